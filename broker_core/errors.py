@@ -1,0 +1,145 @@
+"""Everything that can go wrong in the broker, as one tree.
+
+    BrokerError
+    ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
+    ├── TenantNotFound, NamespaceNotFound, MessageNotFound
+    ├── InvalidName, InvalidRequest, NotAllowed, Conflict, PreconditionFailed, Unprocessable
+    ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced
+    ├── ChecksumMismatch, PersistenceFailed, MetadataFailed
+    └── ProtocolViolation                 the only one that closes the connection
+
+Each class carries its `ServerError` number (Pulsar binary protocol, enum ServerError) and its HTTP status
+(admin REST API), so that `connection` and `admin.app` each translate in one place.
+"""
+
+from typing import ClassVar
+
+
+class BrokerError(Exception):
+    """A refusal that a client is told about; `str(error)` is the reason it reads."""
+
+    server_error: ClassVar[int] = 0  # UnknownError
+    http_status: ClassVar[int] = 500
+    closes_connection: ClassVar[bool] = False
+
+    @property
+    def reason(self) -> str:
+        return str(self)
+
+
+class ProtocolViolation(BrokerError):
+    """The peer broke the protocol; the connection is closed without an answer (section 2.1 of the rules)."""
+
+    http_status = 400
+    closes_connection = True
+
+
+class TopicNotFound(BrokerError):
+    server_error = 11
+    http_status = 404
+
+
+class SubscriptionNotFound(BrokerError):
+    server_error = 12
+    http_status = 404
+
+
+class ConsumerNotFound(BrokerError):
+    server_error = 13
+    http_status = 404
+
+
+class TenantNotFound(BrokerError):
+    server_error = 11
+    http_status = 404
+
+
+class NamespaceNotFound(BrokerError):
+    server_error = 11
+    http_status = 404
+
+
+class MessageNotFound(BrokerError):
+    server_error = 1
+    http_status = 404
+
+
+class InvalidName(BrokerError):
+    """A topic, namespace, tenant or cluster name that cannot be parsed."""
+
+    server_error = 17
+    http_status = 412
+
+
+class InvalidRequest(BrokerError):
+    """A request whose arguments make no sense (HTTP 400)."""
+
+    server_error = 1
+    http_status = 400
+
+
+class NotAllowed(BrokerError):
+    """The operation makes no sense for this kind of topic, or a setting or limit forbids it."""
+
+    server_error = 22
+    http_status = 405
+
+
+class Conflict(BrokerError):
+    """The thing exists already, or is in a state that does not allow this (HTTP 409)."""
+
+    server_error = 22
+    http_status = 409
+
+
+class PreconditionFailed(BrokerError):
+    """A condition of the request does not hold (HTTP 412)."""
+
+    server_error = 22
+    http_status = 412
+
+
+class Unprocessable(BrokerError):
+    """Understood, but cannot be done to the thing as it is (HTTP 422)."""
+
+    server_error = 22
+    http_status = 422
+
+
+class ConsumerBusy(BrokerError):
+    server_error = 5
+    http_status = 412
+
+
+class ProducerBusy(BrokerError):
+    server_error = 16
+    http_status = 412
+
+
+class TopicTerminated(BrokerError):
+    server_error = 15
+    http_status = 409
+
+
+class TopicFenced(BrokerError):
+    """The topic is being loaded, unloaded, deleted or recovers from a failed write; try again."""
+
+    server_error = 6
+    http_status = 503
+
+
+class ChecksumMismatch(BrokerError):
+    server_error = 9
+    http_status = 400
+
+
+class PersistenceFailed(BrokerError):
+    """The disk refused (failed, full); the reason says what."""
+
+    server_error = 2
+    http_status = 500
+
+
+class MetadataFailed(BrokerError):
+    server_error = 1
+    http_status = 500
