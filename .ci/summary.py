@@ -1,0 +1,59 @@
+"""The closing lines of .ci/run: what passed, what was skipped and why, and the exit code.
+
+The tests of the official Python client are the product's own proof, so a skip among them is a failure.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+NEVER_SKIPPED = "tests.clients."
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lint", type=int, required=True, help="exit code of make lint")
+    parser.add_argument("--test", type=int, required=True, help="exit code of make test")
+    parser.add_argument("results", type=Path, help="JUnit file of the test run")
+    options = parser.parse_args(argv)
+
+    outcome, skips = read_results(options.results)
+    lines = [f"lint: {verdict(options.lint)}", f"test: {verdict(options.test)}; {describe(outcome)}"]
+    lines += [f"skipped {count} in {module}: {reason}" for (module, reason), count in sorted(skips.items())]
+    forbidden = sorted({module for module, _ in skips if module.startswith(NEVER_SKIPPED)})
+    lines += [f"FAILED: {module} may not be skipped" for module in forbidden]
+    if not outcome:
+        lines.append("FAILED: the test run left no results")
+    failed = bool(options.lint or options.test or forbidden or not outcome)
+    lines.append("ci: FAILED" if failed else "ci: passed")
+    print("\n".join(lines))
+    return int(failed)
+
+
+def read_results(path: Path) -> tuple[Counter[str], Counter[tuple[str, str]]]:
+    """Counts of outcomes, and of skips by (module, reason); both empty when there is no file."""
+    outcome: Counter[str] = Counter()
+    skips: Counter[tuple[str, str]] = Counter()
+    if not path.exists():
+        return outcome, skips
+    for case in ElementTree.parse(path).iter("testcase"):
+        kinds = {child.tag: child for child in case if child.tag in ("failure", "error", "skipped")}
+        outcome[next(iter(kinds), "passed")] += 1
+        if "skipped" in kinds:
+            skips[case.get("classname", "?"), kinds["skipped"].get("message") or "no reason given"] += 1
+    return outcome, skips
+
+
+def verdict(code: int) -> str:
+    return "passed" if code == 0 else f"FAILED (exit code {code})"
+
+
+def describe(outcome: Counter[str]) -> str:
+    names = (("passed", "passed"), ("failure", "failed"), ("error", "broken"), ("skipped", "skipped"))
+    return ", ".join(f"{outcome[kind]} {name}" for kind, name in names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

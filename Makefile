@@ -1,0 +1,60 @@
+# Every target works from a clean clone on a machine with Python 3.11 or newer and nothing else:
+# `.venv` is made on first use and renewed when pyproject.toml changes.
+
+SHELL  := /bin/bash
+VENV   := .venv
+BIN    := $(VENV)/bin
+PY     := $(BIN)/python
+READY  := $(VENV)/.installed
+RESULTS := build/test-results.xml
+
+ROUNDS ?= 200
+N      ?= 100000
+PEER   ?=
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench soak powercut fuzz proto completions docs wheel
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml .ci/make-venv
+	@.ci/make-venv $(VENV)
+	@touch $@
+
+demo: $(READY) ## the main job on real input, start to end, in under two minutes
+	@$(PY) demo/demo.py $(ARGS)
+
+test: $(READY) ## the whole test suite (ARGS='tests/wire -k frame' for a part of it)
+	@mkdir -p build
+	@$(PY) -m pytest -n 2 --dist loadgroup --junitxml $(RESULTS) $(ARGS)
+
+lint: $(READY) wheel ## ruff, mypy --strict, import rules, and a wheel that installs cleanly
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+wheel: $(READY)
+	@$(PY) .ci/check_wheel.py
+
+bench: $(READY) ## one table of speed, memory and start-up (PEER=pulsar://host:port for another broker beside ours)
+	@$(PY) -m tests.bench $(if $(PEER),--peer $(PEER)) $(ARGS)
+
+soak: $(READY) ## kill -9 under load and restart, ROUNDS times
+	@$(PY) -m tests.soak --rounds $(ROUNDS) $(ARGS)
+
+powercut: $(READY) ## rebuild the disk after every call of a recorded load and open it
+	@$(PY) -m tests.powercut $(ARGS)
+
+fuzz: $(READY) ## N mutations of recorded sessions through the frame decoder
+	@$(PY) -m tests.wire.fuzz --count $(N) $(ARGS)
+
+proto: $(READY) ## the protobuf module, from proto/pulsar_api.proto
+	@$(PY) proto/generate.py
+
+completions: $(READY) ## shell completions, from the commands
+	@$(PY) completions/generate.py
+
+docs: $(READY) ## docs/cli.md and conf/, from the commands and the configuration
+	@$(PY) docs/generate.py
