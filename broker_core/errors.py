@@ -3,7 +3,8 @@
     BrokerError
     ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
     ├── TenantNotFound, NamespaceNotFound, MessageNotFound
-    ├── InvalidName, InvalidRequest, NotAllowed, Conflict, PreconditionFailed, Unprocessable
+    ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
+    │   PreconditionFailed, Unprocessable
     ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed
     └── ProtocolViolation                 the only one that closes the connection
@@ -78,11 +79,25 @@ class InvalidRequest(BrokerError):
     http_status = 400
 
 
+class Forbidden(BrokerError):
+    """Refused for who or where one is, whatever the request says (HTTP 403)."""
+
+    server_error = 4
+    http_status = 403
+
+
 class NotAllowed(BrokerError):
     """The operation makes no sense for this kind of topic, or a setting or limit forbids it."""
 
     server_error = 22
     http_status = 405
+
+
+class NotAcceptable(BrokerError):
+    """A number of partitions that is out of bounds (HTTP 406)."""
+
+    server_error = 22
+    http_status = 406
 
 
 class Conflict(BrokerError):

@@ -1,0 +1,67 @@
+"""Bundles of a namespace: ranges of a 32-bit hash of the topic name. Pure.
+
+One broker owns all bundles of every namespace; they exist here because tools list them and look-ups name
+them. The hash is CRC-32 (zlib) of the UTF-8 full topic name; a range is [lower, upper), the last one includes
+its upper end.
+"""
+
+import zlib
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.errors import InvalidRequest
+from broker_core.policies import whole_number
+
+FULL_UPPER = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """`boundaries` are sorted, the first is 0 and the last `FULL_UPPER`; n bundles have n + 1 boundaries."""
+
+    boundaries: tuple[int, ...]
+
+    @classmethod
+    def evenly(cls, count: int) -> "Bundles":
+        step = FULL_UPPER // count
+        return cls((*(index * step for index in range(count)), FULL_UPPER))
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any] | None, default_count: int) -> "Bundles":
+        """Reads Pulsar's `BundlesData`; without boundaries the range is split evenly."""
+        if not document:
+            return cls.evenly(default_count)
+        if not document.get("boundaries"):
+            count = whole_number(document.get("numBundles") or 0, "numBundles")
+            return cls.evenly(count if count > 0 else default_count)
+        return cls(_checked([_parse_boundary(text) for text in document["boundaries"]]))
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "boundaries": [f"0x{boundary:08x}" for boundary in self.boundaries],
+            "numBundles": len(self.boundaries) - 1,
+        }
+
+    def bundle_of(self, topic: str) -> str:
+        """The bundle of a full topic name, as Pulsar writes it: `0x40000000_0x80000000`."""
+        upper = bisect_right(self.boundaries, zlib.crc32(topic.encode()), hi=len(self.boundaries) - 1)
+        return f"0x{self.boundaries[upper - 1]:08x}_0x{self.boundaries[upper]:08x}"
+
+
+def _parse_boundary(text: Any) -> int:
+    try:
+        return int(str(text), 16)
+    except ValueError:
+        raise InvalidRequest(f"Invalid bundle boundary: {text}") from None
+
+
+def _checked(boundaries: list[int]) -> tuple[int, ...]:
+    boundaries.sort()
+    if boundaries[0] != 0 or boundaries[-1] != FULL_UPPER:
+        raise InvalidRequest(
+            "Input bundles do not cover the whole hash range. "
+            f"first:0x{boundaries[0]:08x}, last:0x{boundaries[-1]:08x}"
+        )
+    return tuple(boundaries)

@@ -1,0 +1,111 @@
+"""A namespace: its policies, clusters, bundles and properties, and the JSON forms of them. Pure.
+
+The stored document and the REST body both use the field names of Pulsar's `Policies` object. The document
+holds only what was set; `to_body` adds the values that Pulsar shows for a namespace that was just created.
+Fields of features that this broker does not have are kept and shown as they were sent, and do nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker_core.bundles import Bundles
+from broker_core.names import NamespaceName
+from broker_core.policies import PolicySet
+
+# What Pulsar 4.0 shows for a fresh namespace, beside the fields of the class below.
+_FRESH: dict[str, Any] = {
+    "auth_policies": {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
+    "allowed_clusters": [],
+    "backlog_quota_map": {},
+    "clusterDispatchRate": {},
+    "topicDispatchRate": {},
+    "subscriptionDispatchRate": {},
+    "replicatorDispatchRate": {},
+    "clusterSubscribeRate": {},
+    "publishMaxMessageRate": {},
+    "latency_stats_sample_rate": {},
+    "deleted": False,
+    "encryption_required": False,
+    "subscription_auth_mode": "None",
+    "offload_threshold": -1,
+    "offload_threshold_in_seconds": -1,
+    "schema_compatibility_strategy": "UNDEFINED",
+    "is_allow_auto_update_schema": True,
+    "schema_validation_enforced": False,
+    "subscription_types_enabled": [],
+    "migrated": False,
+}
+_SHOWN_WHEN_SET = frozenset(
+    {
+        "persistence",
+        "deduplicationEnabled",
+        "deduplicationSnapshotIntervalSeconds",
+        "autoTopicCreationOverride",
+        "autoSubscriptionCreationOverride",
+        "subscription_expiration_time_minutes",
+        "delayed_delivery_policies",
+        "inactive_topic_policies",
+        "max_producers_per_topic",
+        "max_consumers_per_topic",
+        "max_consumers_per_subscription",
+        "max_unacked_messages_per_consumer",
+        "max_unacked_messages_per_subscription",
+        "max_subscriptions_per_topic",
+        "max_topics_per_namespace",
+        "offload_deletion_lag_ms",
+        "offload_policies",
+        "schema_auto_update_compatibility_strategy",
+        "resource_group_name",
+        "entryFilters",
+        "dispatcherPauseOnAckStatePersistentEnabled",
+        "replicate_subscription_state",
+        "allowed_topic_properties_for_metrics",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """`other` holds fields of Pulsar's object that this broker only keeps."""
+
+    name: NamespaceName
+    replication_clusters: tuple[str, ...]
+    bundles: Bundles
+    policies: PolicySet = field(default_factory=PolicySet)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    other: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_document(
+        cls, name: NamespaceName, document: Mapping[str, Any], *, cluster: str, default_bundles: int
+    ) -> "Namespace":
+        """Reads a `Policies` object, stored or sent; unknown fields and nulls are ignored, as Pulsar does.
+
+        Raises `InvalidRequest` or `PreconditionFailed` with Pulsar's reason for a value that makes no sense.
+        """
+        return cls(
+            name,
+            tuple(document.get("replication_clusters") or [cluster]),
+            Bundles.from_document(document.get("bundles"), default_bundles),
+            PolicySet.from_document(document),
+            {str(key): str(value) for key, value in (document.get("properties") or {}).items()},
+            {key: value for key, value in document.items() if _is_kept(key, value)},
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "replication_clusters": list(self.replication_clusters),
+            "bundles": self.bundles.to_document(),
+            "properties": dict(self.properties),
+            **self.policies.to_document(),
+            **self.other,
+        }
+
+    def to_body(self) -> dict[str, Any]:
+        return {**_FRESH, **self.to_document()}
+
+
+def _is_kept(key: str, value: Any) -> bool:
+    """Whether a field beside our own is worth keeping; tools send "" for an enum that is not set."""
+    return (key in _FRESH or key in _SHOWN_WHEN_SET) and value is not None and value != ""
