@@ -25,7 +25,7 @@ class Bundles:
 
     @classmethod
     def evenly(cls, count: int) -> "Bundles":
-        step = FULL_UPPER // count
+        step = (FULL_UPPER + 1) // count
         return cls((*(index * step for index in range(count)), FULL_UPPER))
 
     @classmethod

@@ -17,9 +17,9 @@ TTL = "message_ttl_in_seconds"
 COMPACTION = "compaction_threshold"
 
 _ONE_LIMIT_IS_ZERO = (
-    "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has "
-    "a non-zero value. Use the value of -1 instead of 0 to ignore a specific limit. To disable retention both "
-    "limits must be set to 0."
+    "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has"
+    " a non-zero value. Use the value of -1 instead of 0 to ignore a specific limit. To disable retention"
+    " both limits must be set to 0."
 )
 
 
@@ -107,7 +107,7 @@ class PolicySet:
 
 @dataclass(frozen=True, slots=True)
 class EffectivePolicies:
-    """What is in force for one topic; 0 seconds of TTL is for ever, a compaction threshold of 0 bytes never."""
+    """What is in force for one topic; TTL 0 s: for ever; compaction threshold 0 bytes: never."""
 
     retention: RetentionPolicy
     ttl_seconds: int
@@ -130,7 +130,7 @@ def resolve(levels: Iterable[PolicySet], defaults: PolicyConfig) -> EffectivePol
 
 
 def whole_number(value: Any, name: str) -> int:
-    """`value` as an int as Pulsar's JSON reader takes it: fractions are cut off, digits in a string are read."""
+    """`value` as Pulsar's JSON reader takes it: fractions are cut off, digits in a string are read."""
     try:
         if isinstance(value, bool):
             raise ValueError

@@ -1,0 +1,338 @@
+"""Tenancy over a store in memory that tells apart what was written, and can be made to fail."""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.errors import (
+    BrokerError,
+    Conflict,
+    Forbidden,
+    MetadataFailed,
+    NamespaceNotFound,
+    NotAcceptable,
+    NotAllowed,
+    PreconditionFailed,
+    TenantNotFound,
+    TopicNotFound,
+    Unprocessable,
+)
+from broker_core.names import NamespaceName, TopicName, parse_topic
+from broker_core.policies import PolicySet, RetentionPolicy
+from broker_core.tenancy import Tenancy, Tenant
+
+DEFAULT = NamespaceName("public", "default")
+TOPIC = parse_topic("persistent://public/default/orders")
+
+
+class MemoryDocuments:
+    """What the metadata store promises, without a disk; writes fail when `broken`, wait at `gate`."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[str, str], str] = {}
+        self.broken = False
+        self.gate: asyncio.Event | None = None
+        self.reached_gate = asyncio.Event()
+
+    async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None:
+        await self._disk()
+        self.texts[kind, key] = json.dumps(doc)
+
+    async def delete(self, kind: str, key: str, /) -> None:
+        await self._disk()
+        self.texts.pop((kind, key), None)
+
+    def get(self, kind: str, key: str, /) -> dict[str, Any] | None:
+        text = self.texts.get((kind, key))
+        return None if text is None else json.loads(text)
+
+    def list(self, kind: str, /) -> Iterable[str]:
+        return [key for found, key in self.texts if found == kind]
+
+    async def _disk(self) -> None:
+        if self.gate is not None:
+            self.reached_gate.set()
+            await self.gate.wait()
+        if self.broken:
+            raise MetadataFailed("the disk is gone")
+
+
+@pytest.fixture
+def documents() -> MemoryDocuments:
+    return MemoryDocuments()
+
+
+@pytest.fixture
+async def tenancy(documents: MemoryDocuments) -> Tenancy:
+    return await Tenancy.open(documents, BrokerConfig())
+
+
+async def test_a_new_instance_has_pulsars_default_tenants_and_namespaces(tenancy: Tenancy) -> None:
+    assert tenancy.clusters() == ["standalone"]
+    assert tenancy.tenants() == ["public", "pulsar"]
+    assert [str(name) for name in tenancy.namespaces("public")] == ["public/default", "public/functions"]
+    assert [str(name) for name in tenancy.namespaces("pulsar")] == ["pulsar/system"]
+    assert tenancy.tenant("public") == Tenant((), ("standalone",))
+
+
+async def test_deleted_defaults_stay_deleted_after_a_restart(
+    tenancy: Tenancy, documents: MemoryDocuments
+) -> None:
+    await tenancy.delete_namespace(NamespaceName("public", "functions"), lambda: True)
+    reopened = await Tenancy.open(documents, BrokerConfig())
+    assert [str(name) for name in reopened.namespaces("public")] == ["public/default"]
+
+
+async def test_everything_survives_a_restart(tenancy: Tenancy, documents: MemoryDocuments) -> None:
+    await tenancy.create_tenant("acme", Tenant(("ops",), ("standalone",)))
+    shop = NamespaceName("acme", "shop")
+    await tenancy.create_namespace(shop, {"bundles": {"numBundles": 2}, "max_producers_per_topic": 1})
+    await tenancy.set_namespace_policies(shop, retention=RetentionPolicy(1, 2), ttl_seconds=3)
+    await tenancy.set_topic_policies(TOPIC, compaction_threshold=4)
+    await tenancy.create_partitioned(TOPIC, 5, {"owner": "ünï"})
+
+    reopened = await Tenancy.open(documents, BrokerConfig())
+
+    assert reopened.tenant("acme") == Tenant(("ops",), ("standalone",))
+    assert reopened.namespace(shop) == tenancy.namespace(shop)
+    assert reopened.namespace(shop).to_body()["max_producers_per_topic"] == 1
+    assert reopened.topic_policies(TOPIC) == PolicySet(compaction_threshold=4)
+    assert reopened.partitions(TOPIC) == 5
+    assert reopened.partitioned_topic(TOPIC) == tenancy.partitioned_topic(TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("name", "clusters", "kind", "reason"),
+    [
+        ("public", ("standalone",), Conflict, "Tenant already exist"),
+        ("t x", ("standalone",), BrokerError, "Tenant name is not valid"),
+        ("acme", (), PreconditionFailed, "Clusters cannot be empty or blank"),
+        ("acme", (" ",), PreconditionFailed, "Clusters cannot be empty or blank"),
+        ("acme", ("elsewhere",), PreconditionFailed, "Clusters do not exist"),
+    ],
+)
+async def test_a_tenant_that_cannot_be_created_is_refused(
+    tenancy: Tenancy, name: str, clusters: tuple[str, ...], kind: type[BrokerError], reason: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        await tenancy.create_tenant(name, Tenant((), clusters))
+    assert refused.value.reason == reason
+
+
+async def test_unknown_tenants_are_named_as_pulsar_names_them(tenancy: Tenancy) -> None:
+    with pytest.raises(TenantNotFound, match=r"^Tenant does not exist$"):
+        tenancy.tenant("nope")
+    with pytest.raises(TenantNotFound, match=r"^Tenant nope not found$"):
+        await tenancy.update_tenant("nope", Tenant((), ("standalone",)))
+    with pytest.raises(TenantNotFound, match=r"^Tenant doesn't exist$"):
+        await tenancy.delete_tenant("nope")
+    with pytest.raises(TenantNotFound, match=r"^Tenant not found$"):
+        tenancy.namespaces("nope")
+
+
+async def test_a_tenant_with_namespaces_is_not_deleted(tenancy: Tenancy) -> None:
+    with pytest.raises(Conflict, match="The tenant still has active namespaces"):
+        await tenancy.delete_tenant("public")
+
+
+async def test_two_creations_of_the_same_tenant_at_once_leave_one(
+    tenancy: Tenancy, documents: MemoryDocuments
+) -> None:
+    documents.gate = asyncio.Event()
+    creations = [
+        asyncio.ensure_future(tenancy.create_tenant("acme", Tenant((role,), ("standalone",))))
+        for role in ("first", "second")
+    ]
+    documents.gate.set()
+    first, second = await asyncio.gather(*creations, return_exceptions=True)
+
+    assert first is None
+    assert isinstance(second, Conflict)
+    assert tenancy.tenant("acme").admin_roles == ("first",)
+
+
+async def test_a_change_that_was_not_persisted_is_not_in_force(
+    tenancy: Tenancy, documents: MemoryDocuments
+) -> None:
+    told: list[NamespaceName] = []
+    tenancy.on_change(lambda namespace, _topic: told.append(namespace))
+    documents.broken = True
+
+    with pytest.raises(MetadataFailed):
+        await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=5)
+    with pytest.raises(MetadataFailed):
+        await tenancy.delete_namespace(DEFAULT, lambda: True)
+
+    assert tenancy.effective(TOPIC).ttl_seconds == 0
+    assert tenancy.has_namespace(DEFAULT)
+    assert told == []
+
+
+async def test_a_namespace_being_deleted_takes_no_new_topics(
+    tenancy: Tenancy, documents: MemoryDocuments
+) -> None:
+    documents.gate = asyncio.Event()
+    deletion = asyncio.ensure_future(tenancy.delete_namespace(DEFAULT, lambda: True))
+    await documents.reached_gate.wait()
+
+    with pytest.raises(NamespaceNotFound):
+        tenancy.check_namespace_of(TOPIC)
+
+    documents.gate.set()
+    await deletion
+
+
+async def test_a_namespace_with_topics_is_not_deleted(tenancy: Tenancy) -> None:
+    with pytest.raises(Conflict, match="Cannot delete non empty namespace"):
+        await tenancy.delete_namespace(DEFAULT, lambda: False)
+    await tenancy.create_partitioned(TOPIC, 1)
+    with pytest.raises(Conflict, match="Cannot delete non empty namespace"):
+        await tenancy.delete_namespace(DEFAULT, lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "kind", "reason"),
+    [
+        (DEFAULT, {}, Conflict, "Namespace already exists"),
+        (NamespaceName("nope", "n"), {}, TenantNotFound, "Tenant does not exist"),
+        (
+            NamespaceName("public", "n"),
+            {"message_ttl_in_seconds": -1},
+            PreconditionFailed,
+            "Invalid value for message TTL",
+        ),
+        (
+            NamespaceName("public", "n"),
+            {"replication_clusters": ["x"]},
+            Forbidden,
+            "Cluster [x] is not in the list of allowed clusters list for tenant [public]",
+        ),
+    ],
+)
+async def test_a_namespace_that_cannot_be_created_is_refused(
+    tenancy: Tenancy, name: NamespaceName, document: dict[str, Any], kind: type[BrokerError], reason: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        await tenancy.create_namespace(name, document)
+    assert refused.value.reason == reason
+
+
+async def test_a_body_of_nulls_and_empty_enums_creates_a_default_namespace(tenancy: Tenancy) -> None:
+    name = NamespaceName("public", "zeros")
+    await tenancy.create_namespace(
+        name,
+        {
+            "bundles": {"boundaries": None, "numBundles": 0},
+            "replication_clusters": None,
+            "schema_compatibility_strategy": "",
+            "subscription_auth_mode": "",
+            "antiAffinityGroup": "",
+            "retention_policies": None,
+            "properties": None,
+        },
+    )
+    body = tenancy.namespace(name).to_body()
+    assert body["replication_clusters"] == ["standalone"]
+    assert body["bundles"]["numBundles"] == 4
+    assert body["schema_compatibility_strategy"] == "UNDEFINED"
+    assert body["subscription_auth_mode"] == "None"
+    assert "antiAffinityGroup" not in body
+
+
+async def test_policies_come_from_topic_then_namespace_then_configuration(documents: MemoryDocuments) -> None:
+    config = BrokerConfig(policies=PolicyConfig(ttl_seconds=60))
+    tenancy = await Tenancy.open(documents, config)
+    assert tenancy.effective(TOPIC).ttl_seconds == 60
+    await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
+    assert tenancy.effective(TOPIC).ttl_seconds == 30
+    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+    assert tenancy.effective(TOPIC).ttl_seconds == 10
+    await tenancy.set_topic_policies(TOPIC, ttl_seconds=None)
+    await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=None)
+    assert tenancy.effective(TOPIC).ttl_seconds == 60
+
+
+async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Tenancy) -> None:
+    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+    assert tenancy.effective(TOPIC.partition_name(3)).ttl_seconds == 10
+    with pytest.raises(PreconditionFailed, match="Not allowed to set/get topic policy for a partition"):
+        await tenancy.set_topic_policies(TOPIC.partition_name(3), ttl_seconds=5)
+
+
+async def test_listeners_hear_of_a_change_when_it_is_in_force(tenancy: Tenancy) -> None:
+    heard: list[tuple[str, str | None, int]] = []
+
+    def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
+        heard.append((str(namespace), str(topic) if topic else None, tenancy.effective(TOPIC).ttl_seconds))
+
+    tenancy.on_change(listener)
+    await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
+    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+
+    assert heard == [("public/default", None, 30), ("public/default", str(TOPIC), 10)]
+
+
+async def test_topic_policies_can_be_switched_off(documents: MemoryDocuments) -> None:
+    tenancy = await Tenancy.open(documents, BrokerConfig(policies=PolicyConfig(topic_policies=False)))
+    with pytest.raises(NotAllowed, match="Topic level policies is disabled"):
+        await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+
+
+async def test_policies_of_a_deleted_topic_are_forgotten(
+    tenancy: Tenancy, documents: MemoryDocuments
+) -> None:
+    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+    await tenancy.forget_topic(TOPIC)
+    assert tenancy.effective(TOPIC).ttl_seconds == 0
+    assert list(documents.list("topic-policies")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "kind", "reason"),
+    [
+        ("orders", 0, NotAcceptable, "Number of partitions should be more than 0"),
+        ("orders", -1, NotAcceptable, "Number of partitions should be more than 0"),
+        ("orders", 9, NotAcceptable, "Number of partitions should be less than or equal to 8"),
+        ("o-partition-x", 2, PreconditionFailed, "Partitioned Topic Name should not contain '-partition-'"),
+        ("taken", 2, Conflict, "This topic already exists"),
+        ("persistent://public/nope/orders", 2, NamespaceNotFound, "Namespace not found"),
+    ],
+)
+async def test_a_partitioned_topic_that_cannot_be_created_is_refused(
+    documents: MemoryDocuments, name: str, partitions: int, kind: type[BrokerError], reason: str
+) -> None:
+    tenancy = await Tenancy.open(documents, BrokerConfig(topics=TopicConfig(max_partitions=8)))
+    await tenancy.create_partitioned(parse_topic("taken"), 1)
+    with pytest.raises(kind) as refused:
+        await tenancy.create_partitioned(parse_topic(name), partitions)
+    assert refused.value.reason == reason
+
+
+async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
+    await tenancy.create_partitioned(TOPIC, 3)
+    await tenancy.update_partitions(TOPIC, 3)
+    await tenancy.update_partitions(TOPIC, 5)
+    with pytest.raises(Unprocessable) as refused:
+        await tenancy.update_partitions(TOPIC, 4)
+    assert refused.value.reason == "Desired partitions 4 can't be less than the current partitions 5."
+    assert tenancy.partitions(TOPIC) == 5
+
+
+async def test_a_topic_without_partitions_is_told_apart(tenancy: Tenancy) -> None:
+    assert tenancy.partitions(TOPIC) == 0
+    with pytest.raises(Conflict) as refused:
+        await tenancy.update_partitions(TOPIC, 4)
+    assert refused.value.reason == f"Topic {TOPIC} is not the partitioned topic."
+    with pytest.raises(TopicNotFound):
+        await tenancy.delete_partitioned(TOPIC)
+
+
+async def test_partitioned_topics_are_listed_by_namespace_and_domain(tenancy: Tenancy) -> None:
+    for name in ("b", "a", "non-persistent://public/default/c"):
+        await tenancy.create_partitioned(parse_topic(name), 1)
+    listed = tenancy.partitioned_topics(DEFAULT, "persistent")
+    assert [topic.local for topic in listed] == ["a", "b"]
