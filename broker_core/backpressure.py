@@ -1,0 +1,85 @@
+"""How much a client may have on its way to the disk before its socket is not read any more.
+
+Three causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
+many unsynced bytes in the whole broker (`storage.pressure`), and the gather pause. The gather pause is short
+and is there for speed: after a chunk with several SENDs the next read waits until that chunk is answered, so
+that reads and syncs become fewer and larger; a slow disk does not prolong it beyond `GATHER_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.storage.factory import Pressure
+
+GATHER_SENDS = 4  # from so many SENDs in one chunk on
+GATHER_SECONDS = 0.002
+
+
+class ReadGate:
+    """Pauses and resumes one transport's reading."""
+
+    def __init__(self, transport: asyncio.Transport, pressure: Pressure, max_pending: int) -> None:
+        self._transport = transport
+        self._pressure = pressure
+        self._max_pending = max_pending
+        self._loop = asyncio.get_running_loop()
+        self._pending = 0
+        self._gathering: asyncio.TimerHandle | None = None
+        self._waits_for_relief = False
+        self._paused = False
+        self._closed = False
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    def started(self, messages: int) -> None:
+        self._pending += messages
+
+    def after_chunk(self, sends: int) -> None:
+        """Decides once a chunk whether to go on reading."""
+        if sends >= GATHER_SENDS and self._gathering is None:
+            self._gathering = self._loop.call_later(GATHER_SECONDS, self._gathered)
+        if self._pressure.over and not self._waits_for_relief:
+            self._waits_for_relief = True
+            self._pressure.on_relief(self._relieved)
+        if self._blocked():
+            self._pause()
+
+    def finished(self, messages: int) -> None:
+        self._pending -= messages
+        if self._paused:
+            if not self._pending and self._gathering is not None:
+                self._gathering.cancel()
+                self._gathering = None
+            self._resume_if_free()
+
+    def close(self) -> None:
+        self._closed = True
+        if self._gathering is not None:
+            self._gathering.cancel()
+
+    def _gathered(self) -> None:
+        self._gathering = None
+        self._resume_if_free()
+
+    def _relieved(self) -> None:
+        self._waits_for_relief = False
+        self._resume_if_free()
+
+    def _blocked(self) -> bool:
+        return self._gathering is not None or self._waits_for_relief or self._pending >= self._max_pending
+
+    def _pause(self) -> None:
+        if not self._paused and not self._closed:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _resume_if_free(self) -> None:
+        # Half of the limit must be free, so that a full connection does not stop and go with each receipt.
+        if self._paused and not self._closed and not self._blocked() and self._pending <= self._max_pending // 2:
+            self._paused = False
+            self._transport.resume_reading()

@@ -1,0 +1,275 @@
+"""One client: bytes in, commands to their handlers, answers and messages out.
+
+The dispatch table has one line a command. A handler returns its answer (bytes), nothing, or a coroutine that
+will; this file alone sends, and alone turns a `BrokerError` into the error that the command's client expects.
+A `ProtocolViolation` closes the connection without a word, as Pulsar does.
+
+Order: receipts and messages of one producer or consumer leave in the order in which they were handed to
+`send`; answers to different requests may overtake one another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from broker_core.backpressure import ReadGate
+from broker_core.errors import BrokerError, NotAllowed, ProtocolViolation
+from broker_core.handlers import connect, consume, lookup, publish
+from broker_core.session import Session, SessionState
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.errors import ProtocolError
+from broker_core.wire.frame import Command, FrameDecoder, SendRun, SingleSend
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+
+log = logging.getLogger(__name__)
+
+FRAME_PADDING = 10 * 1024  # a frame may be that much longer than the largest message (Pulsar's constant)
+
+Answer = bytes | None | Coroutine[Any, Any, bytes | None]
+Handler = Callable[[Session, Any], Any]
+
+_T = pb.BaseCommand
+HANDLERS: dict[int, Handler] = {
+    _T.CONNECT: connect.on_connect,
+    _T.PING: connect.on_ping,
+    _T.PONG: connect.on_pong,
+    _T.LOOKUP: lookup.on_lookup,
+    _T.PARTITIONED_METADATA: lookup.on_partitioned_metadata,
+    _T.GET_TOPICS_OF_NAMESPACE: lookup.on_get_topics_of_namespace,
+    _T.PRODUCER: publish.on_producer,
+    _T.CLOSE_PRODUCER: publish.on_close_producer,
+    _T.SUBSCRIBE: consume.on_subscribe,
+    _T.FLOW: consume.on_flow,
+    _T.ACK: consume.on_ack,
+    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: consume.on_redeliver,
+    _T.SEEK: consume.on_seek,
+    _T.GET_LAST_MESSAGE_ID: consume.on_get_last_message_id,
+    _T.CONSUMER_STATS: consume.on_consumer_stats,
+    _T.UNSUBSCRIBE: consume.on_unsubscribe,
+    _T.CLOSE_CONSUMER: consume.on_close_consumer,
+}
+
+# Commands whose failure has an answer of its own; every other one with a request id gets ERROR.
+FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
+    _T.LOOKUP: commands.lookup_failed,
+    _T.PARTITIONED_METADATA: commands.partitioned_metadata_failed,
+    _T.CONSUMER_STATS: commands.consumer_stats_failed,
+    _T.GET_SCHEMA: commands.schema_failed,
+    _T.GET_OR_CREATE_SCHEMA: commands.get_or_create_schema_failed,
+}
+U64_MAX = (1 << 64) - 1  # the request id of an answer to no request
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._config = broker.config.connection
+        self._loop = asyncio.get_running_loop()
+        self._decoder = FrameDecoder(self._config.max_message_size + FRAME_PADDING)
+        self._outgoing: list[bytes] = []
+        self._flush_due = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writable = True
+        self._heard = False  # something arrived since the last PING
+        self._ping_sent = False
+        self._listening: list[asyncio.Future[bool]] = []  # those who asked whether the peer lives
+        self._keep_alive: asyncio.TimerHandle | None = None
+        self._released = asyncio.Event()
+
+    # -- life --------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        host, port = transport.get_extra_info("peername")[:2]
+        self.session = Session(self._broker, self, f"/{host}:{port}")
+        self._gate = ReadGate(self._transport, self._broker.storage.pressure, self._config.max_pending_publishes)
+        self._transport.set_write_buffer_limits(high=self._config.write_buffer_bytes)
+        if not self._broker.admit(self):
+            self._refuse_and_close()
+            return
+        self._arm_keep_alive()
+
+    def _refuse_and_close(self) -> None:
+        limit = self._config.max_connections
+        self._transport.write(commands.error(U64_MAX, NotAllowed.server_error, f"Reached the maximum of {limit} connections"))
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.session.state = SessionState.CLOSED
+        if self._keep_alive is not None:
+            self._keep_alive.cancel()
+        self._gate.close()
+        self._hear(alive=False)
+        self._broker.spawn(self._release())
+
+    async def _release(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await self.session.release()
+        self._broker.connections.discard(self)
+        self._released.set()
+
+    def close(self) -> None:
+        """Sends what is queued, then closes."""
+        self._flush()
+        self._transport.close()
+
+    async def closed(self) -> None:
+        await self._released.wait()
+
+    # -- in ----------------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = True
+        if self._listening:
+            self._hear(alive=True)
+        try:
+            sends = 0
+            for item in self._decoder.feed(data):
+                if type(item) is SendRun:
+                    sends += len(item.starts)
+                    publish.on_run(self.session, item)
+                else:
+                    self._on_item(item)
+        except (ProtocolError, ProtocolViolation) as error:
+            self._violated(error)
+            return
+        self._gate.after_chunk(sends)
+
+    def _on_item(self, item: object) -> None:
+        if isinstance(item, Command):
+            self._on_command(item)
+        elif isinstance(item, SingleSend):
+            publish.on_single_send(self.session, item)
+        else:
+            raise ProtocolViolation("a client does not send MESSAGE")
+
+    def _on_command(self, command: Command) -> None:
+        self.session.check_accepts(command.type)
+        handler = HANDLERS.get(command.type)
+        if handler is None:
+            self._answer_unknown(command)
+            return
+        try:
+            answer = handler(self.session, command.message)
+        except BrokerError as error:
+            self._answer_error(command, error)
+            return
+        if asyncio.iscoroutine(answer):
+            self._spawn(self._answer_later(command, answer))
+        elif answer is not None:
+            self.send(answer)
+
+    async def _answer_later(self, command: Command, answer: Coroutine[Any, Any, bytes | None]) -> None:
+        try:
+            found = await answer
+            if found is not None:
+                self.send(found)
+        except BrokerError as error:
+            self._answer_error(command, error)
+
+    def _answer_unknown(self, command: Command) -> None:
+        """A command that this broker does not have yet: refused by name, never with silence."""
+        name = pb.BaseCommand.Type.Name(command.type)  # type: ignore[arg-type]  # enum values are ints here
+        self._answer_error(command, NotAllowed(f"{name} is not supported by this broker"))
+
+    def _answer_error(self, command: Command, error: BrokerError) -> None:
+        request_id = getattr(command.message, "request_id", None)
+        if error.closes_connection or request_id is None:
+            self._violated(error)
+            return
+        failure = FAILURES.get(command.type, commands.error)
+        self.send(failure(request_id, error.server_error, error.reason))
+
+    def _violated(self, error: Exception) -> None:
+        if not self.session.is_closed:
+            log.info("closing the connection of %s: %s", self.session.address, error)
+        self._transport.abort()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._broker.spawn(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- out ---------------------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        """Queues complete frames; what is queued within one turn of the loop leaves as one write."""
+        self._outgoing.append(data)
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        outgoing = self._outgoing
+        if outgoing and not self._transport.is_closing():
+            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+        self._outgoing = []
+
+    @property
+    def writable(self) -> bool:
+        return self._writable
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        for consumer in self.session.consumers.values():
+            consumer.on_writable()
+
+    def publish_started(self, messages: int) -> None:
+        self._gate.started(messages)
+
+    def publish_finished(self, messages: int) -> None:
+        self._gate.finished(messages)
+
+    # -- is the peer alive? ------------------------------------------------------------------------------
+
+    def _arm_keep_alive(self) -> None:
+        self._keep_alive = self._loop.call_later(self._config.keep_alive_seconds, self._keep_alive_tick)
+
+    def _keep_alive_tick(self) -> None:
+        """Pulsar's rule: a peer that sent nothing since the last PING is gone, unless we do not read it."""
+        if self.session.state is SessionState.NEW:
+            self._violated(ProtocolViolation("no CONNECT in time"))
+            return
+        if self._ping_sent and not self._heard and not self._gate.paused:
+            self._violated(ProtocolViolation("the peer does not answer"))
+            return
+        self._heard = False
+        self._ping_sent = True
+        self.send(commands.ping())
+        self._arm_keep_alive()
+
+    async def is_alive(self) -> bool:
+        """Asks with a PING; a peer that is silent for the liveness timeout is disconnected, its places freed."""
+        timeout = self._config.liveness_timeout_ms / 1000
+        if timeout <= 0:
+            return True
+        if not self.session.is_closed:
+            heard: asyncio.Future[bool] = self._loop.create_future()
+            self._listening.append(heard)
+            self.send(commands.ping())
+            try:
+                if await asyncio.wait_for(heard, timeout):
+                    return True
+            except TimeoutError:
+                self._violated(ProtocolViolation("the peer does not answer, and another wants its place"))
+        await self.closed()
+        return False
+
+    def _hear(self, *, alive: bool) -> None:
+        for waiting in self._listening:
+            if not waiting.done():
+                waiting.set_result(alive)
+        self._listening.clear()
+

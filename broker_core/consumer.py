@@ -1,0 +1,104 @@
+"""A consumer attached to a subscription: permits, messages not yet acknowledged, and `deliver`.
+
+Permits count messages, not entries: a batch larger than what is left is sent whole and drives the permits
+below zero, to be repaid by later FLOWs (Pulsar binary protocol, "Flow control").
+On Shared subscriptions `pending` knows every entry that this consumer has and did not acknowledge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.rate import Rate
+from broker_core.wire import commands
+from broker_core.wire.encode import MessageEncoder
+
+if TYPE_CHECKING:
+    from broker_core.session import Session
+    from broker_core.storage.block import Block
+    from broker_core.subscription import Subscription
+
+
+class Consumer:
+    def __init__(
+        self,
+        session: Session,
+        subscription: Subscription,
+        consumer_id: int,
+        name: str,
+        *,
+        priority: int,
+        read_compacted: bool,
+        metadata: dict[str, str],
+    ) -> None:
+        self.session = session
+        self.subscription = subscription
+        self.consumer_id = consumer_id
+        self.name = name
+        self.priority = priority
+        self.read_compacted = read_compacted
+        self.metadata = metadata
+        self.connected_since_ms = subscription.clock.wall_ms()
+        self.rate = Rate(subscription.clock)
+        self.redelivered = 0
+        self.acknowledged = 0
+        self.permits = 0
+        self.blocked = False  # by unacknowledged messages, until half of them are acknowledged
+        self.unacked_messages = 0
+        # (ledger id, entry id) -> messages in that entry; only kept where acknowledgement is individual.
+        self.pending: dict[tuple[int, int], int] = {}
+        self.closed = False
+        self._encoder = MessageEncoder(consumer_id, subscription.topic.name.partition)
+
+    @property
+    def writable(self) -> bool:
+        return self.session.outbound.writable
+
+    def flow(self, permits: int) -> None:
+        self.permits += permits
+        self.subscription.dispatcher.wake()
+
+    def on_writable(self) -> None:
+        """The socket drained: there may be room for more."""
+        self.subscription.dispatcher.wake()
+
+    def deliver(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None = None) -> int:
+        """Sends entries `first` .. `last` - 1 of the block as they were stored; returns their messages."""
+        starts, ends = block.starts[first:last], block.ends[first:last]
+        messages = sum(block.counts[first:last])
+        frames = self._encoder.encode(
+            block.ledger_id, block.first_entry_id + first, block.data, starts, ends, redeliveries
+        )
+        self.permits -= messages
+        self.rate.add(messages, ends[-1] - starts[0])
+        self.session.outbound.send(frames)
+        return messages
+
+    def remember(self, block: Block, first: int, last: int) -> None:
+        """Notes the entries as pending at this consumer (Shared)."""
+        ledger_id, entry_id = block.ledger_id, block.first_entry_id
+        counts = block.counts
+        for index in range(first, last):
+            self.pending[ledger_id, entry_id + index] = counts[index]
+        self.unacked_messages += sum(counts[first:last])
+
+    def forget(self, ledger_id: int, entry_id: int) -> bool:
+        """Takes an entry out of `pending`; False if this consumer did not have it."""
+        messages = self.pending.pop((ledger_id, entry_id), None)
+        if messages is None:
+            return False
+        self.unacked_messages -= messages
+        return True
+
+    async def close(self) -> None:
+        """The client or its connection is gone; what it had pending becomes available again."""
+        if not self.closed:
+            self.closed = True
+            await self.subscription.remove_consumer(self)
+
+    async def disconnect(self) -> None:
+        """The broker closes this consumer; its client subscribes again."""
+        self.session.consumers.pop(self.consumer_id, None)
+        self.session.outbound.send(commands.close_consumer(self.consumer_id))
+        await self.close()

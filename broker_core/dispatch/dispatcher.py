@@ -1,0 +1,138 @@
+"""The one way out: entries from the log to consumers.
+
+A dispatcher wakes on news (entries confirmed, permits, a redelivery, a drained socket, a finished read) and
+then works until it lacks one of them. All its work happens on the event loop between two awaits; only a read
+that misses the memory cache is awaited, by one task at a time, and what it brings is used on the next wake.
+A wake while one is due is free, so callers need not ask whether it is needed.
+
+What this leaves to subclasses is the policy: who gets what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from broker_core.config import DispatchConfig
+    from broker_core.consumer import Consumer
+    from broker_core.storage.block import Block
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.position import Position
+
+STEPS_PER_WAKE = 64  # then the other topics get the loop
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+
+class Source(Protocol):
+    """Where a dispatcher reads: the managed ledger, or the compacted view of it."""
+
+    def has_entries(self, start: Position) -> bool:
+        """Whether an entry at or behind `start` can be read."""
+
+    def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
+        """From memory, or None."""
+
+    async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        """From memory or disk; skips what no longer exists; empty at the end."""
+
+
+class Dispatcher:
+    def __init__(self, cursor: ManagedCursor, source: Source, config: DispatchConfig, spawn: Spawn) -> None:
+        self.cursor = cursor
+        self.source = source
+        self.config = config
+        self.consumers: list[Consumer] = []
+        self.closed = False
+        self._spawn = spawn
+        self._loop = asyncio.get_running_loop()
+        self._wake_due = False
+        self._reading: asyncio.Task[None] | None = None
+        self._read_ahead: Block | None = None
+        self._epoch = 0  # raised when the read position jumps: a read begun before that is thrown away
+
+    def wake(self) -> None:
+        """There may be something to do; does it soon, once, whatever the number of calls."""
+        if not self._wake_due and not self.closed:
+            self._wake_due = True
+            self._loop.call_soon(self._run)
+
+    def jump(self) -> None:
+        """The cursor's read position was moved (rewind, seek): forget what was read ahead."""
+        self._epoch += 1
+        self._read_ahead = None
+        self.wake()
+
+    def close(self) -> None:
+        self.closed = True
+        self._read_ahead = None
+        if self._reading is not None:
+            self._reading.cancel()
+
+    def add(self, consumer: Consumer) -> None:
+        self.consumers.append(consumer)
+
+    def remove(self, consumer: Consumer) -> None:
+        self.consumers.remove(consumer)
+
+    def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
+        """The consumer gives back those positions, or (None) everything it has."""
+        raise NotImplementedError
+
+    def step(self) -> bool:
+        """Delivers something to someone; False when there is nothing to do now."""
+        raise NotImplementedError
+
+    def _run(self) -> None:
+        self._wake_due = False
+        if self.closed:
+            return
+        for _ in range(STEPS_PER_WAKE):
+            if not self.step():
+                return
+        self.wake()
+
+    def next_block(self, max_entries: int) -> Block | None:
+        """Entries at the read position; None when there are none, or while they are fetched from disk."""
+        if self._read_ahead is not None:
+            return self._read_ahead
+        start = self.cursor.read_position
+        if self._reading is not None or not self.source.has_entries(start):
+            return None
+        max_entries = min(max_entries, self.config.read_batch_entries)
+        block = self.source.read_cached(start, max_entries, self.config.read_batch_bytes)
+        if block is None:
+            self._fetch(start)
+        return block
+
+    def consumed(self, block: Block, count: int) -> None:
+        """The first `count` entries of the block are dealt with; the rest is kept for the next step."""
+        self.cursor.read_position = block.position(count)
+        if self._read_ahead is block:
+            self._read_ahead = block.slice(count, len(block)) if count < len(block) else None
+
+    def _fetch(self, start: Position) -> None:
+        self._reading = self._spawn(self._read_from_disk(start, self._epoch))
+
+    async def _read_from_disk(self, start: Position, epoch: int) -> None:
+        try:
+            block = await self.source.read(start, self.config.read_batch_entries, self.config.read_batch_bytes)
+            if epoch == self._epoch and len(block):
+                self._read_ahead = block
+        finally:
+            self._reading = None
+        self.wake()
+
+
+def entries_within(counts: Sequence[int], first: int, last: int, messages: int) -> int:
+    """How many entries of `counts[first:last]` fill `messages` permits; at least one if there is any."""
+    if messages >= last - first and sum(counts[first:last]) <= messages:
+        return last - first
+    taken = 0
+    for index in range(first, last):
+        taken += counts[index]
+        if taken >= messages:
+            return index - first + 1
+    return last - first

@@ -1,0 +1,48 @@
+"""Exclusive: one consumer gets everything, in order.
+
+A new consumer starts at the first entry that is not acknowledged; entries that were acknowledged one by one
+are skipped. Giving messages back rewinds the cursor, since order is what this subscription type promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.dispatch.dispatcher import Dispatcher, entries_within
+
+if TYPE_CHECKING:
+    from broker_core.consumer import Consumer
+
+
+class SingleActiveDispatcher(Dispatcher):
+    def add(self, consumer: Consumer) -> None:
+        super().add(consumer)
+        self._rewind()
+
+    def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self.cursor.rewind()
+        self.jump()
+
+    def step(self) -> bool:
+        consumer = self.consumers[0] if self.consumers else None
+        if consumer is None or consumer.permits <= 0 or not consumer.writable:
+            return False
+        block = self.next_block(consumer.permits)
+        if block is None:
+            return False
+        end = 0
+        for first, last in self.cursor.unacknowledged(block):
+            if consumer.permits <= 0:
+                break
+            end = first + entries_within(block.counts, first, last, consumer.permits)
+            consumer.deliver(block, first, end)
+            if end < last:
+                break
+        else:
+            end = len(block)
+        self.consumed(block, end)
+        return True

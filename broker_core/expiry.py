@@ -1,0 +1,122 @@
+"""When a topic's messages expire (TTL) and when acknowledged ones may go (retention).
+
+One timer a topic, armed for the next moment at which something is due and re-armed when a policy changes, a
+cursor moves or the first message arrives. Timers run on the monotonic clock; what is due is decided by wall
+time against the stored publish times, so a wall clock that jumps back expires nothing early.
+Rules: Pulsar docs, "Message retention and expiry".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from broker_core.storage.errors import StorageError
+from broker_core.storage.retention import Retention
+
+if TYPE_CHECKING:
+    from broker_core.topic import Topic
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 0.5  # acknowledgements of that long are looked at together
+CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set meanwhile
+UNSUBSCRIBED_MS = 10 * 60 * 1000  # a topic nobody subscribes to keeps its entries as long as Pulsar's open ledger
+
+
+class Housekeeping:
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0  # monotonic, of the armed timer
+        self._running = False
+        self._again = False
+        self._closed = False
+        self._watches_age = False  # a TTL applies, so that a new message may become due
+
+    def appended(self) -> None:
+        """Hot path: called once a run."""
+        if self._timer is None and self._watches_age:
+            self._arm(SETTLE_SECONDS)
+
+    def acknowledged(self) -> None:
+        if self._timer is None or self._due > self._loop.time() + SETTLE_SECONDS:
+            self._arm(SETTLE_SECONDS)
+
+    def rearm(self) -> None:
+        """A policy changed, or the topic was loaded: look at once."""
+        self._watches_age = self._topic.policies.ttl_seconds > 0
+        self._arm(0)
+
+    def close(self) -> None:
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _arm(self, seconds: float) -> None:
+        if self._closed:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = self._loop.time() + seconds
+        self._timer = self._loop.call_later(seconds, self._fire)
+
+    def _fire(self) -> None:
+        self._timer = None
+        if self._running:
+            self._again = True
+            return
+        self._running = True
+        self._topic.spawn(self._run())
+
+    async def _run(self) -> None:
+        try:
+            await self._expire()
+            await self._trim()
+            seconds = await self._next_due_seconds()
+        except StorageError as error:
+            log.warning("topic %s: could not clean up: %s", self._topic.name, error)
+            seconds = CHECK_AGAIN_SECONDS
+        finally:
+            self._running = False
+        if self._again:
+            self._again, seconds = False, 0.0
+        if seconds is not None and (self._timer is None or self._due > self._loop.time() + seconds):
+            self._arm(min(seconds, CHECK_AGAIN_SECONDS))
+
+    async def _expire(self) -> None:
+        topic = self._topic
+        ttl_ms = topic.policies.ttl_seconds * 1000
+        if ttl_ms <= 0:
+            return
+        oldest_kept = topic.clock.wall_ms() - ttl_ms
+        for subscription in list(topic.subscriptions.values()):
+            if subscription.durable:
+                await subscription.expire_before(oldest_kept)
+
+    async def _trim(self) -> None:
+        topic = self._topic
+        await topic.ledger.trim(self._retention(), topic.clock.wall_ms())
+
+    def _retention(self) -> Retention:
+        topic = self._topic
+        retention = topic.policies.retention
+        if not any(subscription.durable for subscription in topic.subscriptions.values()):
+            keeps_longer = retention.time_ms < 0 or retention.time_ms > UNSUBSCRIBED_MS
+            return retention if keeps_longer else Retention(UNSUBSCRIBED_MS, -1)
+        return retention
+
+    async def _next_due_seconds(self) -> float | None:
+        """Seconds until something is due, None when only news can make it so."""
+        topic = self._topic
+        now = topic.clock.wall_ms()
+        due = [topic.ledger.next_trim_due(self._retention(), now)]
+        ttl_ms = topic.policies.ttl_seconds * 1000
+        if ttl_ms > 0:
+            for subscription in topic.subscriptions.values():
+                published = await subscription.cursor.oldest_publish_time() if subscription.durable else None
+                due.append(None if published is None else published + ttl_ms + 1)
+        dated = [moment for moment in due if moment is not None]
+        return max(0.0, (min(dated) - now) / 1000) if dated else None

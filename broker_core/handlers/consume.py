@@ -1,0 +1,260 @@
+"""SUBSCRIBE, FLOW, ACK, REDELIVER, SEEK, GET_LAST_MESSAGE_ID, CONSUMER_STATS, UNSUBSCRIBE, CLOSE_CONSUMER."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+
+from broker_core.consumer import Consumer
+from broker_core.errors import (
+    BrokerError,
+    ConsumerNotFound,
+    MetadataFailed,
+    NotAllowed,
+    ProducerBusy,
+    ProtocolViolation,
+    TopicFenced,
+)
+from broker_core.names import parse_topic
+from broker_core.session import Session
+from broker_core.storage.position import Position
+from broker_core.subscription import EXCLUSIVE, Subscription
+from broker_core.topic import Topic
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.message import parse_metadata
+
+log = logging.getLogger(__name__)
+
+U64_MAX = (1 << 64) - 1
+RESERVED_PREFIX = "pulsar.repl"
+RESERVED_NAMES = frozenset({"pulsar.dedup", "__compaction"})
+
+
+async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
+    """SUBSCRIBE: attaches a consumer; nothing is sent before its first FLOW."""
+    name = parse_topic(command.topic)
+    _check_request(session, command)
+    if command.consumer_id in session.consumers:
+        return commands.success(command.request_id)
+    if command.consumer_id in session.creating_consumers:
+        raise TopicFenced(f"Consumer {command.consumer_id} is already being created; try again")
+    session.creating_consumers.add(command.consumer_id)
+    try:
+        topic = await session.broker.topic_for_client(name, create=command.force_topic_creation)
+        topic.check_consumer_limit()
+        subscription = await _subscription(session, topic, command)
+        await _attach(session, subscription, command)
+    finally:
+        session.creating_consumers.discard(command.consumer_id)
+    return commands.success(command.request_id)
+
+
+def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
+    size = sum(len(pair.key) + len(pair.value) for pair in command.metadata)
+    limit = session.broker.config.connection.max_consumer_metadata_size
+    if size > limit:
+        raise MetadataFailed(f"The consumer's metadata has {size} bytes, more than maxConsumerMetadataSize = {limit}")
+    name = command.subscription
+    if not name.strip():
+        raise ProducerBusy("Empty subscription name")
+    if name.startswith(RESERVED_PREFIX) or name in RESERVED_NAMES:
+        raise ProducerBusy(f"Subscription name {name} is reserved")
+    if command.read_compacted and command.subType not in (EXCLUSIVE, pb.CommandSubscribe.Failover):
+        raise NotAllowed("readCompacted only allowed on failover or exclusive subscriptions")
+    if command.subType not in (EXCLUSIVE, pb.CommandSubscribe.Shared):
+        kind = pb.CommandSubscribe.SubType.Name(command.subType)
+        raise NotAllowed(f"Subscription type {kind} is not supported by this broker")
+
+
+async def _subscription(session: Session, topic: Topic, command: pb.CommandSubscribe) -> Subscription:
+    if command.durable and command.subscription not in topic.subscriptions:
+        session.broker.check_auto_subscription(topic.name, command.subscription)
+    start = None
+    if not command.durable and command.HasField("start_message_id"):
+        start = _position(command.start_message_id)
+    return await topic.subscription(
+        command.subscription,
+        durable=command.durable,
+        start=start,
+        earliest=command.durable and command.initialPosition == pb.CommandSubscribe.Earliest,
+        properties={pair.key: pair.value for pair in command.subscription_properties},
+    )
+
+
+async def _attach(session: Session, subscription: Subscription, command: pb.CommandSubscribe) -> None:
+    if command.start_message_rollback_duration_sec and not command.durable and not subscription.consumers:
+        wanted = subscription.clock.wall_ms() - command.start_message_rollback_duration_sec * 1000
+        await subscription.cursor.reset(await subscription.topic.ledger.find_by_time(wanted))
+    consumer = Consumer(
+        session,
+        subscription,
+        command.consumer_id,
+        command.consumer_name or secrets.token_hex(5),
+        priority=command.priority_level,
+        read_compacted=command.read_compacted,
+        metadata={pair.key: pair.value for pair in command.metadata},
+    )
+    await subscription.add_consumer(consumer, command.subType)
+    if session.is_closed:  # the client went away while it waited
+        await consumer.close()
+        return
+    session.consumers[command.consumer_id] = consumer
+
+
+def on_flow(session: Session, command: pb.CommandFlow) -> None:
+    if command.messagePermits <= 0:
+        raise ProtocolViolation("FLOW with 0 permits")
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is not None:
+        consumer.flow(command.messagePermits)
+
+
+def on_ack(session: Session, command: pb.CommandAck) -> object:
+    """ACK: applied at once; with a request id, answered when it is on disk."""
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
+    if command.txnid_least_bits or command.txnid_most_bits:
+        return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
+    if command.HasField("validation_error"):
+        reason = pb.CommandAck.ValidationError.Name(command.validation_error)
+        log.warning("consumer %s acknowledged a message that it could not read: %s", consumer.name, reason)
+    if command.ack_type == pb.CommandAck.Cumulative:
+        _ack_cumulative(consumer, command)
+    else:
+        _ack_individual(consumer, command)
+    return _acknowledged(consumer, command) if command.HasField("request_id") else None
+
+
+def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
+    if not command.HasField("request_id"):
+        return None
+    return commands.ack_response(command.consumer_id, command.request_id, error.server_error, error.reason)
+
+
+async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes:
+    await consumer.subscription.cursor.flush()
+    return commands.ack_response(command.consumer_id, command.request_id)
+
+
+def _ack_individual(consumer: Consumer, command: pb.CommandAck) -> None:
+    """Ids with an ack_set acknowledge a part of a batch: not kept here, so the batch stays unacknowledged."""
+    by_ledger: dict[int, list[int]] = {}
+    for message_id in command.message_id:
+        if not message_id.ack_set:
+            by_ledger.setdefault(message_id.ledgerId, []).append(message_id.entryId)
+    for ledger_id, entry_ids in by_ledger.items():
+        consumer.subscription.acknowledge(consumer, ledger_id, entry_ids)
+
+
+def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:
+    if len(command.message_id) != 1:
+        raise ProtocolViolation(f"A cumulative ACK names one message, not {len(command.message_id)}")
+    position = _position(command.message_id[0])
+    if command.message_id[0].ack_set:
+        position = consumer.subscription.topic.ledger.previous(position)
+    consumer.subscription.acknowledge_cumulative(consumer, position)
+
+
+def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        return
+    ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
+    consumer.subscription.redeliver(consumer, ids or None)
+
+
+async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
+    """SEEK: consumers are closed first, so that nothing sent before it can follow its SUCCESS."""
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
+    subscription = consumer.subscription
+    if command.HasField("message_id"):
+        await subscription.reset(_position(command.message_id))
+    elif command.HasField("message_publish_time"):
+        await subscription.reset(await subscription.topic.ledger.find_by_time(command.message_publish_time))
+    else:
+        raise MetadataFailed("Message id and message publish time were not present")
+    return commands.success(command.request_id)
+
+
+async def on_get_last_message_id(session: Session, command: pb.CommandGetLastMessageId) -> bytes:
+    """GET_LAST_MESSAGE_ID: the last entry that this consumer can get, and where its subscription stands."""
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
+    subscription = consumer.subscription
+    last, entry = await subscription.topic.last_entry(compacted=consumer.read_compacted)
+    mark_delete = subscription.cursor.mark_delete
+    return commands.last_message_id(
+        command.request_id,
+        _message_id(last, subscription.topic.name.partition, _last_batch_index(entry)),
+        _message_id(mark_delete, subscription.topic.name.partition, -1),
+    )
+
+
+def _last_batch_index(entry: bytes | None) -> int:
+    if entry is None:
+        return -1
+    metadata = parse_metadata(entry)
+    return metadata.num_messages_in_batch - 1 if metadata.HasField("num_messages_in_batch") else -1
+
+
+def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> bytes:
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        error = ConsumerNotFound(f"Consumer {command.consumer_id} not found")
+        return commands.consumer_stats_failed(command.request_id, error.server_error, error.reason)
+    rate, throughput = consumer.rate.per_second()
+    return commands.consumer_stats(
+        pb.CommandConsumerStatsResponse(
+            request_id=command.request_id,
+            msgRateOut=rate,
+            msgThroughputOut=throughput,
+            consumerName=consumer.name,
+            availablePermits=max(0, consumer.permits),
+            unackedMessages=consumer.unacked_messages,
+            blockedConsumerOnUnackedMsgs=consumer.blocked,
+            address=session.address,
+            connectedSince=str(consumer.connected_since_ms),
+            type=pb.CommandSubscribe.SubType.Name(consumer.subscription.sub_type),  # type: ignore[arg-type]  # enum values are ints here
+            msgBacklog=consumer.subscription.cursor.backlog_entries,
+        )
+    )
+
+
+async def on_unsubscribe(session: Session, command: pb.CommandUnsubscribe) -> bytes:
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
+    await consumer.subscription.unsubscribe(consumer, force=command.force)
+    session.consumers.pop(command.consumer_id, None)
+    return commands.success(command.request_id)
+
+
+async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) -> bytes:
+    """CLOSE_CONSUMER: answered when what it acknowledged is on disk."""
+    consumer = session.consumers.pop(command.consumer_id, None)
+    if consumer is not None:
+        await consumer.close()
+    return commands.success(command.request_id)
+
+
+def _position(message_id: pb.MessageIdData) -> Position:
+    """The position in a message id; u64 fields carry -1 as 2^64 - 1."""
+    return Position(_signed(message_id.ledgerId), _signed(message_id.entryId))
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _message_id(position: Position, partition: int, batch_index: int) -> pb.MessageIdData:
+    return pb.MessageIdData(
+        ledgerId=position.ledger_id & U64_MAX,
+        entryId=position.entry_id & U64_MAX,
+        partition=partition,
+        batch_index=batch_index,
+    )

@@ -1,0 +1,109 @@
+"""A producer attached to a topic: its name, its counters, and the way its receipts go back.
+
+`publish` takes a run of messages (the consecutive SENDs of this producer in one chunk of the socket). Its
+receipts leave in publish order, one per SEND, with exactly the sequence id that the SEND carried: the Go
+client closes the connection otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from broker_core.errors import BrokerError
+from broker_core.rate import Rate
+from broker_core.wire import commands
+from broker_core.wire.encode import ReceiptEncoder
+
+if TYPE_CHECKING:
+    from broker_core.session import Session
+    from broker_core.storage.errors import StorageError
+    from broker_core.storage.position import Position
+    from broker_core.topic import Topic
+    from broker_core.wire.frame import SendRun
+
+
+class Producer:
+    def __init__(
+        self, session: Session, topic: Topic, producer_id: int, name: str, *, epoch: int, metadata: dict[str, str]
+    ) -> None:
+        self.session = session
+        self.topic = topic
+        self.producer_id = producer_id
+        self.name = name
+        self.epoch = epoch
+        self.metadata = metadata
+        self.connected_since_ms = topic.clock.wall_ms()
+        self.rate = Rate(topic.clock)
+        self.closed = False
+        self.receipts = ReceiptEncoder()
+        self.partition = topic.name.partition
+        self._pending = 0  # runs that wait for the disk
+        self._drained: asyncio.Event | None = None
+
+    def publish(self, run: SendRun) -> None:
+        """Hands a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
+        self.rate.add(sum(run.counts), run.ends[-1] - run.starts[0])
+        self._pending += 1
+        self.session.outbound.publish_started(len(run.starts))
+        pending = PendingPublish(self, run)
+        try:
+            self.topic.publish(run, pending.done)
+        except BrokerError as error:
+            pending.refuse(error)
+
+    def refuse(self, sequence_id: int, error: BrokerError) -> None:
+        """Answers a SEND that never reached the topic."""
+        if not self.closed:
+            self.session.outbound.send(
+                commands.send_error(self.producer_id, sequence_id, error.server_error, error.reason)
+            )
+
+    def close(self) -> None:
+        """Leaves the topic; publishes on their way complete, but their receipts go nowhere."""
+        self.closed = True
+        self.topic.remove_producer(self)
+
+    def disconnect(self) -> None:
+        """The broker closes this producer; its client looks the topic up again."""
+        self.session.producers.pop(self.producer_id, None)
+        self.session.closed_producers.add(self.producer_id)
+        self.close()
+        self.session.outbound.send(commands.close_producer(self.producer_id))
+
+    async def drained(self) -> None:
+        """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""
+        if self._pending:
+            self._drained = asyncio.Event()
+            await self._drained.wait()
+
+    def finished(self, messages: int) -> None:
+        self._pending -= 1
+        self.session.outbound.publish_finished(messages)
+        if self._drained is not None and not self._pending:
+            self._drained.set()
+
+
+class PendingPublish:
+    """One run on its way to the disk: one object a run, so that the hot path makes no closure per message."""
+
+    __slots__ = ("producer", "run")
+
+    def __init__(self, producer: Producer, run: SendRun) -> None:
+        self.producer = producer
+        self.run = run
+
+    def done(self, first: Position | None, error: StorageError | None) -> None:
+        """Called on the loop, in publish order, after the run is on disk or has failed."""
+        producer, run = self.producer, self.run
+        if first is None:
+            self.refuse(producer.topic.write_failed(error))
+            return
+        receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
+        producer.session.outbound.send(receipts)
+        producer.finished(len(run.starts))
+
+    def refuse(self, error: BrokerError) -> None:
+        for sequence_id in self.run.sequence_ids:
+            self.producer.refuse(sequence_id, error)
+        self.producer.finished(len(self.run.starts))

@@ -1,0 +1,100 @@
+"""What the broker knows of one client connection; no I/O.
+
+The state machine is data (`TRANSITIONS`): a command that its state does not accept is a protocol violation,
+and the universal answer to that is to close the connection (Pulsar binary protocol, "Connection establishment").
+Producer and consumer ids are the client's, unique per connection, in two separate spaces.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Protocol
+
+from broker_core.errors import ProtocolViolation
+from broker_core.wire import pulsar_api_pb2 as pb
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+    from broker_core.consumer import Consumer
+    from broker_core.producer import Producer
+
+CONNECT = pb.BaseCommand.CONNECT
+
+
+class SessionState(enum.Enum):
+    NEW = "new"
+    READY = "ready"
+    CLOSED = "closed"
+
+
+TRANSITIONS: dict[SessionState, frozenset[SessionState]] = {
+    SessionState.NEW: frozenset({SessionState.READY, SessionState.CLOSED}),
+    SessionState.READY: frozenset({SessionState.CLOSED}),
+    SessionState.CLOSED: frozenset(),
+}
+
+
+class Outbound(Protocol):
+    """The way back to the client, as producers and consumers see it."""
+
+    def send(self, data: bytes) -> None:
+        """Queues complete frames; never blocks."""
+
+    @property
+    def writable(self) -> bool:
+        """False while the socket's buffer is over its limit; `Consumer.on_writable` follows when it is not."""
+
+    def publish_started(self, messages: int) -> None:
+        """That many messages wait for the disk; over the limit the socket is not read."""
+
+    def publish_finished(self, messages: int) -> None:
+        """They were answered."""
+
+    async def is_alive(self) -> bool:
+        """Asks the peer (PING) within the liveness timeout; a silent peer's connection is closed."""
+
+
+class Session:
+    def __init__(self, broker: Broker, outbound: Outbound, address: str) -> None:
+        self.broker = broker
+        self.outbound = outbound
+        self.address = address
+        self.state = SessionState.NEW
+        self.client_version = ""
+        self.protocol_version = 0
+        self.producers: dict[int, Producer] = {}
+        self.consumers: dict[int, Consumer] = {}
+        # Ids whose creation has begun: a second request for one of them is answered, not started again.
+        self.creating_producers: set[int] = set()
+        self.creating_consumers: set[int] = set()
+        # Producers that the broker closed: SENDs already on their way are dropped, not a violation.
+        self.closed_producers: set[int] = set()
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state is SessionState.CLOSED
+
+    def check_open(self) -> None:
+        """After an await: the client may have gone away meanwhile."""
+        if self.is_closed:
+            raise ProtocolViolation(f"the connection of {self.address} was closed meanwhile")
+
+    def become(self, state: SessionState) -> None:
+        if state not in TRANSITIONS[self.state]:
+            raise ProtocolViolation(f"a connection that is {self.state.value} cannot become {state.value}")
+        self.state = state
+
+    def check_accepts(self, command_type: int) -> None:
+        """Raises `ProtocolViolation` unless this state accepts the command."""
+        if (self.state is SessionState.NEW) != (command_type == CONNECT) or self.state is SessionState.CLOSED:
+            name = pb.BaseCommand.Type.Name(command_type)  # type: ignore[arg-type]  # enum values are ints here
+            raise ProtocolViolation(f"{name} is not accepted while the connection is {self.state.value}")
+
+    async def release(self) -> None:
+        """The connection is gone: producers first, then consumers, so that their messages can be redelivered."""
+        for producer in list(self.producers.values()):
+            producer.close()
+        self.producers.clear()
+        consumers, self.consumers = list(self.consumers.values()), {}
+        for consumer in consumers:
+            await consumer.close()

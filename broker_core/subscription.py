@@ -1,0 +1,202 @@
+"""A subscription: a cursor, a dispatcher and the consumers that share them.
+
+The type of a subscription is whatever its connected consumers use; when none is connected any type may come
+and the dispatcher is built anew. While a seek or an unsubscribe is going on the subscription is fenced:
+consumers that arrive meanwhile are told to come again. A non-durable one lives as long as its consumers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.dispatch.dispatcher import Dispatcher, Source
+from broker_core.dispatch.shared import SharedDispatcher
+from broker_core.dispatch.single_active import SingleActiveDispatcher
+from broker_core.errors import ConsumerBusy, MetadataFailed, NotAllowed, TopicFenced
+from broker_core.rate import Rate
+from broker_core.storage.position import Position
+from broker_core.wire import pulsar_api_pb2 as pb
+
+if TYPE_CHECKING:
+    from broker_core.consumer import Consumer
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic import Topic
+
+EXCLUSIVE = pb.CommandSubscribe.Exclusive
+SHARED = pb.CommandSubscribe.Shared
+DISPATCHERS: dict[int, type[Dispatcher]] = {EXCLUSIVE: SingleActiveDispatcher, SHARED: SharedDispatcher}
+INDIVIDUAL_ACK_TYPES = frozenset({SHARED, pb.CommandSubscribe.Key_Shared})
+
+
+class Subscription:
+    def __init__(self, topic: Topic, name: str, cursor: ManagedCursor) -> None:
+        self.topic = topic
+        self.name = name
+        self.cursor = cursor
+        self.clock = topic.clock
+        self.sub_type: int = EXCLUSIVE
+        self.fenced = False
+        self.deliveries = Rate(topic.clock)  # of consumers that have left; the connected ones carry their own
+        self.expired = Rate(topic.clock)
+        self.last_consumed_ms = 0
+        self.last_acked_ms = 0
+        self.last_expired_ms = 0
+        self.last_active_ms = topic.clock.wall_ms()
+        self.dispatcher: Dispatcher = self._new_dispatcher(EXCLUSIVE, topic.ledger)
+
+    @property
+    def consumers(self) -> list[Consumer]:
+        return self.dispatcher.consumers
+
+    @property
+    def durable(self) -> bool:
+        return self.cursor.durable
+
+    async def add_consumer(self, consumer: Consumer, sub_type: int) -> None:
+        """Attaches the consumer, or raises `ConsumerBusy`, `TopicFenced` or `NotAllowed`."""
+        if sub_type not in DISPATCHERS:
+            name = pb.CommandSubscribe.SubType.Name(sub_type)  # type: ignore[arg-type]  # enum values are ints here
+            raise NotAllowed(f"Subscription type {name} is not supported by this broker")
+        await self._make_room(sub_type)
+        if self.fenced:
+            raise TopicFenced(f"Subscription {self.name} is fenced by a seek or an unsubscribe; try again")
+        self._check_limit()
+        if not self.consumers:
+            self._become(sub_type, consumer.read_compacted)
+        self.dispatcher.add(consumer)
+        self.last_active_ms = self.clock.wall_ms()
+
+    async def remove_consumer(self, consumer: Consumer) -> None:
+        if consumer not in self.consumers:
+            return
+        self.dispatcher.remove(consumer)
+        self.deliveries.add(consumer.rate.messages, consumer.rate.bytes)
+        self.last_active_ms = self.clock.wall_ms()
+        if not self.durable and not self.consumers:
+            await self.topic.forget_subscription(self)
+        elif self.durable:
+            await self.cursor.flush()
+
+    def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
+        """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
+        self.cursor.acknowledge(ledger_id, entry_ids)
+        dispatcher = self.dispatcher
+        if isinstance(dispatcher, SharedDispatcher):
+            blocked = consumer.blocked
+            dispatcher.acknowledged(consumer, ledger_id, entry_ids)
+            if blocked:
+                dispatcher.wake()
+        self._acknowledged(consumer, len(entry_ids))
+
+    def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> None:
+        """Everything up to the position; ignored where acknowledgement is individual, as in Pulsar."""
+        if self.sub_type not in INDIVIDUAL_ACK_TYPES:
+            self.cursor.acknowledge_cumulative(position)
+            self._acknowledged(consumer, 1)
+
+    def _acknowledged(self, consumer: Consumer, count: int) -> None:
+        consumer.acknowledged += count
+        self.last_acked_ms = self.clock.wall_ms()
+        self.topic.acknowledged()
+
+    def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
+        self.dispatcher.redeliver(consumer, positions)
+
+    async def unsubscribe(self, consumer: Consumer, *, force: bool) -> None:
+        """Deletes the subscription for its only consumer; `force` closes the others first."""
+        others = [one for one in self.consumers if one is not consumer]
+        if others and not force:
+            raise MetadataFailed(f"Unconnected or shared consumer attempting to unsubscribe from {self.name}")
+        self.fenced = True
+        for other in others:
+            await other.disconnect()
+        consumer.closed = True
+        await self.topic.delete_subscription(self.name, force=True)
+
+    async def reset(self, position: Position) -> None:
+        """Moves the subscription so that the entry at `position` is the next one read.
+
+        The consumers are closed first and come back by themselves, so that no message sent before the seek
+        can reach the application after it (Pulsar binary protocol, "Seek").
+        """
+        if self.fenced:
+            raise TopicFenced(f"Subscription {self.name} is being moved already")
+        self.fenced = True
+        try:
+            for consumer in list(self.consumers):
+                await consumer.disconnect()
+            await self.cursor.reset(position)
+            self.dispatcher.jump()
+        finally:
+            self.fenced = False
+        self.topic.acknowledged()
+
+    async def skip(self, entries: int) -> None:
+        """Acknowledges the next `entries` unacknowledged entries."""
+        self._expired_up_to(self.cursor.after_unacknowledged(entries))
+        await self.cursor.flush()
+
+    async def clear_backlog(self) -> None:
+        """Acknowledges everything that is there now."""
+        self._expired_up_to(self.topic.ledger.last_confirmed)
+        await self.cursor.flush()
+
+    async def expire_before(self, publish_time_ms: int) -> int:
+        """Acknowledges the prefix that was published before the time; returns how many messages expired."""
+        if not self.cursor.backlog_entries:
+            return 0
+        first_kept = await self.topic.ledger.find_by_time(publish_time_ms)
+        last_expired = self.topic.ledger.previous(first_kept)
+        if last_expired <= self.cursor.mark_delete:
+            return 0
+        expired = self._expired_up_to(last_expired)
+        self.expired.add(expired, 0)
+        self.last_expired_ms = self.clock.wall_ms()
+        return expired
+
+    def _expired_up_to(self, position: Position) -> int:
+        messages = self.cursor.acknowledge_cumulative(position)
+        dispatcher = self.dispatcher
+        if isinstance(dispatcher, SharedDispatcher):
+            dispatcher.forget_up_to(position)
+        if self.cursor.read_position <= position:
+            self.cursor.rewind()
+            dispatcher.jump()
+        dispatcher.wake()
+        self.topic.acknowledged()
+        return messages
+
+    async def close(self) -> None:
+        """Closes the consumers with a word to their clients, and keeps the cursor."""
+        for consumer in list(self.consumers):
+            await consumer.disconnect()
+        self.dispatcher.close()
+
+    async def _make_room(self, sub_type: int) -> None:
+        """Raises `ConsumerBusy` unless a consumer of that type can join; asks a silent occupant first."""
+        occupants = list(self.consumers)
+        if not occupants or (sub_type == self.sub_type and sub_type != EXCLUSIVE):
+            return
+        for occupant in occupants:
+            if await occupant.session.outbound.is_alive() and not occupant.closed:
+                break
+        if self.consumers:  # the living one, or one that came while we asked
+            same = sub_type == self.sub_type
+            raise ConsumerBusy(
+                "Exclusive consumer is already connected" if same else "Subscription is of different type"
+            )
+
+    def _check_limit(self) -> None:
+        limit = self.topic.limits.max_consumers_per_subscription
+        if limit and len(self.consumers) >= limit:
+            raise ConsumerBusy("Subscription reached max consumers limit")
+
+    def _become(self, sub_type: int, read_compacted: bool) -> None:
+        source = self.topic.compacted_source() if read_compacted else self.topic.ledger
+        self.dispatcher.close()
+        self.sub_type = sub_type
+        self.dispatcher = self._new_dispatcher(sub_type, source)
+
+    def _new_dispatcher(self, sub_type: int, source: Source) -> Dispatcher:
+        return DISPATCHERS[sub_type](self.cursor, source, self.topic.dispatch_config, self.topic.spawn)

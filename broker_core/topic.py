@@ -1,0 +1,243 @@
+"""One topic: `Topic.publish` is the one way in, its subscriptions' dispatchers are the one way out.
+
+State: OPEN -> FENCED -> OPEN (a failed write fences; the next publish or producer tries to recover), and from
+either to CLOSED (unloaded or deleted). A topic's state changes only inside its own methods, between awaits.
+Housekeeping (TTL, retention) is a timer armed for the moment the next thing is due, never a poll: what is due
+is asked of the log and the policies whenever either of them changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.compaction import Compaction
+from broker_core.errors import (
+    BrokerError,
+    ConsumerBusy,
+    NotAllowed,
+    PersistenceFailed,
+    PreconditionFailed,
+    ProducerBusy,
+    SubscriptionNotFound,
+    TopicFenced,
+)
+from broker_core.expiry import Housekeeping
+from broker_core.rate import Rate
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import LATEST, Position
+from broker_core.subscription import Subscription
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config import DispatchConfig, TopicConfig
+    from broker_core.dispatch.dispatcher import Source, Spawn
+    from broker_core.names import TopicName
+    from broker_core.policies import TopicPolicies
+    from broker_core.producer import Producer
+    from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.storage.managed_ledger import EntryRun, ManagedLedger
+
+log = logging.getLogger(__name__)
+
+PublishDone = Callable[[Position | None, StorageError | None], None]
+
+
+class TopicState(enum.Enum):
+    OPEN = "open"
+    FENCED = "fenced"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicServices:
+    """What every topic is given by its broker."""
+
+    clock: Clock
+    limits: TopicConfig
+    dispatch: DispatchConfig
+    max_message_size: int
+    storage: ManagedLedgerFactory
+    spawn: Spawn
+    policies_of: Callable[[TopicName], TopicPolicies]
+
+
+class Topic:
+    def __init__(self, name: TopicName, ledger: ManagedLedger, services: TopicServices) -> None:
+        self.name = name
+        self.ledger = ledger
+        self.services = services
+        self.clock = services.clock
+        self.limits = services.limits
+        self.dispatch_config = services.dispatch
+        self.spawn = services.spawn
+        self.state = TopicState.OPEN
+        self.producers: dict[str, Producer] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
+        self.created_ms = services.clock.wall_ms()
+        self.compaction = Compaction(self)
+        self._max_message_size = services.max_message_size
+        self._housekeeping = Housekeeping(self)
+        ledger.on_confirmed = self._on_confirmed
+
+    async def load(self) -> None:
+        """Brings back the durable subscriptions and the compacted view; then the topic serves."""
+        for name, cursor in list(self.ledger.cursors.items()):
+            if name == self.compaction.CURSOR:
+                await self.compaction.load(cursor)
+            else:
+                self.subscriptions[name] = Subscription(self, name, cursor)
+        self._housekeeping.rearm()
+
+    # -- in ----------------------------------------------------------------------------------------------
+
+    def publish(self, run: EntryRun, done: PublishDone) -> None:
+        """Appends a run of messages; `done` is called with the first position once they are on disk.
+
+        Raises a `BrokerError` when the run is refused as a whole before anything is written.
+        """
+        if self.state is not TopicState.OPEN:
+            self._reopen()
+        if run.ends[-1] - run.starts[0] > self._max_message_size:
+            self._check_sizes(run)
+        try:
+            self.ledger.append(run, done)
+        except StorageError as error:
+            raise self.write_failed(error) from error
+        self._housekeeping.appended()
+
+    def _check_sizes(self, run: EntryRun) -> None:
+        limit = self._max_message_size
+        for start, end in zip(run.starts, run.ends, strict=True):
+            if end - start > limit + METADATA_ALLOWANCE:
+                raise NotAllowed(f"The message has {end - start} bytes, more than maxMessageSize = {limit}")
+
+    def write_failed(self, error: StorageError | None) -> BrokerError:
+        """Fences the topic; returns what its producers are told."""
+        if self.state is TopicState.OPEN:
+            self.state = TopicState.FENCED
+        return PersistenceFailed(f"{self.name}: {error}")
+
+    def _reopen(self) -> None:
+        """Tries to recover from a failed write; raises the reason while that is not possible."""
+        if self.state is TopicState.CLOSED:
+            raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
+        try:
+            self.ledger.unfence()
+        except StorageError as error:
+            raise PersistenceFailed(f"{self.name}: {error}") from error
+        self.state = TopicState.OPEN
+
+    def add_producer(self, producer: Producer) -> None:
+        """Attaches a producer whose name is free; raises `ProducerBusy`, `TopicFenced` or `PersistenceFailed`."""
+        if self.state is not TopicState.OPEN:
+            self._reopen()
+        limit = self.limits.max_producers
+        if limit and len(self.producers) >= limit:
+            raise ProducerBusy("Topic reached max producers limit")
+        if producer.name in self.producers:
+            raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
+        self.producers[producer.name] = producer
+
+    def remove_producer(self, producer: Producer) -> None:
+        if self.producers.get(producer.name) is producer:
+            del self.producers[producer.name]
+            self.published.add(producer.rate.messages, producer.rate.bytes)
+
+    # -- out ---------------------------------------------------------------------------------------------
+
+    def _on_confirmed(self) -> None:
+        for subscription in self.subscriptions.values():
+            subscription.dispatcher.wake()
+
+    def compacted_source(self) -> Source:
+        return self.compaction.source()
+
+    async def subscription(
+        self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
+    ) -> Subscription:
+        """The subscription of that name, created if missing: at `start`, or at the earliest or latest entry."""
+        self._check_open()
+        found = self.subscriptions.get(name)
+        if found is not None:
+            if found.durable != durable:
+                kind = "durable" if found.durable else "non-durable"
+                raise NotAllowed(f"Subscription {name} exists already and is {kind}")
+            return found
+        self._check_subscription_limit()
+        initial = start if start is not None else (Position(-1, -1) if earliest else LATEST)
+        cursor = await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
+        # Two requests may have awaited the same cursor: the first one's subscription is the one.
+        return self.subscriptions.setdefault(name, Subscription(self, name, cursor))
+
+    def _check_subscription_limit(self) -> None:
+        limit = self.limits.max_subscriptions
+        if limit and len(self.subscriptions) >= limit:
+            raise NotAllowed(f"Exceed the maximum number of subscriptions of the topic: {self.name}")
+
+    def check_consumer_limit(self) -> None:
+        limit = self.limits.max_consumers
+        if limit and sum(len(one.consumers) for one in self.subscriptions.values()) >= limit:
+            raise ConsumerBusy("Topic reached max consumers limit")
+
+    def get_subscription(self, name: str) -> Subscription:
+        try:
+            return self.subscriptions[name]
+        except KeyError:
+            raise SubscriptionNotFound(f"Subscription {name} not found for topic {self.name}") from None
+
+    async def delete_subscription(self, name: str, *, force: bool = False) -> None:
+        """Deletes a subscription and its cursor; with consumers connected only by `force`."""
+        subscription = self.get_subscription(name)
+        if subscription.consumers and not force:
+            raise PreconditionFailed("Subscription has active connected consumers")
+        subscription.fenced = True
+        await subscription.close()
+        self.subscriptions.pop(name, None)
+        await self.ledger.delete_cursor(name)
+        self.acknowledged()
+
+    async def forget_subscription(self, subscription: Subscription) -> None:
+        """A non-durable subscription lost its last consumer."""
+        if self.subscriptions.get(subscription.name) is subscription:
+            del self.subscriptions[subscription.name]
+            subscription.dispatcher.close()
+            await self.ledger.delete_cursor(subscription.name)
+
+    # -- housekeeping ------------------------------------------------------------------------------------
+
+    @property
+    def policies(self) -> TopicPolicies:
+        return self.services.policies_of(self.name)
+
+    def policies_changed(self) -> None:
+        self._housekeeping.rearm()
+
+    def acknowledged(self) -> None:
+        """A cursor moved: something may be due for trimming."""
+        self._housekeeping.acknowledged()
+
+    def _check_open(self) -> None:
+        if self.state is TopicState.CLOSED:
+            raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
+
+    async def close(self) -> None:
+        """Unloads: clients are told to come again, everything acknowledged is synced."""
+        self.state = TopicState.CLOSED
+        self._housekeeping.close()
+        for producer in list(self.producers.values()):
+            producer.disconnect()
+        for subscription in list(self.subscriptions.values()):
+            await subscription.close()
+        await self.compaction.close()
+        self.ledger.on_confirmed = None
+        await self.ledger.close()
+
+
+# A publish is refused by its payload's size; headers and metadata may come on top (frame padding).
+METADATA_ALLOWANCE = 10 * 1024
