@@ -2,131 +2,265 @@
 
 A part of the broker receives its section, never the whole. `setting(...)` gives a field its Pulsar key, its
 default and its one sentence; `conf/standalone.yaml` is generated from these. Sizes are in bytes unless the
-key says otherwise; -1 or 0 mean "no limit" where the sentence says so.
+key says otherwise; -1 or 0 mean "no limit" where the sentence says so. Where values come from is the business
+of `config_sources`.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 MB = 1 << 20
 
 
-def setting(key: str, default: Any, doc: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a key of a configuration file may hold. `scale`: how much of the field one unit of the key is."""
+
+    key: str
+    default: Any
+    doc: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    scale: float = 1
+
+    @property
+    def file_default(self) -> Any:
+        """The default as a file would give it."""
+        return self.default if self.scale == 1 else round(self.default / self.scale)
+
+
+def setting(
+    key: str,
+    default: Any,
+    doc: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    choices: tuple[str, ...] = (),
+    scale: float = 1,
+) -> Any:
     """A configuration field: its key in Pulsar's own files, its default, and one sentence about it."""
-    return field(default=default, metadata={"key": key, "doc": doc})
+    described = Setting(key, default, doc, least, most, choices, scale)
+    return field(default=default, metadata={"setting": described})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    cluster_name: str = setting("clusterName", "standalone", "Name of the cluster; part of generated producer names.")
+    cluster_name: str = setting(
+        "clusterName", "standalone", "Name of the cluster; part of generated producer names."
+    )
     bind_address: str = setting(
         "bindAddress", "", "Address to listen on; empty means the loopback addresses 127.0.0.1 and ::1."
     )
-    advertised_address: str = setting("advertisedAddress", "localhost", "Host name that look-ups answer with.")
-    broker_port: int = setting("brokerServicePort", 6650, "Port of the binary protocol; 0 takes a free one.")
-    web_port: int = setting("webServicePort", 8080, "Port of the admin REST API; 0 takes a free one.")
-    shutdown_timeout_ms: int = setting("brokerShutdownTimeoutMs", 10_000, "Longest time a clean stop may take (ms).")
+    advertised_address: str = setting(
+        "advertisedAddress", "localhost", "Host name that look-ups answer with."
+    )
+    broker_port: int = setting(
+        "brokerServicePort", 6650, "Port of the binary protocol; 0 takes a free one.", least=0, most=65_535
+    )
+    web_port: int = setting(
+        "webServicePort", 8080, "Port of the admin REST API; 0 takes a free one.", least=0, most=65_535
+    )
+    shutdown_timeout_ms: int = setting(
+        "brokerShutdownTimeoutMs", 10_000, "Longest time a clean stop may take (ms).", least=0
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionConfig:
-    max_message_size: int = setting("maxMessageSize", 5 * MB, "Largest payload of a message (bytes).")
-    keep_alive_seconds: float = setting("keepAliveIntervalSeconds", 30, "Interval of PING in both directions (s).")
+    max_message_size: int = setting(
+        "maxMessageSize", 5 * MB, "Largest payload of a message (bytes).", least=1
+    )
+    keep_alive_seconds: float = setting(
+        "keepAliveIntervalSeconds", 30, "Interval of PING in both directions (s).", least=0.01
+    )
     liveness_timeout_ms: int = setting(
         "connectionLivenessCheckTimeoutMillis",
         5_000,
-        "How long a connection that holds a wanted name may take to answer a PING (ms); 0 or less: never asked.",
+        "How long a connection that holds a wanted name may take to answer a PING (ms); 0: never asked.",
     )
-    max_connections: int = setting("brokerMaxConnections", 0, "Most connections at a time; 0 is no limit.")
+    max_connections: int = setting(
+        "brokerMaxConnections", 0, "Most connections at a time; 0 is no limit.", least=0
+    )
     max_pending_publishes: int = setting(
-        "maxPendingPublishRequestsPerConnection", 20_000, "Unacknowledged publishes at which a connection is not read."
+        "maxPendingPublishRequestsPerConnection",
+        20_000,
+        "Unacknowledged publishes at which a connection is not read.",
+        least=1,
     )
     publish_buffer_mb: int = setting(
-        "maxMessagePublishBufferSizeInMB", 48, "Unsynced bytes of all connections at which none is read (MB)."
+        "maxMessagePublishBufferSizeInMB",
+        48,
+        "Unsynced bytes of all connections at which none is read (MB).",
+        least=1,
     )
     write_buffer_bytes: int = setting(
-        "connectionWriteBufferBytes", 1 * MB, "Unsent bytes at which a consumer's connection gets no more messages."
+        "connectionWriteBufferBytes",
+        1 * MB,
+        "Unsent bytes at which a consumer's connection gets no more messages.",
+        least=1,
     )
-    max_consumer_metadata_size: int = setting("maxConsumerMetadataSize", 1024, "Most metadata of a consumer (bytes).")
-    max_lookups: int = setting("maxConcurrentLookupRequest", 50_000, "Look-ups in flight; more are refused.")
+    max_consumer_metadata_size: int = setting(
+        "maxConsumerMetadataSize", 1024, "Most metadata of a consumer (bytes).", least=0
+    )
+    max_lookups: int = setting(
+        "maxConcurrentLookupRequest", 50_000, "Look-ups in flight; more are refused.", least=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
     """The storage engine's section; `broker_core.storage` knows nothing else of this package."""
 
-    journal_directory: str = setting("journalDirectory", "", "Where the journal lies; empty: in the data directory.")
+    journal_directory: str = setting(
+        "journalDirectory", "", "Where the journal lies; empty: in the data directory."
+    )
     journal_sync: bool = setting("journalSyncData", True, "Whether a receipt waits for the disk (fsync).")
     journal_pace_ms: float = setting(
-        "journalMaxGroupWaitMSec", 1.0, "Pause before the next sync while messages keep arriving (ms)."
+        "journalMaxGroupWaitMSec",
+        1.0,
+        "Pause before the next sync while messages keep arriving (ms).",
+        least=0,
     )
-    journal_max_mb: int = setting("journalMaxSizeMB", 256, "Most journal between two checkpoints (MB).")
-    checkpoint_seconds: float = setting("flushInterval", 60.0, "Longest time between two checkpoints (s).")
-    max_entries_per_ledger: int = setting("managedLedgerMaxEntriesPerLedger", 50_000, "Entries at which a ledger rolls.")
-    max_ledger_mb: int = setting("managedLedgerMaxSizePerLedgerMbytes", 2048, "Size at which a ledger rolls (MB).")
+    journal_max_mb: int = setting(
+        "journalMaxSizeMB", 256, "Most journal between two checkpoints (MB).", least=1
+    )
+    checkpoint_seconds: float = setting(
+        "flushInterval", 60.0, "Longest time between two checkpoints (ms).", scale=0.001, least=0.01
+    )
+    max_entries_per_ledger: int = setting(
+        "managedLedgerMaxEntriesPerLedger", 50_000, "Entries at which a ledger rolls.", least=1
+    )
+    max_ledger_mb: int = setting(
+        "managedLedgerMaxSizePerLedgerMbytes", 2048, "Size at which a ledger rolls (MB).", least=1
+    )
     min_rollover_minutes: float = setting(
-        "managedLedgerMinLedgerRolloverTimeMinutes", 0, "Youngest age at which entries or size roll a ledger (min)."
+        "managedLedgerMinLedgerRolloverTimeMinutes",
+        0,
+        "Youngest age at which entries or size roll a ledger (min).",
+        least=0,
     )
     max_rollover_minutes: float = setting(
         "managedLedgerMaxLedgerRolloverTimeMinutes", 240, "Age at which a ledger with entries rolls (min)."
     )
-    cache_mb: int = setting("managedLedgerCacheSizeMB", 32, "Memory for entries that were just written (MB).")
-    index_cache_mb: int = setting("ledgerIndexCacheSizeMB", 16, "Memory for the indexes of sealed ledgers (MB).")
-    open_files: int = setting("ledgerOpenFilesLimit", 64, "Ledger files held open at a time.")
-    ack_flush_ms: int = setting("managedLedgerCursorPositionFlushMillis", 500, "Longest time an ack waits for the journal (ms).")
-    reserve_mb: int = setting("diskReserveMB", 8, "Disk space kept free for acknowledgements when the disk is full (MB).")
+    cache_mb: int = setting(
+        "managedLedgerCacheSizeMB", 32, "Memory for entries that were just written (MB).", least=0
+    )
+    index_cache_mb: int = setting(
+        "ledgerIndexCacheSizeMB", 16, "Memory for the indexes of sealed ledgers (MB).", least=0
+    )
+    open_files: int = setting("ledgerOpenFilesLimit", 64, "Ledger files held open at a time.", least=1)
+    ack_flush_ms: int = setting(
+        "managedLedgerCursorPositionFlushMillis",
+        500,
+        "Longest time an ack waits for the journal (ms).",
+        least=0,
+    )
+    reserve_mb: int = setting(
+        "diskReserveMB", 8, "Disk space kept free for acknowledgements when the disk is full (MB).", least=0
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    allow_auto_creation: bool = setting("allowAutoTopicCreation", True, "Whether use creates a missing topic.")
-    auto_creation_type: str = setting(
-        "allowAutoTopicCreationType", "non-partitioned", "Kind of an automatically created topic, or `partitioned`."
+    allow_auto_creation: bool = setting(
+        "allowAutoTopicCreation", True, "Whether use creates a missing topic."
     )
-    default_partitions: int = setting("defaultNumPartitions", 1, "Partitions of an automatically created topic.")
+    auto_creation_type: str = setting(
+        "allowAutoTopicCreationType",
+        "non-partitioned",
+        "Kind of an automatically created topic, or `partitioned`.",
+        choices=("non-partitioned", "partitioned"),
+    )
+    default_partitions: int = setting(
+        "defaultNumPartitions", 1, "Partitions of an automatically created topic.", least=1
+    )
     allow_auto_subscription: bool = setting(
         "allowAutoSubscriptionCreation", True, "Whether subscribing creates a missing subscription."
     )
-    max_partitions: int = setting("maxNumPartitionsPerPartitionedTopic", 0, "Most partitions of a topic; 0 is no limit.")
-    max_producers: int = setting("maxProducersPerTopic", 0, "Most producers of a topic; 0 is no limit.")
-    max_consumers: int = setting("maxConsumersPerTopic", 0, "Most consumers of a topic; 0 is no limit.")
-    max_consumers_per_subscription: int = setting(
-        "maxConsumersPerSubscription", 0, "Most consumers of a subscription; 0 is no limit."
+    max_partitions: int = setting(
+        "maxNumPartitionsPerPartitionedTopic", 0, "Most partitions of a topic; 0 is no limit.", least=0
     )
-    max_subscriptions: int = setting("maxSubscriptionsPerTopic", 0, "Most subscriptions of a topic; 0 is no limit.")
+    max_producers: int = setting(
+        "maxProducersPerTopic", 0, "Most producers of a topic; 0 is no limit.", least=0
+    )
+    max_consumers: int = setting(
+        "maxConsumersPerTopic", 0, "Most consumers of a topic; 0 is no limit.", least=0
+    )
+    max_consumers_per_subscription: int = setting(
+        "maxConsumersPerSubscription", 0, "Most consumers of a subscription; 0 is no limit.", least=0
+    )
+    max_subscriptions: int = setting(
+        "maxSubscriptionsPerTopic", 0, "Most subscriptions of a topic; 0 is no limit.", least=0
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class DispatchConfig:
-    read_batch_entries: int = setting("dispatcherMaxReadBatchSize", 1000, "Entries read for consumers at a time.")
-    read_batch_bytes: int = setting("dispatcherMaxReadSizeBytes", 1 * MB, "Bytes read for consumers at a time.")
+    read_batch_entries: int = setting(
+        "dispatcherMaxReadBatchSize", 1000, "Entries read for consumers at a time.", least=1
+    )
+    read_batch_bytes: int = setting(
+        "dispatcherMaxReadSizeBytes", 1 * MB, "Bytes read for consumers at a time.", least=1
+    )
     round_robin_messages: int = setting(
-        "dispatcherMaxRoundRobinBatchSize", 20, "Messages a consumer of a Shared subscription gets in its turn."
+        "dispatcherMaxRoundRobinBatchSize",
+        20,
+        "Messages a consumer of a Shared subscription gets in its turn.",
+        least=1,
     )
     max_unacked_per_consumer: int = setting(
-        "maxUnackedMessagesPerConsumer", 50_000, "Unacknowledged messages at which a consumer gets no more; 0 is no limit."
+        "maxUnackedMessagesPerConsumer",
+        50_000,
+        "Unacknowledged messages at which a consumer gets no more; 0 is no limit.",
+        least=0,
     )
     max_unacked_per_subscription: int = setting(
-        "maxUnackedMessagesPerSubscription", 200_000, "Unacknowledged messages at which dispatch stops; 0 is no limit."
+        "maxUnackedMessagesPerSubscription",
+        200_000,
+        "Unacknowledged messages at which dispatch stops; 0 is no limit.",
+        least=0,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyConfig:
-    retention_minutes: int = setting("defaultRetentionTimeInMinutes", 0, "Minutes that acknowledged messages are kept.")
-    retention_mb: int = setting("defaultRetentionSizeInMB", 0, "Megabytes of acknowledged messages that are kept.")
-    ttl_seconds: int = setting("ttlDurationDefaultInSeconds", 0, "Age at which messages count as acknowledged (s); 0 is never.")
-    compaction_threshold: int = setting(
-        "brokerServiceCompactionThresholdInBytes", 0, "Backlog at which a topic compacts itself (bytes); 0 is never."
+    retention_minutes: int = setting(
+        "defaultRetentionTimeInMinutes", 0, "Minutes that acknowledged messages are kept.", least=-1
     )
-    retain_null_key: bool = setting("topicCompactionRetainNullKey", False, "Whether compaction keeps messages without a key.")
-    force_delete_tenant: bool = setting("forceDeleteTenantAllowed", False, "Whether a tenant may be deleted with its namespaces.")
+    retention_mb: int = setting(
+        "defaultRetentionSizeInMB", 0, "Megabytes of acknowledged messages that are kept.", least=-1
+    )
+    ttl_seconds: int = setting(
+        "ttlDurationDefaultInSeconds",
+        0,
+        "Age at which messages count as acknowledged (s); 0 is never.",
+        least=0,
+    )
+    compaction_threshold: int = setting(
+        "brokerServiceCompactionThresholdInBytes",
+        0,
+        "Backlog at which a topic compacts itself (bytes); 0 is never.",
+        least=0,
+    )
+    retain_null_key: bool = setting(
+        "topicCompactionRetainNullKey", False, "Whether compaction keeps messages without a key."
+    )
+    force_delete_tenant: bool = setting(
+        "forceDeleteTenantAllowed", False, "Whether a tenant may be deleted with its namespaces."
+    )
     force_delete_namespace: bool = setting(
         "forceDeleteNamespaceAllowed", False, "Whether a namespace may be deleted with its topics."
     )
-    topic_policies: bool = setting("topicLevelPoliciesEnabled", True, "Whether a topic may have policies of its own.")
-    default_bundles: int = setting("defaultNumberOfNamespaceBundles", 4, "Bundles shown for a new namespace.")
+    topic_policies: bool = setting(
+        "topicLevelPoliciesEnabled", True, "Whether a topic may have policies of its own."
+    )
+    default_bundles: int = setting(
+        "defaultNumberOfNamespaceBundles", 4, "Bundles shown for a new namespace.", least=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +274,10 @@ class BrokerConfig:
 
     def replace(self, **sections: Any) -> "BrokerConfig":
         return dataclasses.replace(self, **sections)
+
+    def settings(self) -> Iterator[tuple[str, dataclasses.Field[Any], Any]]:
+        """Every setting: the name of its section, its field (`.type`, `.metadata["setting"]`), its value."""
+        for section in dataclasses.fields(self):
+            part = getattr(self, section.name)
+            for described in dataclasses.fields(part):
+                yield section.name, described, getattr(part, described.name)

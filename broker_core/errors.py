@@ -7,6 +7,7 @@
     │   PreconditionFailed, Unprocessable
     ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed
+    ├── InvalidConfiguration              before the broker starts; no client ever sees it
     └── ProtocolViolation                 the only one that closes the connection
 
 Each class carries its `ServerError` number (Pulsar binary protocol, enum ServerError) and its HTTP status
@@ -158,3 +159,7 @@ class PersistenceFailed(BrokerError):
 class MetadataFailed(BrokerError):
     server_error = 1
     http_status = 500
+
+
+class InvalidConfiguration(BrokerError):
+    """A setting that cannot be read or used; the reason names its key, its value and where it came from."""

@@ -1,0 +1,199 @@
+import runpy
+from pathlib import Path
+
+import pytest
+
+from broker_core.config import BrokerConfig
+from broker_core.config_sources import load_config
+from broker_core.errors import InvalidConfiguration
+
+ROOT = Path(__file__).parents[2]
+
+RELEASED = """\
+### --- General broker settings --- ###
+
+# The metadata store URL
+metadataStoreUrl=
+
+brokerServicePort=6650
+webServicePort = 8080
+# Hostname or IP address the service binds on
+bindAddress=0.0.0.0
+advertisedAddress=
+numIOThreads=
+maxUnackedMessagesPerConsumer=1000
+ttlDurationDefaultInSeconds=\\
+    60
+! another kind of comment
+flushInterval=30000
+journalSyncData=false
+authenticationEnabled=false
+"""
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_without_any_source_there_are_the_defaults() -> None:
+    loaded = load_config(environment={})
+    assert loaded.config == BrokerConfig()
+    assert loaded.warnings == ()
+    assert loaded.file is None
+
+
+def test_each_source_is_stronger_than_the_one_before(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", "brokerServicePort: 1\nwebServicePort: 1\nmaxMessageSize: 1\n")
+    environment = {"PULSARCTL_CONF_webServicePort": "2", "PULSARCTL_CONF_maxMessageSize": "2"}
+
+    config = load_config(file, environment=environment, options=["maxMessageSize=3"]).config
+
+    assert (config.server.broker_port, config.server.web_port, config.connection.max_message_size) == (
+        1,
+        2,
+        3,
+    )
+
+
+def test_a_flag_is_stronger_than_an_option() -> None:
+    loaded = load_config(environment={}, options=["brokerServicePort=1"], flags={"brokerServicePort": 2})
+    assert loaded.config.server.broker_port == 2
+
+
+def test_the_environment_names_the_file_unless_one_is_given(tmp_path: Path) -> None:
+    named = write(tmp_path, "named.yaml", "clusterName: named")
+    given = write(tmp_path, "given.yaml", "clusterName: given")
+    environment = {"PULSAR_STANDALONE_CONF": str(named)}
+    assert load_config(environment=environment).config.server.cluster_name == "named"
+    assert load_config(given, environment=environment).config.server.cluster_name == "given"
+
+
+def test_a_released_standalone_conf_is_read_as_it_is(tmp_path: Path) -> None:
+    config = load_config(write(tmp_path, "standalone.conf", RELEASED), environment={}).config
+    assert config.server.bind_address == "0.0.0.0"
+    assert config.server.advertised_address == "localhost"  # a key without a value is not set
+    assert config.dispatch.max_unacked_per_consumer == 1000
+    assert config.policies.ttl_seconds == 60  # continued line
+    assert config.storage.checkpoint_seconds == 30.0  # milliseconds in the file
+    assert config.storage.journal_sync is False
+
+
+def test_unknown_keys_of_a_file_are_reported_in_one_line(tmp_path: Path) -> None:
+    text = "".join(f"unknownKey{number}=1\n" for number in range(8))
+    file = write(tmp_path, "standalone.conf", text)
+    assert load_config(file, environment={}).warnings == (
+        f"{file}: keys that this broker does not have are ignored: "
+        "unknownKey0, unknownKey1, unknownKey2, unknownKey3, unknownKey4 and 3 more",
+    )
+
+
+def test_risks_of_a_file_are_honoured_and_warned_of_in_one_line_each(tmp_path: Path) -> None:
+    file = write(tmp_path, "standalone.conf", "journalSyncData=false\nbindAddress=0.0.0.0\n")
+    loaded = load_config(file, environment={})
+    assert loaded.warnings == (
+        f"journalSyncData=false ({file}, line 1): a power cut may lose messages that were acknowledged",
+        f"bindAddress=0.0.0.0 ({file}, line 2): "
+        "whoever reaches this address may read and change everything, there is no authentication",
+    )
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.5.5.5"])
+def test_a_loopback_address_is_not_warned_of(address: str) -> None:
+    assert load_config(environment={}, options=[f"bindAddress={address}"]).warnings == ()
+
+
+@pytest.mark.parametrize("key", ["authenticationEnabled", "authorizationEnabled", "tlsEnabled"])
+def test_a_file_that_asks_for_protection_we_lack_is_refused(tmp_path: Path, key: str) -> None:
+    file = write(tmp_path, "standalone.conf", f"{key}=true\n")
+    with pytest.raises(InvalidConfiguration, match=f"{key}=true .*would leave the broker open"):
+        load_config(file, environment={})
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("brokerServicePort=abc", "brokerServicePort must be a whole number, not 'abc'"),
+        ("brokerServicePort=70000", "brokerServicePort must be at most 65535, not '70000'"),
+        ("brokerServicePort=-1", "brokerServicePort must be at least 0, not '-1'"),
+        ("journalSyncData=maybe", "journalSyncData must be true or false, not 'maybe'"),
+        ("keepAliveIntervalSeconds=soon", "keepAliveIntervalSeconds must be a number, not 'soon'"),
+        ("keepAliveIntervalSeconds=nan", "keepAliveIntervalSeconds must be a number, not 'nan'"),
+        ("flushInterval=0", "flushInterval must be at least 10, not '0'"),
+        (
+            "allowAutoTopicCreationType=both",
+            "allowAutoTopicCreationType must be one of non-partitioned, partitioned, not 'both'",
+        ),
+    ],
+)
+def test_a_bad_value_is_refused_with_key_value_and_source(option: str, reason: str) -> None:
+    with pytest.raises(InvalidConfiguration) as refused:
+        load_config(environment={}, options=[option])
+    assert refused.value.reason == f"{reason} (-X {option})"
+
+
+def test_a_bad_value_in_a_file_is_named_with_its_line(tmp_path: Path) -> None:
+    file = write(tmp_path, "standalone.conf", "# first\nwebServicePort=http\n")
+    with pytest.raises(InvalidConfiguration) as refused:
+        load_config(file, environment={})
+    assert refused.value.reason == f"webServicePort must be a whole number, not 'http' ({file}, line 2)"
+
+
+@pytest.mark.parametrize("variable", ["brokerServicPort", "BROKERSERVICEPORT"])
+def test_an_unknown_key_in_the_environment_is_an_error_with_a_suggestion(variable: str) -> None:
+    with pytest.raises(InvalidConfiguration) as refused:
+        load_config(environment={f"PULSARCTL_CONF_{variable}": "1"})
+    assert refused.value.reason == (
+        f"unknown key '{variable}' (environment variable PULSARCTL_CONF_{variable}); "
+        "did you mean brokerServicePort?"
+    )
+
+
+def test_an_unknown_option_far_from_any_key_gets_no_suggestion() -> None:
+    with pytest.raises(InvalidConfiguration) as refused:
+        load_config(environment={}, options=["zzz=1"])
+    assert refused.value.reason == "unknown key 'zzz' (-X zzz=1)"
+
+
+def test_an_option_without_a_value_is_refused() -> None:
+    with pytest.raises(InvalidConfiguration, match="expected key=value"):
+        load_config(environment={}, options=["brokerServicePort"])
+
+
+def test_retention_with_one_limit_at_zero_is_refused() -> None:
+    with pytest.raises(InvalidConfiguration, match=r"Invalid retention policy.*defaultRetentionSizeInMB"):
+        load_config(environment={}, options=["defaultRetentionSizeInMB=5"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("missing.yaml", None, "cannot read the configuration file"),
+        ("broken.yaml", "a: [", "is not YAML"),
+        ("list.yaml", "- a\n", "must hold one mapping"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, text: str | None, reason: str
+) -> None:
+    if text is not None:
+        write(tmp_path, name, text)
+    with pytest.raises(InvalidConfiguration, match=reason) as refused:
+        load_config(tmp_path / name, environment={})
+    assert name in refused.value.reason
+
+
+def test_the_generated_file_is_fresh_and_loads_to_the_defaults() -> None:
+    generated = runpy.run_path(str(ROOT / "conf" / "generate.py"))["standalone_yaml"]()
+    assert (ROOT / "conf" / "standalone.yaml").read_text(encoding="utf-8") == generated, "run `make docs`"
+    loaded = load_config(ROOT / "conf" / "standalone.yaml", environment={})
+    assert loaded.config == BrokerConfig()
+    assert loaded.warnings == ()
+
+
+def test_no_key_is_used_twice_and_each_has_a_sentence() -> None:
+    settings = [field.metadata["setting"] for _section, field, _value in BrokerConfig().settings()]
+    keys = [setting.key for setting in settings]
+    assert len(keys) == len(set(keys))
+    assert all(setting.doc.endswith(".") for setting in settings)
