@@ -1,0 +1,5 @@
+"""`python -m pulsarctl`."""
+
+from pulsarctl.main import main
+
+main()

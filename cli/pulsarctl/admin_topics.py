@@ -1,0 +1,254 @@
+"""The topics of the admin REST API; the other nouns are in `admin_client`.
+
+A call on a partitioned topic's name acts on all partitions where the broker does that itself (unload, clear
+backlog, reset by time, compact); for the rest the broker's answer says which call to make instead.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pulsarctl.admin_http import AdminHttp
+from pulsarctl.errors import UsageProblem
+from pulsarctl.names import namespace_path, segment, topic_path
+
+ROOT = "/admin/v2"
+LATEST = 9_223_372_036_854_775_807
+Document = dict[str, Any]
+Names = list[str]  # inside a class with a method `list`, the builtin has no name
+
+
+@dataclass(frozen=True, slots=True)
+class MessageId:
+    """`partition` is -1 without partitions, `batch` -1 outside of a batch."""
+
+    ledger: int
+    entry: int
+    partition: int = -1
+    batch: int = -1
+
+    @classmethod
+    def parse(cls, text: str) -> "MessageId":
+        """`earliest`, `latest` or `ledger:entry[:partition[:batch]]`. Raises `UsageProblem`."""
+        match text.strip().lower():
+            case "earliest":
+                return cls(-1, -1)
+            case "latest":
+                return cls(LATEST, LATEST)
+        parts = text.split(":")
+        if not 2 <= len(parts) <= 4 or not all(part.removeprefix("-").isdecimal() for part in parts):
+            raise UsageProblem(
+                f"'{text}' is not a message id",
+                hint="write earliest, latest or LEDGER:ENTRY[:PARTITION[:BATCH]]",
+            )
+        return cls(*(int(part) for part in parts))
+
+    def body(self, *, excluded: bool = False) -> Document:
+        """ResetCursorData of the REST API. Positions `earliest` and `latest` have partition -1."""
+        return {
+            "ledgerId": self.ledger,
+            "entryId": self.entry,
+            "partitionIndex": self.partition,
+            "batchIndex": self.batch,
+            "excluded": excluded,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Of a long-running process: NOT_RUN, RUNNING, SUCCESS or ERROR; `error` is what the last run ended
+    with."""
+
+    status: str
+    error: str
+
+    @property
+    def running(self) -> bool:
+        return self.status == "RUNNING"
+
+
+class Topics:
+    def __init__(self, http: AdminHttp) -> None:
+        self._http = http
+
+    def list(
+        self,
+        namespace: str,
+        *,
+        domain: str = "persistent",
+        bundle: str | None = None,
+        system_topics: bool | None = None,
+    ) -> Names:
+        """Non-partitioned topics and every partition by itself, sorted."""
+        path = f"{ROOT}/{domain}/{namespace_path(namespace)}"
+        return sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
+
+    def list_partitioned(
+        self, namespace: str, *, domain: str = "persistent", system_topics: bool | None = None
+    ) -> Names:
+        path = f"{ROOT}/{domain}/{namespace_path(namespace)}/partitioned"
+        return sorted(self._http.get(path, includeSystemTopic=system_topics))
+
+    def create(self, topic: str, properties: dict[str, str] | None = None) -> None:
+        self._http.put(_path(topic), properties)
+
+    def delete(self, topic: str, *, force: bool = False) -> None:
+        self._http.delete(_path(topic), force=force)
+
+    def create_partitioned(
+        self, topic: str, partitions: int, properties: dict[str, str] | None = None
+    ) -> None:
+        if properties:
+            body: Any = {"partitions": partitions, "properties": properties}
+            kind = "application/vnd.partitioned-topic-metadata+json"
+            self._http.request("PUT", f"{_path(topic)}/partitions", body=body, content_type=kind)
+        else:
+            self._http.put(f"{_path(topic)}/partitions", partitions)
+
+    def update_partitioned(
+        self, topic: str, partitions: int, *, local_only: bool | None = None, force: bool | None = None
+    ) -> None:
+        self._http.post(
+            f"{_path(topic)}/partitions", partitions, updateLocalTopicOnly=local_only, force=force
+        )
+
+    def delete_partitioned(self, topic: str, *, force: bool = False) -> None:
+        self._http.delete(f"{_path(topic)}/partitions", force=force)
+
+    def create_missed_partitions(self, topic: str) -> None:
+        self._http.post(f"{_path(topic)}/createMissedPartitions")
+
+    def partitioned_metadata(self, topic: str) -> Document:
+        """`{"partitions": n}`; n is 0 for a topic without partitions. Raises `NotFound`."""
+        return _document(self._http.get(f"{_path(topic)}/partitions"))
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions; 0 for a topic without. Raises `NotFound`."""
+        return int(self.partitioned_metadata(topic).get("partitions", 0))
+
+    def properties(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/properties"))
+
+    def update_properties(self, topic: str, properties: dict[str, str]) -> None:
+        self._http.put(f"{_path(topic)}/properties", properties)
+
+    def remove_property(self, topic: str, key: str) -> None:
+        self._http.delete(f"{_path(topic)}/properties", key=key)
+
+    def unload(self, topic: str) -> None:
+        self._http.put(f"{_path(topic)}/unload")
+
+    def truncate(self, topic: str) -> None:
+        self._http.delete(f"{_path(topic)}/truncate")
+
+    def trim(self, topic: str) -> None:
+        self._http.post(f"{_path(topic)}/trim")
+
+    def lookup(self, topic: str) -> Document:
+        return _document(self._http.get(f"/lookup/v2/topic/{topic_path(topic)}"))
+
+    def bundle_range(self, topic: str) -> str:
+        return str(self._http.get(f"/lookup/v2/topic/{topic_path(topic)}/bundle"))
+
+    def stats(self, topic: str, **flags: bool) -> Document:
+        """Flags are the query parameters of the REST API (`getPreciseBacklog`, ...)."""
+        return _document(self._http.get(f"{_path(topic)}/stats", **flags))
+
+    def partitioned_stats(self, topic: str, **flags: bool) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/partitioned-stats", **flags))
+
+    def internal_stats(self, topic: str, *, metadata: bool = False) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/internalStats", metadata=metadata))
+
+    def partitioned_internal_stats(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/partitioned-internalStats"))
+
+    def internal_info(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/internal-info"))
+
+    def last_message_id(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/lastMessageId"))
+
+    def message_id_at(self, topic: str, timestamp_ms: int) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/messageid/{timestamp_ms}"))
+
+    def backlog_size(self, topic: str, after: MessageId) -> int:
+        body = {"ledgerId": after.ledger, "entryId": after.entry, "partitionIndex": after.partition}
+        return int(self._http.put(f"{_path(topic)}/backlogSize", body))
+
+    def subscriptions(self, topic: str) -> Names:
+        return sorted(self._http.get(f"{_path(topic)}/subscriptions"))
+
+    def create_subscription(
+        self,
+        topic: str,
+        subscription: str,
+        position: MessageId,
+        *,
+        replicated: bool | None = None,
+        properties: dict[str, str] | None = None,
+    ) -> None:
+        body = position.body()
+        if properties:
+            body["properties"] = properties
+        self._http.put(_subscription(topic, subscription), body, replicated=replicated)
+
+    def delete_subscription(self, topic: str, subscription: str, *, force: bool = False) -> None:
+        self._http.delete(_subscription(topic, subscription), force=force)
+
+    def clear_backlog(self, topic: str, subscription: str) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/skip_all")
+
+    def skip(self, topic: str, subscription: str, count: int) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/skip/{count}")
+
+    def expire(self, topic: str, subscription: str, seconds: int) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/expireMessages/{seconds}")
+
+    def expire_to(self, topic: str, subscription: str, position: MessageId, *, excluded: bool) -> None:
+        self._http.post(
+            f"{_subscription(topic, subscription)}/expireMessages", position.body(excluded=excluded)
+        )
+
+    def expire_all(self, topic: str, seconds: int) -> None:
+        self._http.post(f"{_path(topic)}/all_subscription/expireMessages/{seconds}")
+
+    def reset_cursor_to_time(self, topic: str, subscription: str, timestamp_ms: int) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/resetcursor/{timestamp_ms}")
+
+    def reset_cursor(
+        self, topic: str, subscription: str, position: MessageId, *, excluded: bool = False
+    ) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/resetcursor", position.body(excluded=excluded))
+
+    def compact(self, topic: str) -> None:
+        """Starts a compaction; raises `Conflict` when one is running."""
+        self._http.put(f"{_path(topic)}/compaction")
+
+    def compaction_status(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/compaction"))
+
+    def policy(self, topic: str, name: str, *, applied: bool = False, is_global: bool = False) -> Any:
+        """The value of one policy (the last part of its path), None when it is unset."""
+        return self._http.get(f"{_path(topic)}/{name}", applied=applied, isGlobal=is_global)
+
+    def set_policy(self, topic: str, name: str, value: Any, **query: object) -> None:
+        self._http.post(f"{_path(topic)}/{name}", value, **query)
+
+    def remove_policy(self, topic: str, name: str, *, is_global: bool = False) -> None:
+        self._http.delete(f"{_path(topic)}/{name}", isGlobal=is_global)
+
+
+def status_of(document: Document) -> Status:
+    return Status(str(document.get("status", "")), str(document.get("lastError") or ""))
+
+
+def _path(topic: str) -> str:
+    return f"{ROOT}/{topic_path(topic)}"
+
+
+def _subscription(topic: str, subscription: str) -> str:
+    return f"{_path(topic)}/subscription/{segment(subscription)}"
+
+
+def _document(value: Any) -> Document:
+    return value if isinstance(value, dict) else {}

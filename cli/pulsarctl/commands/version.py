@@ -1,0 +1,24 @@
+"""`pulsarctl version`: this tool, and the broker if it can be reached."""
+
+import sys
+
+from pulsarctl import __version__
+from pulsarctl.call import Call
+from pulsarctl.errors import CliError
+from pulsarctl.grammar import Noun
+
+app = Noun("version", "Versions of this tool and of the broker.")
+
+
+@app.verb("version")
+def version(call: Call) -> None:
+    """Show the versions of this tool, of Python and of the broker.
+
+    Example: pulsarctl version
+    """
+    found = {"pulsarctl": __version__, "python": sys.version.split()[0]}
+    try:
+        found["broker"] = call.admin.brokers.version()
+    except CliError as error:
+        call.notice(f"broker: {error.message}")
+    call.show(found, as_map=True)

@@ -1,0 +1,151 @@
+"""The context file that the Go tool of the same name keeps, shared with it.
+
+YAML at `~/.config/pulsar/config` (`PULSARCONFIG` names another): `contexts.NAME` holds addresses,
+`auth-info.NAME` credentials, `current-context` the one in use. Keys that we do not know survive a change,
+whoever wrote them; the file is replaced whole (a reader sees the old or the new one) and is readable by its
+owner only, because it holds tokens. `broker-service-url` is our addition: the Go tool has no command that
+needs it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pulsarctl.errors import NotFound, UsageProblem
+
+# key of a context -> field of Settings
+ADDRESS_FIELDS = {"admin-service-url": "web_url", "broker-service-url": "service_url"}
+# key of an auth-info -> field of Settings
+AUTH_FIELDS = {
+    "token": "token",
+    "tokenFile": "token_file",
+    "auth_plugin": "auth_plugin",
+    "auth_params": "auth_params",
+    "tls_trust_certs_file_path": "tls_trust_cert_path",
+    "tls_allow_insecure_connection": "tls_allow_insecure",
+    "tls_enable_hostname_verification": "tls_verify_hostname",
+    "tls_cert_file": "tls_cert_file",
+    "tls_key_file": "tls_key_file",
+}
+
+
+def default_path(environ: Mapping[str, str]) -> Path:
+    """Where the file is: the first existing one of `PULSARCONFIG`, else the first of it, else in the home
+    folder."""
+    listed = [Path(part) for part in environ.get("PULSARCONFIG", "").split(os.pathsep) if part]
+    for path in listed:
+        if path.exists():
+            return path
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    return listed[0] if listed else home / ".config" / "pulsar" / "config"
+
+
+class ContextFile:
+    """The file in memory. Nothing is written before `save`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._document: dict[str, Any] = _load(path)
+
+    @property
+    def current(self) -> str | None:
+        return self._document.get("current-context") or None
+
+    @current.setter
+    def current(self, name: str) -> None:
+        self._document["current-context"] = name
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._section("contexts"))
+
+    def require(self, name: str) -> None:
+        """Raises `NotFound` naming the contexts there are."""
+        if name not in self._section("contexts"):
+            known = ", ".join(self.names) or "none"
+            raise NotFound(
+                f"no context '{name}' in {self.path} (there are: {known})", hint="pulsarctl context list"
+            )
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """The settings that a context gives, by field of `Settings`. Raises `NotFound`."""
+        self.require(name)
+        address, auth = self._entry("contexts", name), self._entry("auth-info", name)
+        found = {field: address[key] for key, field in ADDRESS_FIELDS.items() if address.get(key)}
+        return found | {field: auth[key] for key, field in AUTH_FIELDS.items() if auth.get(key)}
+
+    def put(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Creates or changes a context; a field that is not given keeps its value."""
+        for section, keys in (("contexts", ADDRESS_FIELDS), ("auth-info", AUTH_FIELDS)):
+            entry = self._entry(section, name)
+            entry.update({key: fields[field] for key, field in keys.items() if field in fields})
+            self._section(section)[name] = entry
+
+    def rename(self, old: str, new: str) -> None:
+        """Raises `NotFound`, or `UsageProblem` when the new name is taken."""
+        self.require(old)
+        if new in self._section("contexts"):
+            raise UsageProblem(f"there is a context '{new}' already", hint=f"pulsarctl context delete {new}")
+        for section in ("contexts", "auth-info"):
+            entries = self._section(section)
+            if old in entries:
+                entries[new] = entries.pop(old)
+        if self.current == old:
+            self.current = new
+
+    def delete(self, name: str) -> None:
+        """Raises `NotFound`. Deleting the current one leaves none selected."""
+        self.require(name)
+        self._section("contexts").pop(name)
+        self._section("auth-info").pop(name, None)
+        if self.current == name:
+            self.current = ""
+
+    def save(self) -> None:
+        """Replaces the file: a crash leaves the old one or the new one, mode 0600 from the first byte on."""
+        import yaml
+
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = self.path.resolve()  # a link stays a link
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                yaml.safe_dump(self._document, file, sort_keys=False, allow_unicode=True)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def _section(self, name: str) -> dict[str, Any]:
+        section = self._document.get(name)
+        if section is None:
+            section = self._document[name] = {}
+        if not isinstance(section, dict):
+            raise UsageProblem(f"{self.path}: '{name}' is not a mapping")
+        return section
+
+    def _entry(self, section: str, name: str) -> dict[str, Any]:
+        entry = self._section(section).get(name)
+        return entry if isinstance(entry, dict) else {}
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageProblem(f"cannot read the context file {path}: {error.strerror}") from error
+    import yaml  # only those who have a context pay for it
+
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageProblem(f"the context file {path} is not YAML: {error}") from error
+    if document is not None and not isinstance(document, dict):
+        raise UsageProblem(f"the context file {path} is not a mapping of keys")
+    return document or {}

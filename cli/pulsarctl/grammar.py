@@ -1,0 +1,154 @@
+"""Nouns and verbs, loaded when they are used: `pulsarctl tenants list` imports the tenants and nothing else.
+
+A command module has one `app: Noun`; its verbs are functions whose first parameter is the `Call`. Every verb
+takes the shared options (`options.py`) behind its own. Only the verb that is invoked is turned into a Typer
+command, because eighty of them cost more than the request to the broker.
+"""
+
+from collections.abc import Callable, Iterator, MutableMapping
+from importlib import import_module
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+
+from pulsarctl import options, render
+from pulsarctl.call import Call
+from pulsarctl.errors import BROKEN_PIPE, CliError
+
+Body = TypeVar("Body", bound=Callable[..., None])
+Command = TyperCommand | TyperGroup
+
+
+class Verb(TyperCommand):
+    """A command with the shared options; its context is a `Call`."""
+
+    context_class = Call
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.shared = options.shared(self)
+        self.params.extend(self.shared)
+
+    def invoke(self, ctx: Any) -> Any:
+        ctx.obj.update(options.given(ctx.params, self.shared))
+        try:
+            result = super().invoke(ctx)
+            render.flush()
+        except (
+            BrokenPipeError
+        ) as error:  # whoever read our output has had enough: not a failure, but not success
+            render.abandon_stdout()
+            raise typer.Exit(BROKEN_PIPE) from error
+        return result
+
+
+class Noun(typer.Typer):
+    """The verbs of one noun, or one command by itself when its only verb has the noun's name."""
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(name=name, help=help, add_completion=False, rich_markup_mode=None)
+        self.noun = name
+        self.summary = help
+
+    def verb(
+        self, name: str, *aliases: str, hidden: bool = False, **context_settings: Any
+    ) -> Callable[[Body], Body]:
+        """Registers a function under `name` and, unseen by help and completion, under its aliases."""
+
+        def register(body: Body) -> Body:
+            for spelling in (name, *aliases):
+                unseen = hidden or spelling != name
+                self.command(spelling, cls=Verb, hidden=unseen, context_settings=context_settings or None)(
+                    body
+                )
+            return body
+
+        return register
+
+    def build(self) -> Command:
+        verbs = Verbs(self)
+        return verbs[self.noun] if list(verbs) == [self.noun] else NounGroup(self, verbs)
+
+
+class LazyCommands(MutableMapping[str, Command]):
+    """Commands by name, made when first asked for."""
+
+    def __init__(self, names: list[str], hidden: list[str]) -> None:
+        self.visible = names
+        self._names = names + hidden
+        self._made: dict[str, Command] = {}
+
+    def make(self, name: str) -> Command:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self.make(name)
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Command) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Verbs(LazyCommands):
+    def __init__(self, noun: Noun) -> None:
+        self._infos = {str(info.name): info for info in noun.registered_commands}
+        hidden = [name for name, info in self._infos.items() if info.hidden]
+        super().__init__([name for name in self._infos if name not in hidden], hidden)
+
+    def make(self, name: str) -> Command:
+        made = get_command_from_info(self._infos[name], pretty_exceptions_short=False, rich_markup_mode=None)
+        assert isinstance(made, TyperCommand)
+        return made
+
+
+class Modules(LazyCommands):
+    """Top-level commands: name -> (module, one line of help). A module that cannot be imported fails by
+    itself."""
+
+    def __init__(self, modules: dict[str, tuple[str, str]], aliases: dict[str, str]) -> None:
+        super().__init__(list(modules), list(aliases))
+        self.modules = modules
+        self._aliases = aliases
+
+    def make(self, name: str) -> Command:
+        module = self.modules[self._aliases.get(name, name)][0]
+        try:
+            app = import_module(module).app
+        except ModuleNotFoundError as error:
+            raise CliError(
+                f"'{name}' needs the Python module {error.name}, which is not installed",
+                hint=_install_hint(error.name),
+            ) from error
+        built = app.build()
+        assert isinstance(built, TyperCommand | TyperGroup)
+        return built
+
+
+class NounGroup(TyperGroup):
+    def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
+        super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
+        self.commands = verbs  # type: ignore[assignment]  # a mapping of our own: the group only reads it
+        self.visible = verbs.visible
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return self.visible
+
+
+def _install_hint(module: str | None) -> str | None:
+    if module in ("pyspark", "pyarrow", "pandas"):
+        return "pip install 'pulsarctl[spark]'"
+    return None

@@ -1,0 +1,46 @@
+"""Names as one types them -> paths of the admin REST API. Pure.
+
+`t` is short for `persistent://public/default/t`, `tenant/ns/t` for `persistent://tenant/ns/t`. The topic's
+own part is one path segment, percent-encoded once. Whether a name is allowed is for the broker to say.
+"""
+
+from urllib.parse import quote
+
+from pulsarctl.errors import UsageProblem
+
+
+def full_topic(topic: str) -> str:
+    """The topic with its domain, tenant and namespace. Raises `UsageProblem`."""
+    domain, separator, rest = topic.partition("://")
+    if not separator:
+        domain, rest = "persistent", topic
+        if "/" not in topic:
+            rest = f"public/default/{topic}"
+    parts = rest.split("/", 2)
+    if domain not in ("persistent", "non-persistent") or len(parts) != 3 or not all(parts):
+        raise UsageProblem(
+            f"'{topic}' is not a topic name",
+            hint="write TOPIC, TENANT/NAMESPACE/TOPIC or persistent://TENANT/NAMESPACE/TOPIC",
+        )
+    return f"{domain}://{rest}"
+
+
+def topic_path(topic: str) -> str:
+    """`persistent/public/default/t%2F1`."""
+    domain, _, rest = full_topic(topic).partition("://")
+    return "/".join([domain, *(segment(part) for part in rest.split("/", 2))])
+
+
+def namespace_path(namespace: str) -> str:
+    """`tenant/ns`. Raises `UsageProblem`."""
+    parts = namespace.split("/")
+    if len(parts) != 2 or not all(parts):
+        raise UsageProblem(
+            f"'{namespace}' is not a namespace name", hint="write TENANT/NAMESPACE, as in public/default"
+        )
+    return "/".join(segment(part) for part in parts)
+
+
+def segment(name: str) -> str:
+    """One path segment."""
+    return quote(name, safe="")

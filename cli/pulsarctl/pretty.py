@@ -1,0 +1,50 @@
+"""How `pulsar-admin` writes a value as text, so that scripts made for it can read ours. Pure.
+
+A string is a line, a list is one item per line, an object is JSON as Jackson's default pretty printer lays it
+out: `"key" : value`, objects indented by two spaces, arrays on one line with a space inside the brackets, `{
+}` and `[ ]` when empty. Checked against the output of pulsar-admin 4.0.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def text(value: Any) -> str:
+    """The value as pulsar-admin prints it; an absent value (HTTP 204 to a getter) is `null`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(text(item) for item in value)
+    return document(value)
+
+
+def lines_of_map(value: Mapping[str, Any]) -> str:
+    """A map that pulsar-admin prints as lines: key, four spaces, value."""
+    return "\n".join(f"{key}    {_plain(item)}" for key, item in value.items())
+
+
+def document(value: Any, indent: int = 0) -> str:
+    """JSON in Jackson's layout."""
+    if isinstance(value, dict):
+        return _object(value, indent)
+    if isinstance(value, list):
+        return "[ " + ", ".join(document(item, indent) for item in value) + " ]" if value else "[ ]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _object(value: dict[str, Any], indent: int) -> str:
+    if not value:
+        return "{ }"
+    inner = " " * (indent + 2)
+    members = (
+        f"{inner}{json.dumps(k, ensure_ascii=False)} : {document(v, indent + 2)}" for k, v in value.items()
+    )
+    return "{\n" + ",\n".join(members) + "\n" + " " * indent + "}"
+
+
+def _plain(value: Any) -> str:
+    """As Java's `toString` writes it inside a map line: lists as `[a, b]`."""
+    if isinstance(value, list):
+        return "[" + ", ".join(_plain(item) for item in value) + "]"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

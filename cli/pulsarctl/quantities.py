@@ -1,0 +1,60 @@
+"""Durations and sizes as one types them. Pure.
+
+Everything that pulsar-admin accepts means the same here: an integer and one suffix (`s m h d w y`, any case;
+`m` is minutes), without a suffix seconds; sizes in powers of 1024 with `k m g t`, without a suffix bytes; -1
+is "no limit" where a command has one. Beyond that: `500ms`, compounds (`1d12h`), ISO-8601 (`PT30M`) and
+`KiB`/`KB` spellings.
+"""
+
+import re
+
+from pulsarctl.errors import UsageProblem
+
+SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+_DURATION_PART = re.compile(r"(\d+)(ms|[smhdwy])")
+_ISO = re.compile(r"p(?:(\d+)d)?(?:t(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?)?")
+_SIZE = re.compile(r"(-?\d+)([kmgt]?)(?:i?b)?")
+
+
+def parse_duration(text: str) -> float:
+    """Seconds. Raises `UsageProblem` naming the suffixes there are."""
+    lowered = text.strip().lower()
+    if re.fullmatch(r"-?\d+", lowered):
+        return int(lowered)
+    if lowered.startswith("p") and (found := _ISO.fullmatch(lowered)) and any(found.groups()):
+        days, hours, minutes, seconds = (int(group or 0) for group in found.groups())
+        return days * 86_400 + hours * 3600 + minutes * 60 + seconds
+    parts = _DURATION_PART.findall(lowered)
+    if not parts or "".join(number + unit for number, unit in parts) != lowered:
+        raise UsageProblem(
+            f"'{text}' is not a duration",
+            hint="write 30 (seconds), 500ms, 10s, 5m, 2h, 7d, 1w, 1y, 1d12h or PT30M",
+        )
+    return sum(int(number) * SECONDS[unit] for number, unit in parts)
+
+
+def parse_seconds(text: str) -> int:
+    """Whole seconds, for what Pulsar stores in seconds; part of a second counts as a whole one."""
+    return -int(-parse_duration(text) // 1)
+
+
+def parse_size(text: str) -> int:
+    """Bytes. Raises `UsageProblem`."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    if not found:
+        raise UsageProblem(
+            f"'{text}' is not a size", hint="write 4096 (bytes), 10K, 5M, 1G or 1T (powers of 1024)"
+        )
+    return int(found.group(1)) * BYTES[found.group(2)]
+
+
+def human_size(size: int) -> str:
+    """`3.4 GiB`, for tables."""
+    value = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"

@@ -1,0 +1,167 @@
+"""The only file of the command line that writes to stdout and stderr.
+
+Data goes to stdout; errors, notices and everything else go to stderr. `auto` is a table on a terminal and
+text elsewhere, so that a pipe never sees a table. Text is what `pulsar-admin` prints (`pretty.py`), json and
+the others are made from the same value, so no output can say something that another one does not.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pulsarctl import pretty
+from pulsarctl.errors import CliError, UsageProblem
+
+
+class Output(StrEnum):
+    AUTO = "auto"
+    TABLE = "table"
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    YAML = "yaml"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows for a reader at a terminal; the first column is what `-o name` prints."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[object]]
+
+
+def names(column: str, values: Sequence[str]) -> Table:
+    """The table of a plain list of names."""
+    return Table((column,), [(value,) for value in values])
+
+
+def resolve(output: Output) -> Output:
+    """What `auto` means here: a table when stdout is a terminal, else text."""
+    if output is not Output.AUTO:
+        return output
+    return Output.TABLE if sys.stdout.isatty() else Output.TEXT
+
+
+def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool = False) -> None:
+    """Writes one result.
+
+    `value` is what the broker answered (JSON types), `table` the same for a reader at a terminal. `as_map`
+    says that `pulsar-admin` prints this object as lines of key and value instead of JSON.
+    """
+    line_end = "\n"
+    match resolve(output):
+        case Output.JSON:
+            text = json.dumps(value, indent=2, ensure_ascii=False)
+        case Output.JSONL:
+            items = value if isinstance(value, list) else [value]
+            text = "\n".join(json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items)
+        case Output.YAML:
+            text, line_end = _yaml(value), ""
+        case Output.NAME:
+            text = "\n".join(_names_of(value, table))
+        case Output.TABLE if table is not None:
+            text = _table(table)
+        case _:
+            text = pretty.lines_of_map(value) if as_map else pretty.text(value)
+    if text:
+        sys.stdout.write(text + line_end)
+
+
+def line(text: str) -> None:
+    """One line of data."""
+    sys.stdout.write(text + "\n")
+
+
+def data(chunk: bytes) -> None:
+    """Bytes of data as they are; the caller flushes."""
+    sys.stdout.buffer.write(chunk)
+
+
+def flush() -> None:
+    sys.stdout.flush()
+
+
+def notice(text: str) -> None:
+    """Something the reader may want to know and that is not data."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def error(problem: CliError, output: Output) -> None:
+    """One line of what and why, a second one with what to do; an object when the output is JSON."""
+    if output in (Output.JSON, Output.JSONL):
+        body = {
+            "error": problem.message,
+            "code": problem.code,
+            "status": problem.status,
+            "reason": problem.reason,
+            "hint": problem.hint,
+            "request": problem.request,
+        }
+        sys.stderr.write(
+            json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n"
+        )
+        return
+    sys.stderr.write(f"error: {problem.message}\n")
+    if problem.hint:
+        sys.stderr.write(f"hint: {problem.hint}\n")
+
+
+def can_ask() -> bool:
+    """Whether a question would reach somebody: both the question and the answer need a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> bool:
+    """Asks on stderr; anything but y or yes is no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def abandon_stdout() -> None:
+    """After a broken pipe: what is still buffered goes nowhere, so that the interpreter ends quietly."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _names_of(value: Any, table: Table | None) -> Iterable[str]:
+    if table is not None:
+        return [str(row[0]) for row in table.rows]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    raise UsageProblem("this result has no names", hint="use -o text or -o json")
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False))
+
+
+def _table(table: Table) -> str:
+    """Aligned columns. Cells are cut nowhere: an id that is not whole is of no use."""
+    from rich.cells import cell_len
+
+    grid = [list(table.columns)] + [[_cell(value) for value in row] for row in table.rows]
+    widths = [max(cell_len(row[index]) for row in grid) for index in range(len(table.columns))]
+    return "\n".join(
+        "  ".join(
+            text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in grid
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ",".join(str(item) for item in value) or "-"
+    return str(value)

@@ -1,0 +1,90 @@
+"""The root of the command tree: the options before the command, help without imports, and the translation of
+errors."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup, TyperOption
+from typer.exceptions import TyperException
+
+from pulsarctl import __version__, options, render
+from pulsarctl.errors import CliError
+from pulsarctl.grammar import Modules
+from pulsarctl.main import ALIASES, COMMANDS, MODULE_OF, exit_code
+
+
+class Root(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "no_args_is_help": True})
+        modules = {
+            name: (f"pulsarctl.commands.{MODULE_OF.get(name, name)}", help) for name, help in COMMANDS.items()
+        }
+        self._modules = Modules(modules, ALIASES)
+        self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it
+        self.shared = options.shared()
+        for option in self.shared:
+            if option.name == "web_url":
+                option.opts = [
+                    *option.opts,
+                    "-s",
+                ]  # the Go tool's spelling; behind a command -s means other things
+        self.params.extend([*self.shared, _version_option()])
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return self._modules.visible
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """From the table: help imports no command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help) for name, (_, help) in self._modules.modules.items()])
+
+    def invoke(self, ctx: Any) -> Any:
+        if ctx.params.pop("version", None):
+            render.line(f"pulsarctl {__version__}")
+            return None
+        ctx.obj.update(options.given(ctx.params, self.shared))
+        return super().invoke(ctx)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Runs one command and leaves with its exit code: the only place that knows both errors and codes."""
+        flags: dict[str, Any] = {}
+        try:
+            code = super().main(
+                args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra
+            )
+        except typer.Abort:
+            code = CliError.exit_code
+        except (CliError, TyperException, OSError) as problem:
+            code = _help_or_code(problem, flags)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _help_or_code(problem: Exception, flags: dict[str, Any]) -> int:
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        render.notice(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
+        return 2
+    return exit_code(problem, flags)
+
+
+def _version_option() -> TyperOption:
+    app = typer.Typer(add_completion=False)
+
+    def version(
+        version: bool = typer.Option(False, "--version", "-v", "-V", help="Show the version."),
+    ) -> None:
+        """Only its parameter matters."""
+
+    app.command()(version)
+    option = typer.main.get_command(app).params[0]
+    assert isinstance(option, TyperOption)
+    return option
