@@ -7,8 +7,8 @@ from broker_core.policies import PolicySet, RetentionPolicy, resolve
 
 ONE_ZERO = (
     "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has"
-    " a non-zero value. Use the value of -1 instead of 0 to ignore a specific limit. To disable retention both"
-    " limits must be set to 0."
+    " a non-zero value. Use the value of -1 instead of 0 to ignore a specific limit. To disable retention"
+    " both limits must be set to 0."
 )
 
 

@@ -1,0 +1,72 @@
+import io
+import json
+import logging
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.log import start_logging
+
+
+@pytest.fixture(autouse=True)
+def _restore_logger() -> Iterator[None]:
+    broker = logging.getLogger("broker_core")
+    before = (broker.handlers[:], broker.propagate, broker.level)
+    yield
+    broker.handlers[:], broker.propagate = before[0], before[1]
+    broker.setLevel(before[2])
+
+
+def lines_of(form: str, level: str = "info") -> tuple[logging.Logger, io.StringIO]:
+    stream = io.StringIO()
+    start_logging(form, level, stream)
+    return logging.getLogger("broker_core.topic"), stream
+
+
+def test_a_text_line_has_time_level_logger_sentence_and_facts() -> None:
+    log, stream = lines_of("text")
+    log.info("ledger %s rolled", 7, extra={"topic": "über uns", "entries": 5})
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    broker_core\.topic: "
+        r'ledger 7 rolled topic="über uns" entries=5\n',
+        stream.getvalue(),
+    )
+
+
+def test_a_json_line_is_one_object_with_the_facts_as_keys() -> None:
+    log, stream = lines_of("json")
+    log.warning("disk\nfull", extra={"free_bytes": 5})
+    line = json.loads(stream.getvalue())
+    assert stream.getvalue().count("\n") == 1
+    del line["time"]
+    assert line == {
+        "level": "warning",
+        "logger": "broker_core.topic",
+        "message": "disk\nfull",
+        "free_bytes": 5,
+    }
+
+
+def test_an_exception_is_told_with_its_traceback() -> None:
+    log, stream = lines_of("json")
+    try:
+        raise OSError("gone")
+    except OSError:
+        log.exception("failed")
+    assert json.loads(stream.getvalue())["exception"].endswith("OSError: gone")
+
+
+def test_lines_below_the_level_are_not_written() -> None:
+    log, stream = lines_of("text", "warning")
+    log.info("quiet")
+    log.warning("loud")
+    assert stream.getvalue().endswith("loud\n")
+    assert "quiet" not in stream.getvalue()
+
+
+def test_starting_twice_writes_each_line_once() -> None:
+    lines_of("text")
+    log, stream = lines_of("text")
+    log.info("once")
+    assert stream.getvalue().count("once") == 1
