@@ -1,0 +1,117 @@
+"""Figures of a broker without load: its start, its memory and CPU at rest, its recovery after kill -9."""
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pulsar
+
+from tests.bench.brokers import scratch_dir
+from tests.bench.procfs import cpu_seconds, resident_mb
+from tests.broker_process import BrokerProcess
+
+STARTS = 5
+SETTLE_SECONDS = 3.0
+IDLE_SECONDS = 20.0
+TOPICS, CONNECTIONS = 1000, 100
+RECOVERED_BYTES, RECOVERED_TOPICS = 1_000_000_000, 1000
+
+
+def connect(url: str) -> pulsar.Client:
+    return pulsar.Client(url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+
+
+def first_acknowledged(process: BrokerProcess, topic: str) -> float:
+    """Seconds from starting the process to the first message acknowledged to the official client."""
+    started = time.perf_counter()
+    process.start()
+    client = connect(process.service_url)
+    client.create_producer(topic).send(b"first")
+    took = time.perf_counter() - started
+    client.close()
+    return took
+
+
+def start(directory: Path) -> str:
+    fresh: list[float] = []
+    again: list[float] = []
+    for _ in range(STARTS):
+        process = BrokerProcess(scratch_dir(directory, "start"))
+        for times in (fresh, again):
+            times.append(first_acknowledged(process, "start"))
+            process.stop()
+    return (
+        f"start to first acknowledged message: {statistics.median(fresh):.2f} s in a new directory, "
+        f"{statistics.median(again):.2f} s in a used one (medians of {STARTS})"
+    )
+
+
+def idle(directory: Path) -> str:
+    with BrokerProcess(scratch_dir(directory, "idle")) as process:
+        share, memory = rest(process)
+    return f"idle: {memory:.0f} MB resident, {share:.2%} of a core over {IDLE_SECONDS:.0f} s"
+
+
+def idle_loaded(directory: Path) -> str:
+    """As `idle`, with loaded topics and open connections that send nothing but keep-alives."""
+    with BrokerProcess(scratch_dir(directory, "idle-loaded")) as process:
+        clients = [connect(process.service_url) for _ in range(CONNECTIONS)]
+        each = TOPICS // CONNECTIONS
+        producers = [
+            client.create_producer(f"idle-{number * each + index}")
+            for number, client in enumerate(clients)
+            for index in range(each)
+        ]
+        for producer in producers:
+            producer.send_async(b"one", lambda *_: None)
+        for producer in producers:
+            producer.flush()
+        share, memory = rest(process)
+        for client in clients:
+            client.close()
+    scene = f"idle with {TOPICS:,} topics and {CONNECTIONS} connections"
+    return f"{scene}: {memory:.0f} MB resident, {share:.2%} of a core"
+
+
+def rest(process: BrokerProcess) -> tuple[float, float]:
+    """(share of a core, resident MB) of a broker left alone, once its start has settled."""
+    time.sleep(SETTLE_SECONDS)
+    before = cpu_seconds(process.pid)
+    time.sleep(IDLE_SECONDS)
+    return (cpu_seconds(process.pid) - before) / IDLE_SECONDS, resident_mb(process.pid)
+
+
+def recovery(directory: Path) -> str:
+    process = BrokerProcess(scratch_dir(directory, "recovery")).start()
+    fill(process.service_url)
+    process.kill()
+    took = first_acknowledged(process, "recovered")
+    size = sum(path.stat().st_size for path in process.data_dir.rglob("*") if path.is_file())
+    process.stop()
+    scratch_dir(directory, "recovery")
+    scene = f"{size / 1e9:.2f} GB in {RECOVERED_TOPICS:,} topics"
+    return f"recovery after kill -9: {took:.2f} s to the first acknowledged message, {scene}"
+
+
+def fill(url: str) -> None:
+    """RECOVERED_BYTES in batches, evenly over RECOVERED_TOPICS topics; subscribed, so they stay."""
+    client = connect(url)
+    payload, per_topic = bytes(1000), RECOVERED_BYTES // RECOVERED_TOPICS // 1000
+    for number in range(RECOVERED_TOPICS):
+        topic = f"recovery-{number}"
+        client.subscribe(topic, "keep").close()
+        producer = client.create_producer(topic, batching_enabled=True, block_if_queue_full=True)
+        for _ in range(per_topic):
+            producer.send_async(payload, lambda *_: None)
+        producer.flush()
+        producer.close()
+    client.close()
+
+
+FIGURES: dict[str, Callable[[Path], str]] = {
+    "start": start,
+    "idle": idle,
+    "idle-loaded": idle_loaded,
+    "recovery": recovery,
+}

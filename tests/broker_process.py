@@ -1,0 +1,102 @@
+"""`pulsarctl standalone` as a process of its own, for what an in-process broker cannot show: kill -9."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+PULSARCTL = Path(sys.executable).parent / "pulsarctl"
+READY_SECONDS = 30.0
+STOP_SECONDS = 20.0
+
+
+class BrokerDied(Exception):
+    """The broker ended, or was not ready in time; the text holds the end of its log."""
+
+
+class BrokerProcess:
+    """One data directory, and at most one running broker on it.
+
+    `settings` are `key=value` pairs handed over by -X. Ports are chosen at the first start and kept after
+    it, so that clients find a restarted broker again. The broker's stderr is collected in `log_path`.
+    """
+
+    def __init__(self, data_dir: Path, *settings: str) -> None:
+        self.data_dir = data_dir
+        self.settings = settings
+        self.log_path = data_dir.with_name(data_dir.name + ".log")
+        self.service_url = ""
+        self.http_url = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the broker was not started"
+        return self._process.pid
+
+    def start(self, *, wait: bool = True) -> Self:
+        """Starts the broker; with `wait`, returns when it is ready. Raises BrokerDied."""
+        command = [str(PULSARCTL), "standalone", "--data-dir", str(self.data_dir), "--print-urls", "json"]
+        command += ["--port", port_of(self.service_url), "--http-port", port_of(self.http_url)]
+        for setting in self.settings:
+            command += ["-X", setting]
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
+        if wait:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self) -> None:
+        """Returns when the broker has printed its addresses. Raises BrokerDied."""
+        assert self._process is not None and self._process.stdout is not None
+        line, deadline = b"", time.monotonic() + READY_SECONDS
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+                raise BrokerDied(f"not ready in {READY_SECONDS:.0f} s\n{self.log_tail()}")
+            chunk = os.read(self._process.stdout.fileno(), 4096)
+            if not chunk:
+                raise BrokerDied(f"exit code {self._process.wait()}\n{self.log_tail()}")
+            line += chunk
+        urls = json.loads(line)
+        self.service_url, self.http_url = urls["service_url"], urls["http_url"]
+
+    def kill(self) -> None:
+        """kill -9, and wait until the process is gone."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """A clean stop; killed when it takes longer than STOP_SECONDS."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(how)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+    def log_tail(self, characters: int = 4000) -> str:
+        return self.log_path.read_text(errors="replace")[-characters:]
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def port_of(url: str) -> str:
+    """The port of a service or HTTP URL; `0`, a free one, when there is no URL yet."""
+    return url.rpartition(":")[2].rstrip("/") if url else "0"
