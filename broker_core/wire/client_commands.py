@@ -1,0 +1,163 @@
+"""One constructor per command that our raw entry reader sends; each returns a complete frame.
+
+PING, PONG and CLOSE_CONSUMER are the same in both directions: see commands.py.
+"""
+
+from collections.abc import Iterable
+
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAck, CommandSubscribe, FeatureFlags, MessageIdData
+
+PROTOCOL_VERSION = 21
+
+
+def connect(
+    client_version: str,
+    *,
+    protocol_version: int = PROTOCOL_VERSION,
+    auth_method_name: str | None = None,
+    auth_data: bytes | None = None,
+    supports_broker_entry_metadata: bool = False,
+    proxy_to_broker_url: str | None = None,
+) -> bytes:
+    command = BaseCommand(type=BaseCommand.CONNECT)
+    body = command.connect
+    body.client_version = client_version
+    body.protocol_version = protocol_version
+    if auth_method_name is not None:
+        body.auth_method_name = auth_method_name
+    if auth_data is not None:
+        body.auth_data = auth_data
+    if proxy_to_broker_url is not None:
+        body.proxy_to_broker_url = proxy_to_broker_url
+    if supports_broker_entry_metadata:
+        body.feature_flags.CopyFrom(FeatureFlags(supports_broker_entry_metadata=True))
+    return frame(command)
+
+
+def auth_response(client_version: str, auth_method_name: str, auth_data: bytes) -> bytes:
+    command = BaseCommand(type=BaseCommand.AUTH_RESPONSE)
+    command.authResponse.client_version = client_version
+    command.authResponse.protocol_version = PROTOCOL_VERSION
+    command.authResponse.response.auth_method_name = auth_method_name
+    command.authResponse.response.auth_data = auth_data
+    return frame(command)
+
+
+def lookup(request_id: int, topic: str, *, authoritative: bool = False, listener: str | None = None) -> bytes:
+    """`topic` is a full name; `authoritative` as the redirect that led here said."""
+    command = BaseCommand(type=BaseCommand.LOOKUP)
+    command.lookupTopic.request_id = request_id
+    command.lookupTopic.topic = topic
+    command.lookupTopic.authoritative = authoritative
+    if listener is not None:
+        command.lookupTopic.advertised_listener_name = listener
+    return frame(command)
+
+
+def partitioned_metadata(request_id: int, topic: str, *, auto_creation: bool = True) -> bytes:
+    command = BaseCommand(type=BaseCommand.PARTITIONED_METADATA)
+    command.partitionMetadata.request_id = request_id
+    command.partitionMetadata.topic = topic
+    command.partitionMetadata.metadata_auto_creation_enabled = auto_creation
+    return frame(command)
+
+
+def topics_of_namespace(request_id: int, namespace: str) -> bytes:
+    """`namespace` is tenant/namespace; the persistent topics are asked for."""
+    command = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
+    command.getTopicsOfNamespace.request_id = request_id
+    command.getTopicsOfNamespace.namespace = namespace
+    return frame(command)
+
+
+def subscribe(
+    request_id: int,
+    topic: str,
+    subscription: str,
+    consumer_id: int,
+    *,
+    consumer_name: str | None = None,
+    durable: bool = True,
+    sub_type: int = CommandSubscribe.Exclusive,
+    start_message_id: MessageIdData | None = None,
+    initial_position: int = CommandSubscribe.Latest,
+    read_compacted: bool = False,
+    force_topic_creation: bool = True,
+) -> bytes:
+    """A reader subscribes with `durable` false and the id after which it starts.
+
+    `sub_type` and `initial_position` are numbers of CommandSubscribe's enums.
+    """
+    command = BaseCommand(type=BaseCommand.SUBSCRIBE)
+    body = command.subscribe
+    body.request_id = request_id
+    body.topic = topic
+    body.subscription = subscription
+    body.consumer_id = consumer_id
+    body.subType = sub_type  # type: ignore[assignment] # enum fields take plain numbers
+    body.durable = durable
+    body.initialPosition = initial_position  # type: ignore[assignment] # enum fields take plain numbers
+    body.read_compacted = read_compacted
+    body.force_topic_creation = force_topic_creation
+    if consumer_name is not None:
+        body.consumer_name = consumer_name
+    if start_message_id is not None:
+        body.start_message_id.CopyFrom(start_message_id)
+    return frame(command)
+
+
+def flow(consumer_id: int, permits: int) -> bytes:
+    command = BaseCommand(type=BaseCommand.FLOW)
+    command.flow.consumer_id = consumer_id
+    command.flow.messagePermits = permits
+    return frame(command)
+
+
+def acknowledge(
+    consumer_id: int,
+    message_ids: Iterable[MessageIdData],
+    *,
+    cumulative: bool = False,
+    request_id: int | None = None,
+) -> bytes:
+    """With a `request_id` the broker answers when the acknowledgement is safe."""
+    command = BaseCommand(type=BaseCommand.ACK)
+    command.ack.consumer_id = consumer_id
+    command.ack.ack_type = CommandAck.Cumulative if cumulative else CommandAck.Individual
+    command.ack.message_id.extend(message_ids)
+    if request_id is not None:
+        command.ack.request_id = request_id
+    return frame(command)
+
+
+def seek(
+    consumer_id: int,
+    request_id: int,
+    *,
+    position: MessageIdData | None = None,
+    publish_time_ms: int | None = None,
+) -> bytes:
+    """To a message id or to the first message published at or after a time."""
+    command = BaseCommand(type=BaseCommand.SEEK)
+    command.seek.consumer_id = consumer_id
+    command.seek.request_id = request_id
+    if position is not None:
+        command.seek.message_id.CopyFrom(position)
+    if publish_time_ms is not None:
+        command.seek.message_publish_time = publish_time_ms
+    return frame(command)
+
+
+def get_last_message_id(consumer_id: int, request_id: int) -> bytes:
+    command = BaseCommand(type=BaseCommand.GET_LAST_MESSAGE_ID)
+    command.getLastMessageId.consumer_id = consumer_id
+    command.getLastMessageId.request_id = request_id
+    return frame(command)
+
+
+def unsubscribe(consumer_id: int, request_id: int) -> bytes:
+    command = BaseCommand(type=BaseCommand.UNSUBSCRIBE)
+    command.unsubscribe.consumer_id = consumer_id
+    command.unsubscribe.request_id = request_id
+    return frame(command)

@@ -1,0 +1,280 @@
+"""One constructor per command that the broker sends; each returns a complete frame.
+
+Masses of SEND_RECEIPT and MESSAGE are encode.py's, a client's commands client_commands.py's.  Optional arguments
+that are None are left out; what each field means to clients is in the rules, section 3.  Errors are given by their
+ServerError number, so that nobody above has to import the generated module.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from broker_core.wire.pulsar_api_pb2 import (
+    BaseCommand,
+    CommandLookupTopicResponse,
+    CommandPartitionedTopicMetadataResponse,
+    FeatureFlags,
+    MessageIdData,
+)
+
+SIZES = struct.Struct(">II")
+BROKER_REQUEST_ID = (1 << 64) - 1
+"""The request id of a CLOSE_PRODUCER or CLOSE_CONSUMER that the broker sends: nobody answers it (rules 9.2)."""
+
+
+def frame(command: BaseCommand, entry: bytes = b"") -> bytes:
+    """The frame of a command, with the headers and payload that follow it in SEND and MESSAGE."""
+    encoded = command.SerializeToString()
+    return SIZES.pack(4 + len(encoded) + len(entry), len(encoded)) + encoded + entry
+
+
+def message_id(
+    ledger_id: int,
+    entry_id: int,
+    partition: int = -1,
+    batch_index: int = -1,
+    *,
+    ack_set: Sequence[int] = (),
+    batch_size: int | None = None,
+) -> MessageIdData:
+    """-1 in an id (as in "nothing yet" and "earliest") travels as the largest u64; other -1s are left out."""
+    message = MessageIdData(ledgerId=ledger_id & BROKER_REQUEST_ID, entryId=entry_id & BROKER_REQUEST_ID)
+    if partition >= 0:
+        message.partition = partition
+    if batch_index >= 0:
+        message.batch_index = batch_index
+    message.ack_set.extend(ack_set)
+    if batch_size is not None:
+        message.batch_size = batch_size
+    return message
+
+
+def connected(
+    server_version: str, protocol_version: int, max_message_size: int, feature_flags: Mapping[str, bool]
+) -> bytes:
+    """`max_message_size` in bytes; `feature_flags` by the names of FeatureFlags, those that are true."""
+    command = BaseCommand(type=BaseCommand.CONNECTED)
+    command.connected.server_version = server_version
+    command.connected.protocol_version = protocol_version
+    command.connected.max_message_size = max_message_size
+    command.connected.feature_flags.CopyFrom(FeatureFlags(**feature_flags))
+    return frame(command)
+
+
+def auth_challenge(server_version: str, protocol_version: int, auth_method_name: str, auth_data: bytes) -> bytes:
+    command = BaseCommand(type=BaseCommand.AUTH_CHALLENGE)
+    command.authChallenge.server_version = server_version
+    command.authChallenge.protocol_version = protocol_version
+    command.authChallenge.challenge.auth_method_name = auth_method_name
+    command.authChallenge.challenge.auth_data = auth_data
+    return frame(command)
+
+
+def success(request_id: int) -> bytes:
+    command = BaseCommand(type=BaseCommand.SUCCESS)
+    command.success.request_id = request_id
+    return frame(command)
+
+
+def error(request_id: int, server_error: int, text: str) -> bytes:
+    """`server_error` is a ServerError number; `text` is what the user reads."""
+    command = BaseCommand(type=BaseCommand.ERROR)
+    command.error.request_id = request_id
+    command.error.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    command.error.message = text
+    return frame(command)
+
+
+def send_error(producer_id: int, sequence_id: int, server_error: int, text: str) -> bytes:
+    command = BaseCommand(type=BaseCommand.SEND_ERROR)
+    command.send_error.producer_id = producer_id
+    command.send_error.sequence_id = sequence_id
+    command.send_error.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    command.send_error.message = text
+    return frame(command)
+
+
+def send_receipt(
+    producer_id: int,
+    sequence_id: int,
+    ledger_id: int,
+    entry_id: int,
+    *,
+    highest_sequence_id: int = 0,
+    partition: int = -1,
+) -> bytes:
+    """A single receipt, also with the id -1:-1 of a duplicate; runs of them are `ReceiptEncoder`'s."""
+    command = BaseCommand(type=BaseCommand.SEND_RECEIPT)
+    command.send_receipt.producer_id = producer_id
+    command.send_receipt.sequence_id = sequence_id
+    command.send_receipt.message_id.CopyFrom(message_id(ledger_id, entry_id, partition))
+    if highest_sequence_id:
+        command.send_receipt.highest_sequence_id = highest_sequence_id
+    return frame(command)
+
+
+def producer_success(
+    request_id: int,
+    producer_name: str,
+    *,
+    last_sequence_id: int = -1,
+    schema_version: bytes = b"",
+    topic_epoch: int | None = None,
+    producer_ready: bool = True,
+) -> bytes:
+    command = BaseCommand(type=BaseCommand.PRODUCER_SUCCESS)
+    body = command.producer_success
+    body.request_id = request_id
+    body.producer_name = producer_name
+    body.last_sequence_id = last_sequence_id
+    body.schema_version = schema_version
+    if topic_epoch is not None:
+        body.topic_epoch = topic_epoch
+    body.producer_ready = producer_ready
+    return frame(command)
+
+
+def lookup_connect(request_id: int, service_url: str, *, proxy_through_service_url: bool = False) -> bytes:
+    """The broker at `service_url` serves the topic."""
+    command = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE)
+    body = command.lookupTopicResponse
+    body.request_id = request_id
+    body.response = CommandLookupTopicResponse.Connect
+    body.brokerServiceUrl = service_url
+    body.authoritative = True
+    body.proxy_through_service_url = proxy_through_service_url
+    return frame(command)
+
+
+def lookup_failed(request_id: int, server_error: int, text: str) -> bytes:
+    command = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE)
+    body = command.lookupTopicResponse
+    body.request_id = request_id
+    body.response = CommandLookupTopicResponse.Failed
+    body.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    body.message = text
+    return frame(command)
+
+
+def partitioned_metadata(request_id: int, partitions: int) -> bytes:
+    """`partitions` 0: the topic is not partitioned."""
+    command = BaseCommand(type=BaseCommand.PARTITIONED_METADATA_RESPONSE)
+    body = command.partitionMetadataResponse
+    body.request_id = request_id
+    body.response = CommandPartitionedTopicMetadataResponse.Success
+    body.partitions = partitions
+    return frame(command)
+
+
+def partitioned_metadata_failed(request_id: int, server_error: int, text: str) -> bytes:
+    command = BaseCommand(type=BaseCommand.PARTITIONED_METADATA_RESPONSE)
+    body = command.partitionMetadataResponse
+    body.request_id = request_id
+    body.response = CommandPartitionedTopicMetadataResponse.Failed
+    body.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    body.message = text
+    return frame(command)
+
+
+def ack_response(
+    consumer_id: int, request_id: int, *, server_error: int | None = None, text: str | None = None
+) -> bytes:
+    command = BaseCommand(type=BaseCommand.ACK_RESPONSE)
+    body = command.ackResponse
+    body.consumer_id = consumer_id
+    body.request_id = request_id
+    if server_error is not None:
+        body.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    if text is not None:
+        body.message = text
+    return frame(command)
+
+
+def last_message_id(
+    request_id: int, last: MessageIdData, consumer_mark_delete_position: MessageIdData | None = None
+) -> bytes:
+    command = BaseCommand(type=BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE)
+    body = command.getLastMessageIdResponse
+    body.request_id = request_id
+    body.last_message_id.CopyFrom(last)
+    if consumer_mark_delete_position is not None:
+        body.consumer_mark_delete_position.CopyFrom(consumer_mark_delete_position)
+    return frame(command)
+
+
+def topics_of_namespace(
+    request_id: int,
+    topics: Iterable[str],
+    *,
+    topics_hash: str | None = None,
+    filtered: bool = False,
+    changed: bool = True,
+) -> bytes:
+    command = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE_RESPONSE)
+    body = command.getTopicsOfNamespaceResponse
+    body.request_id = request_id
+    body.topics.extend(topics)
+    body.filtered = filtered
+    if topics_hash is not None:
+        body.topics_hash = topics_hash
+    body.changed = changed
+    return frame(command)
+
+
+def consumer_stats(request_id: int, **figures: Any) -> bytes:
+    """`figures` by the names of CommandConsumerStatsResponse."""
+    command = BaseCommand(type=BaseCommand.CONSUMER_STATS_RESPONSE)
+    command.consumerStatsResponse.request_id = request_id
+    for name, value in figures.items():
+        setattr(command.consumerStatsResponse, name, value)
+    return frame(command)
+
+
+def schema_failed(request_id: int, server_error: int, text: str) -> bytes:
+    """The answer to a GET_SCHEMA that found nothing."""
+    command = BaseCommand(type=BaseCommand.GET_SCHEMA_RESPONSE)
+    command.getSchemaResponse.request_id = request_id
+    command.getSchemaResponse.error_code = server_error  # type: ignore[assignment] # enum fields take plain numbers
+    command.getSchemaResponse.error_message = text
+    return frame(command)
+
+
+def active_consumer_change(consumer_id: int, is_active: bool) -> bytes:
+    command = BaseCommand(type=BaseCommand.ACTIVE_CONSUMER_CHANGE)
+    command.active_consumer_change.consumer_id = consumer_id
+    command.active_consumer_change.is_active = is_active
+    return frame(command)
+
+
+def reached_end_of_topic(consumer_id: int) -> bytes:
+    """Only for Java clients: others drop the connection over it (rules 9.1)."""
+    command = BaseCommand(type=BaseCommand.REACHED_END_OF_TOPIC)
+    command.reachedEndOfTopic.consumer_id = consumer_id
+    return frame(command)
+
+
+def close_producer(producer_id: int, request_id: int = BROKER_REQUEST_ID) -> bytes:
+    command = BaseCommand(type=BaseCommand.CLOSE_PRODUCER)
+    command.close_producer.producer_id = producer_id
+    command.close_producer.request_id = request_id
+    return frame(command)
+
+
+def close_consumer(consumer_id: int, request_id: int = BROKER_REQUEST_ID) -> bytes:
+    """Sent by a broker as it is; a client gives a request id and gets a SUCCESS."""
+    command = BaseCommand(type=BaseCommand.CLOSE_CONSUMER)
+    command.close_consumer.consumer_id = consumer_id
+    command.close_consumer.request_id = request_id
+    return frame(command)
+
+
+def ping() -> bytes:
+    command = BaseCommand(type=BaseCommand.PING)
+    command.ping.SetInParent()
+    return frame(command)
+
+
+def pong() -> bytes:
+    command = BaseCommand(type=BaseCommand.PONG)
+    command.pong.SetInParent()
+    return frame(command)

@@ -1,0 +1,193 @@
+"""The two commands that leave in masses: SEND_RECEIPT and MESSAGE, written without protobuf objects.
+
+Both are constant bytes but for the entry id, the identity of the SEND, and the entry itself, so they are joined
+from cached pieces.  An entry id is written as its lowest seven bits, from a table, and the rest, which stays the
+same for 128 entries.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from broker_core.wire.send import SendRun
+from broker_core.wire.varint import encode_varint
+
+LAST = [bytes((value,)) for value in range(128)]
+"""The lowest seven bits of a varint that ends with them."""
+
+CONTINUED = [bytes((value | 0x80,)) for value in range(128)]
+"""The lowest seven bits of a longer varint."""
+
+HEADERS_MAX = 4096
+"""Frame headers kept per consumer, one per size of an entry; then the cache starts afresh."""
+
+HEADER = struct.Struct(">IIBBBB")
+"""Frame size, command size, `08` command type, tag of the command, its size (always below 128 here)."""
+
+RECEIPT_TYPE, RECEIPT_TAG = BaseCommand.SEND_RECEIPT, BaseCommand.SEND_RECEIPT << 3 | 2
+MESSAGE_TYPE, MESSAGE_TAG = BaseCommand.MESSAGE, BaseCommand.MESSAGE << 3 | 2
+
+
+class ReceiptEncoder:
+    """SEND_RECEIPTs of runs; one per SEND, in order (rules 3.4)."""
+
+    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int, partition: int) -> bytes:
+        """The frames for a run stored at `first_entry_id` and the ids after it, ready for one write.
+
+        `partition` -1 (topic not partitioned) is the field's default and left out.
+        """
+        ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"
+        partition_field = _partition_field(partition)
+        parts: list[bytes] = []
+        for first, last, lowest, upper in _blocks(first_entry_id, len(run.keys)):
+            keys = run.keys[first:last]
+            rest = upper + partition_field
+            if len(set(map(len, keys))) == 1:
+                _add_receipts(parts, keys, ledger, lowest, rest)
+            else:
+                row = 0
+                for _, group in groupby(keys, len):
+                    same = list(group)
+                    _add_receipts(parts, same, ledger, lowest[row:], rest)
+                    row += len(same)
+        return b"".join(parts)
+
+
+def _add_receipts(parts: list[bytes], keys: list[bytes], ledger: bytes, lowest: list[bytes], rest: bytes) -> None:
+    """Receipts whose keys have one size: header, key, `1a` size ledger, entry id, rest; over and over."""
+    id_size = len(ledger) + 1 + len(rest)
+    size = len(keys[0]) + 2 + id_size
+    header = HEADER.pack(size + 8, size + 4, 0x08, RECEIPT_TYPE, RECEIPT_TAG, size)
+    between = b"\x1a" + bytes((id_size,)) + ledger
+    parts += (header, (rest + header).join(map(between.join, zip(keys, lowest, strict=False))), rest)
+
+
+class MessageEncoder:
+    """MESSAGEs for one consumer of a topic or partition (rules 3.8); keeps the headers it has made."""
+
+    __slots__ = ("_consumer", "_consumer_id", "_headers", "_partition", "_partition_field", "_shape")
+
+    def __init__(self, consumer_id: int, partition: int) -> None:
+        """`partition` -1 (topic not partitioned) is the field's default and left out."""
+        self._consumer_id = consumer_id
+        self._partition = partition
+        self._consumer = b"\x08" + encode_varint(consumer_id)
+        self._partition_field = _partition_field(partition)
+        self._headers: dict[int, bytes] = {}
+        self._shape: tuple[int, int, int] | None = None
+
+    def encode(
+        self,
+        ledger_id: int,
+        first_entry_id: int,
+        data: bytes,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        redelivery_counts: Sequence[int] | None = None,
+    ) -> bytes:
+        """Frames for consecutive entries `data[starts[i]:ends[i]]`, ready for one write.
+
+        `redelivery_counts` may be left out when all are 0.
+        """
+        if redelivery_counts is not None and any(redelivery_counts):
+            return self._encode_redelivered(ledger_id, first_entry_id, data, starts, ends, redelivery_counts)
+        parts: list[bytes] = []
+        for first, last, lowest, upper in _blocks(first_entry_id, len(starts)):
+            rest = upper + self._partition_field
+            self._use_shape(ledger_id, len(rest), 0)
+            headers = self._headers
+            for low, start, end in zip(lowest, starts[first:last], ends[first:last], strict=True):
+                header = headers.get(end - start) or self._header(end - start)
+                parts += (header, low, rest, data[start:end])
+        return b"".join(parts)
+
+    def _encode_redelivered(
+        self,
+        ledger_id: int,
+        first_entry_id: int,
+        data: bytes,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        redelivery_counts: Sequence[int],
+    ) -> bytes:
+        parts: list[bytes] = []
+        for first, last, lowest, upper in _blocks(first_entry_id, len(starts)):
+            rest = upper + self._partition_field
+            for row, low in zip(range(first, last), lowest, strict=True):
+                count = redelivery_counts[row]
+                redelivery = b"\x18" + encode_varint(count) if count > 0 else b""
+                self._use_shape(ledger_id, len(rest), len(redelivery))
+                size = ends[row] - starts[row]
+                header = self._headers.get(size) or self._header(size)
+                parts += (header, low, rest, redelivery, data[starts[row] : ends[row]])
+        return b"".join(parts)
+
+    def encode_one(
+        self,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        *,
+        redelivery_count: int = 0,
+        ack_set: Sequence[int] = (),
+        consumer_epoch: int | None = None,
+    ) -> bytes:
+        """One frame with the fields that are rare.
+
+        `ack_set`: 64-bit words, lowest index first, bit 1 = still to be delivered; empty = the whole batch.
+        """
+        command = BaseCommand(type=BaseCommand.MESSAGE)
+        message = command.message
+        message.consumer_id = self._consumer_id
+        message.message_id.ledgerId = ledger_id
+        message.message_id.entryId = entry_id
+        if self._partition >= 0:
+            message.message_id.partition = self._partition
+        if redelivery_count > 0:
+            message.redelivery_count = redelivery_count
+        message.ack_set.extend(ack_set)
+        if consumer_epoch is not None:
+            message.consumer_epoch = consumer_epoch
+        return frame(command, entry)
+
+    def _use_shape(self, ledger_id: int, rest_size: int, redelivery_size: int) -> None:
+        """The cached headers are good for one ledger and one size of what follows the entry id's lowest byte."""
+        shape = (ledger_id, rest_size, redelivery_size)
+        if shape != self._shape or len(self._headers) > HEADERS_MAX:
+            self._shape = shape
+            self._headers = {}
+
+    def _header(self, entry_size: int) -> bytes:
+        """Everything in front of the entry id's lowest byte."""
+        assert self._shape is not None, "set by _use_shape"
+        ledger_id, rest_size, redelivery_size = self._shape
+        ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"
+        id_size = len(ledger) + 1 + rest_size
+        size = len(self._consumer) + 2 + id_size + redelivery_size
+        fixed = HEADER.pack(size + 8 + entry_size, size + 4, 0x08, MESSAGE_TYPE, MESSAGE_TAG, size)
+        header = fixed + self._consumer + b"\x12" + bytes((id_size,)) + ledger
+        self._headers[entry_size] = header
+        return header
+
+
+def _partition_field(partition: int) -> bytes:
+    return b"\x18" + encode_varint(partition) if partition >= 0 else b""
+
+
+def _blocks(first: int, count: int) -> Iterator[tuple[int, int, list[bytes], bytes]]:
+    """Cuts the `count` integers from `first` on where their upper bits change.
+
+    Yields (from, to, lowest, upper): the integers of rows from..to are the varints `lowest[i] + upper`.
+    """
+    row = 0
+    while row < count:
+        low = (first + row) & 0x7F
+        upper = (first + row) >> 7
+        size = min(128 - low, count - row)
+        if upper:
+            yield row, row + size, CONTINUED[low : low + size], encode_varint(upper)
+        else:
+            yield row, row + size, LAST[low : low + size], b""
+        row += size

@@ -1,0 +1,157 @@
+"""Bytes from the socket -> commands; no I/O.
+
+A frame (rules 1.1), integers big-endian:
+
+    size          u32    of everything that follows; 4 + command size <= size <= frame_size_max
+    command size  u32
+    command              protobuf BaseCommand
+    entry                SEND and MESSAGE only: magic, checksum, metadata, payload (message.py)
+
+`feed` takes chunks cut anywhere and has three outcomes: items, none yet, or `ProtocolError`.  However a stream is
+cut, the same frames come out; only the borders of runs follow the chunks.
+"""
+
+import struct
+from typing import Any, NamedTuple
+
+from google.protobuf.message import DecodeError, Message
+
+from broker_core.wire.errors import ProtocolError
+from broker_core.wire.message import check_entry
+from broker_core.wire.plain_send import PlainSendReader
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandMessage
+from broker_core.wire.send import SendRun, SingleSend, plain_fields, plain_fields_of
+
+SIZES = struct.Struct(">II")
+SIZE = struct.Struct(">I")
+SEND = BaseCommand.SEND
+MESSAGE = BaseCommand.MESSAGE
+
+FIELD_BY_TYPE = {
+    number: BaseCommand.DESCRIPTOR.fields_by_number[number].name
+    for number in BaseCommand.Type.values()
+    if number in BaseCommand.DESCRIPTOR.fields_by_number
+}
+"""Each command's field in BaseCommand has the number of its type."""
+
+
+class Command(NamedTuple):
+    """Any command but SEND and MESSAGE: its `BaseCommand.Type` and the parsed sub-message."""
+
+    type: int
+    message: Any
+
+
+class MessageFrame(NamedTuple):
+    """A MESSAGE, as a client receives it; `entry` is everything behind the command (see message.py)."""
+
+    message: CommandMessage
+    entry: bytes
+
+
+Item = SendRun | SingleSend | Command | MessageFrame
+
+
+class FrameDecoder:
+    """Turns chunks into items.  After a `ProtocolError` every further chunk raises it again.
+
+    `frame_size_max` bounds a frame without its size field: Pulsar's limit is maxMessageSize + 10 KiB (rules 1.3).
+    Memory: at most one frame and one chunk.
+    """
+
+    __slots__ = ("_error", "_held", "_needed", "_parts", "_sends", "frame_size_max")
+
+    def __init__(self, frame_size_max: int) -> None:
+        self.frame_size_max = frame_size_max
+        self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they came
+        self._held = 0  # bytes in _parts
+        self._needed = 0  # bytes that must be there before anything can be read
+        self._sends = PlainSendReader()
+        self._error: str | None = None
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of an unfinished frame that are held."""
+        return self._held
+
+    def feed(self, chunk: bytes) -> list[Item]:
+        """The items that `chunk` completes, in order.  Raises `ProtocolError`, which carries those before it."""
+        if self._error is not None:
+            raise ProtocolError(self._error)
+        if self._parts:
+            self._parts.append(chunk)
+            self._held += len(chunk)
+            if self._held < self._needed:
+                return []
+            chunk = b"".join(self._parts)
+        items: list[Item] = []
+        try:
+            position = self._read_frames(chunk, items)
+        except ProtocolError as error:
+            self._error = str(error)
+            raise ProtocolError(self._error, items) from error.__cause__
+        finally:
+            self._sends.close_runs()
+        self._hold(chunk, position)
+        return items
+
+    def _hold(self, chunk: bytes, position: int) -> None:
+        rest = chunk[position:]
+        self._parts = [rest] if rest else []
+        self._held = len(rest)
+        self._needed = 4 + SIZE.unpack_from(rest)[0] if len(rest) >= 4 else 4
+
+    def _read_frames(self, data: bytes, items: list[Item]) -> int:
+        """Reads all complete frames; returns where the incomplete one at the end starts."""
+        position = 0
+        available = len(data)
+        while True:
+            position = self._sends.read_foreseen(data, position, self.frame_size_max, items)
+            if available - position < 4:
+                return position
+            (size,) = SIZE.unpack_from(data, position)
+            if not 4 <= size <= self.frame_size_max:
+                raise ProtocolError(f"frame of {size} bytes; allowed are 4 to {self.frame_size_max}")
+            if available - position < 8:
+                return position
+            (command_size,) = SIZE.unpack_from(data, position + 4)
+            if command_size > size - 4:
+                raise ProtocolError(f"command of {command_size} bytes in a frame of {size}")
+            end = position + 4 + size
+            if end > available:
+                return position
+            self._read_frame(data, position, position + 8 + command_size, end, items)
+            position = end
+
+    def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
+        fields = plain_fields(data, position + 8, command_end)
+        if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
+            return
+        command = parse_command(data[position + 8 : command_end])
+        if command.type == SEND:
+            fields = plain_fields_of(command.message)
+            if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
+                return
+        self._sends.close_runs()
+        if command.type == SEND:
+            entry = data[command_end:end]
+            items.append(SingleSend(command.message, entry, *check_entry(entry)))
+        elif command.type == MESSAGE:
+            items.append(MessageFrame(command.message, data[command_end:end]))
+        else:
+            items.append(command)
+
+
+def parse_command(encoded: bytes) -> Command:
+    """The command in a BaseCommand.  Raises `ProtocolError` if it is none, or says one type and carries another."""
+    try:
+        base = BaseCommand.FromString(encoded)
+    except DecodeError as error:
+        raise ProtocolError("not a command") from error
+    if not base.IsInitialized():
+        raise ProtocolError("a command with a required field missing")
+    field = FIELD_BY_TYPE[base.type]
+    if not base.HasField(field):  # type: ignore[arg-type] # the stub lists the names; ours come from the descriptor
+        raise ProtocolError(f"a command of type {base.type} without its body")
+    message: Message = getattr(base, field)
+    return Command(base.type, message)

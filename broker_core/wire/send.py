@@ -1,0 +1,169 @@
+"""SEND commands, as the decoder hands them on: in runs when they are plain, one by one when they are not.
+
+A SEND is *plain* when nothing but its producer, sequence ids and message count matters to whoever stores it:
+checksum present and right, no transaction, no chunk, no marker, metadata with a publish time.  Plain SENDs of one
+producer that arrive in one chunk travel as one `SendRun`: columns instead of objects, so that every layer is
+called once per run and the bytes stay where they came in.
+"""
+
+import re
+from typing import NamedTuple
+
+from broker_core.wire.pulsar_api_pb2 import CommandSend, MessageMetadata
+from broker_core.wire.varint import VARINT, decode_varint, encode_varint, to_int32
+
+RECEIPT_KEY = re.compile(rb"\x08(%b)\x10(%b)(?:\x20(%b))?" % (VARINT, VARINT, VARINT))
+PLAIN_BODY = re.compile(rb"\x08(%b)\x10(%b)(?:\x18(%b))?(?:\x30(%b))?" % (VARINT, VARINT, VARINT, VARINT))
+"""The inside of a SEND as the known clients write it outside transactions and chunks."""
+
+SEND_COMMAND = b"\x08\x06\x32"
+"""A BaseCommand of type SEND, up to the size of its CommandSend."""
+
+
+class SendRun:
+    """Plain SENDs of one producer, consecutive within one chunk; row i of every column is message i.
+
+    data           the chunk (or the frame put together from several chunks)
+    starts, ends   entry i is `data[starts[i]:ends[i]]`: from the magic 0x0e01 to the end of the payload
+    keys           what the receipt repeats: b"\\x08" producer_id b"\\x10" sequence_id, as received, and
+                   b"\\x20" highest_sequence_id when the SEND had one
+    counts         messages in the entry (`num_messages`, 1 when absent)
+    publish_times  ms since the epoch, from the entry's metadata
+    """
+
+    __slots__ = ("counts", "data", "ends", "keys", "producer_id", "publish_times", "starts")
+
+    def __init__(
+        self,
+        producer_id: int,
+        data: bytes,
+        starts: list[int],
+        ends: list[int],
+        keys: list[bytes],
+        counts: list[int],
+        publish_times: list[int],
+    ) -> None:
+        self.producer_id = producer_id
+        self.data = data
+        self.starts = starts
+        self.ends = ends
+        self.keys = keys
+        self.counts = counts
+        self.publish_times = publish_times
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __repr__(self) -> str:
+        return f"SendRun(producer_id={self.producer_id}, messages={self.messages}, entries={len(self)})"
+
+    @property
+    def messages(self) -> int:
+        """Messages in all entries."""
+        return sum(self.counts)
+
+    @property
+    def size(self) -> int:
+        """Bytes in all entries."""
+        return sum(self.ends) - sum(self.starts)
+
+    @property
+    def sequence_ids(self) -> list[int]:
+        return [_ids(key)[0] for key in self.keys]
+
+    @property
+    def highest_sequence_ids(self) -> list[int]:
+        """Per entry the last sequence id in it: `highest_sequence_id`, or `sequence_id` where it is absent or 0."""
+        return [_ids(key)[1] for key in self.keys]
+
+    @property
+    def last_sequence_id(self) -> int:
+        return _ids(self.keys[-1])[1]
+
+    def entry(self, index: int) -> bytes:
+        return self.data[self.starts[index] : self.ends[index]]
+
+    def slice(self, first: int, last: int) -> "SendRun":
+        """The run of the messages `first <= i < last`, on the same bytes."""
+        return SendRun(
+            self.producer_id,
+            self.data,
+            self.starts[first:last],
+            self.ends[first:last],
+            self.keys[first:last],
+            self.counts[first:last],
+            self.publish_times[first:last],
+        )
+
+
+class SingleSend(NamedTuple):
+    """A SEND that needs a decision of its own.
+
+    `headers_and_payload` is everything behind the command, as received.  `checksum_ok` is true as well when there
+    is no checksum (very old clients).  `metadata` is None when it cannot be parsed.
+    """
+
+    send: CommandSend
+    headers_and_payload: bytes
+    checksum_ok: bool
+    metadata: MessageMetadata | None
+
+
+def _ids(key: bytes) -> tuple[int, int]:
+    """Sequence id and highest sequence id of a receipt key."""
+    match = RECEIPT_KEY.fullmatch(key)
+    assert match is not None, "keys are made by the decoder"
+    sequence_id = decode_varint(match[2])
+    highest = decode_varint(match[3]) if match[3] is not None else 0
+    return sequence_id, highest or sequence_id
+
+
+class SendFields(NamedTuple):
+    """What a plain SEND's command says; `sequence_id` as a varint."""
+
+    producer_id: int
+    sequence_id: bytes
+    messages: int
+    key: bytes
+
+
+def plain_fields(data: bytes, start: int, end: int) -> SendFields | None:
+    """Reads a SEND command as the known clients write it; None if it is another command or not plain.
+
+    The size byte is compared with what there is, so nothing can hide behind it.
+    """
+    if not data.startswith(SEND_COMMAND, start) or end - start < 4 or data[start + 3] != end - start - 4:
+        return None
+    match = PLAIN_BODY.fullmatch(data, start + 4, end)
+    if match is None:
+        return None
+    producer_id, sequence_id, count, highest = match.groups()
+    return _checked_fields(producer_id, sequence_id, count, highest)
+
+
+def plain_fields_of(send: CommandSend) -> SendFields | None:
+    """The same from a parsed command, however it was written; None if it is not plain."""
+    if send.txnid_least_bits or send.txnid_most_bits or send.is_chunk or send.marker or send.HasField("message_id"):
+        return None
+    highest = encode_varint(send.highest_sequence_id) if send.highest_sequence_id else None
+    return _checked_fields(
+        encode_varint(send.producer_id),
+        encode_varint(send.sequence_id),
+        encode_varint(send.num_messages),
+        highest,
+    )
+
+
+def _checked_fields(
+    producer_id: bytes, sequence_id: bytes, count: bytes | None, highest: bytes | None
+) -> SendFields | None:
+    messages = 1 if count is None else to_int32(decode_varint(count))
+    if messages < 1:
+        return None
+    key = b"\x08" + producer_id + b"\x10" + sequence_id
+    if highest is not None:
+        last = decode_varint(highest)
+        if 0 < last < decode_varint(sequence_id):
+            return None
+        key += b"\x20" + highest
+    return SendFields(decode_varint(producer_id), sequence_id, messages, key)

@@ -1,0 +1,39 @@
+"""The one thing that storage wants to know from an entry's metadata: when it was published."""
+
+import re
+
+from google.protobuf.message import DecodeError
+
+from broker_core.wire.pulsar_api_pb2 import MessageMetadata
+from broker_core.wire.varint import VARINT, decode_varint
+
+PUBLISH_TIME_SIZE = 6
+"""Bytes of a publish time between 2^35 and 2^42 ms: 1971 to 2109."""
+
+PUBLISH_TIME_MAX = (1 << 63) - 1
+"""A later time is taken for this one, so that it fits a signed 64-bit field."""
+
+SEQUENCE_AND_TIME = re.compile(rb"\x10(?:%b)\x18(%b)" % (VARINT, VARINT))
+is_publish_time = re.compile(rb"[\x80-\xff]{%d}[\x00-\x7f]" % (PUBLISH_TIME_SIZE - 1)).fullmatch
+
+
+def publish_time(data: bytes, start: int, end: int) -> int | None:
+    """Publish time in ms of the metadata in `data[start:end]`; None if that is no metadata.
+
+    Every known client begins with producer name, sequence id and publish time; what differs is parsed whole.
+    """
+    if start + 2 <= end and data[start] == 0x0A and data[start + 1] < 0x80:
+        match = SEQUENCE_AND_TIME.match(data, start + 2 + data[start + 1], end)
+        if match is not None:
+            return min(decode_varint(match[1]), PUBLISH_TIME_MAX)
+    metadata = metadata_or_none(data[start:end])
+    return None if metadata is None else min(metadata.publish_time, PUBLISH_TIME_MAX)
+
+
+def metadata_or_none(encoded: bytes) -> MessageMetadata | None:
+    """The metadata, or None if the bytes are none or a required field is missing."""
+    try:
+        metadata = MessageMetadata.FromString(encoded)
+    except DecodeError:
+        return None
+    return metadata if metadata.IsInitialized() else None
