@@ -1,7 +1,7 @@
 """The broker's log: one line per event on stderr, as text for people or as JSON for machines.
 
 Modules use `logging.getLogger(__name__)` as usual. Facts that a machine may want apart from the sentence go
-into `extra`: `log.info("ledger rolled", extra={"ledger": 7})` ends in `ledger=7`, or has the JSON key `ledger`.
+into `extra`: `log.info("rolled", extra={"ledger": 7})` ends in `ledger=7`, or has the JSON key `ledger`.
 """
 
 import json
@@ -21,9 +21,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = "".join(f" {key}={_bare_or_quoted(value)}" for key, value in _facts(record).items())
-        sentence = record.getMessage().replace(
-            "\n", "\\n"
-        )  # names come from clients: no line of their making
+        sentence = record.getMessage().replace("\n", "\\n")  # names come from clients: no line of their making
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {sentence}{facts}"
         return line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}"
 

@@ -106,7 +106,7 @@ class PolicySet:
 
 
 @dataclass(frozen=True, slots=True)
-class EffectivePolicies:
+class TopicPolicies:
     """What is in force for one topic; TTL 0 s: for ever; compaction threshold 0 bytes: never."""
 
     retention: RetentionPolicy
@@ -114,7 +114,7 @@ class EffectivePolicies:
     compaction_threshold: int
 
 
-def resolve(levels: Iterable[PolicySet], defaults: PolicyConfig) -> EffectivePolicies:
+def resolve(levels: Iterable[PolicySet], defaults: PolicyConfig) -> TopicPolicies:
     """The policies in force; `levels` from the innermost (topic) outwards, `defaults` where none speaks."""
     configured = PolicySet(
         RetentionPolicy(defaults.retention_minutes, defaults.retention_mb),
@@ -122,7 +122,7 @@ def resolve(levels: Iterable[PolicySet], defaults: PolicyConfig) -> EffectivePol
         defaults.compaction_threshold,
     )
     inner_first = (*levels, configured)
-    return EffectivePolicies(
+    return TopicPolicies(
         next(level.retention for level in inner_first if level.retention is not None),
         next(level.ttl_seconds for level in inner_first if level.ttl_seconds is not None),
         next(level.compaction_threshold for level in inner_first if level.compaction_threshold is not None),

@@ -26,7 +26,7 @@ from broker_core.errors import (
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_entity, parse_topic
 from broker_core.namespace import Namespace
-from broker_core.policies import EffectivePolicies, PolicySet, resolve
+from broker_core.policies import TopicPolicies, PolicySet, resolve
 
 TENANT = "tenant"
 NAMESPACE = "namespace"
@@ -195,7 +195,7 @@ class Tenancy:
         """What is set on the topic itself; a partition has the policies of its partitioned topic."""
         return self._topic_policies.get(topic.base, PolicySet())
 
-    def effective(self, topic: TopicName) -> EffectivePolicies:
+    def effective(self, topic: TopicName) -> TopicPolicies:
         """What is in force for the topic: its own, else its namespace's, else the configuration's."""
         namespace = self._namespaces.get(topic.namespace)
         levels = [self.topic_policies(topic), namespace.policies if namespace else PolicySet()]
@@ -228,9 +228,7 @@ class Tenancy:
         return self._partitioned.get(topic)
 
     def partitioned_topics(self, namespace: NamespaceName, domain: str) -> list[TopicName]:
-        found = (
-            topic for topic in self._partitioned if topic.namespace == namespace and topic.domain == domain
-        )
+        found = (topic for topic in self._partitioned if topic.namespace == namespace and topic.domain == domain)
         return sorted(found, key=str)
 
     async def create_partitioned(
