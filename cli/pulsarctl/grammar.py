@@ -15,6 +15,7 @@ from typer.main import get_command_from_info
 
 from pulsarctl import options, render
 from pulsarctl.call import Call
+from pulsarctl.coercion import without_pydantic
 from pulsarctl.errors import BROKEN_PIPE, CliError
 
 Body = TypeVar("Body", bound=Callable[..., None])
@@ -31,14 +32,15 @@ class Verb(TyperCommand):
         self.shared = options.shared(self)
         self.params.extend(self.shared)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_pydantic(super().get_params(ctx))
+
     def invoke(self, ctx: Any) -> Any:
         ctx.obj.update(options.given(ctx.params, self.shared))
         try:
             result = super().invoke(ctx)
             render.flush()
-        except (
-            BrokenPipeError
-        ) as error:  # whoever read our output has had enough: not a failure, but not success
+        except BrokenPipeError as error:  # whoever read our output has had enough: not a failure, but not success
             render.abandon_stdout()
             raise typer.Exit(BROKEN_PIPE) from error
         return result
@@ -52,17 +54,13 @@ class Noun(typer.Typer):
         self.noun = name
         self.summary = help
 
-    def verb(
-        self, name: str, *aliases: str, hidden: bool = False, **context_settings: Any
-    ) -> Callable[[Body], Body]:
+    def verb(self, name: str, *aliases: str, hidden: bool = False, **context_settings: Any) -> Callable[[Body], Body]:
         """Registers a function under `name` and, unseen by help and completion, under its aliases."""
 
         def register(body: Body) -> Body:
             for spelling in (name, *aliases):
                 unseen = hidden or spelling != name
-                self.command(spelling, cls=Verb, hidden=unseen, context_settings=context_settings or None)(
-                    body
-                )
+                self.command(spelling, cls=Verb, hidden=unseen, context_settings=context_settings or None)(body)
             return body
 
         return register
@@ -143,6 +141,9 @@ class NounGroup(TyperGroup):
         super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
         self.commands = verbs  # type: ignore[assignment]  # a mapping of our own: the group only reads it
         self.visible = verbs.visible
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_pydantic(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return self.visible

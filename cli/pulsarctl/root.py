@@ -10,6 +10,7 @@ from typer.core import TyperGroup, TyperOption
 from typer.exceptions import TyperException
 
 from pulsarctl import __version__, options, render
+from pulsarctl.coercion import without_pydantic
 from pulsarctl.errors import CliError
 from pulsarctl.grammar import Modules
 from pulsarctl.main import ALIASES, COMMANDS, MODULE_OF, exit_code
@@ -18,9 +19,7 @@ from pulsarctl.main import ALIASES, COMMANDS, MODULE_OF, exit_code
 class Root(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "no_args_is_help": True})
-        modules = {
-            name: (f"pulsarctl.commands.{MODULE_OF.get(name, name)}", help) for name, help in COMMANDS.items()
-        }
+        modules = {name: (f"pulsarctl.commands.{MODULE_OF.get(name, name)}", help) for name, help in COMMANDS.items()}
         self._modules = Modules(modules, ALIASES)
         self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it
         self.shared = options.shared()
@@ -31,6 +30,9 @@ class Root(TyperGroup):
                     "-s",
                 ]  # the Go tool's spelling; behind a command -s means other things
         self.params.extend([*self.shared, _version_option()])
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_pydantic(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return self._modules.visible
@@ -59,9 +61,7 @@ class Root(TyperGroup):
         """Runs one command and leaves with its exit code: the only place that knows both errors and codes."""
         flags: dict[str, Any] = {}
         try:
-            code = super().main(
-                args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra
-            )
+            code = super().main(args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra)
         except typer.Abort:
             code = CliError.exit_code
         except (CliError, TyperException, OSError) as problem:

@@ -1,0 +1,72 @@
+"""Words of the command line -> typed values, for the types that our commands use.
+
+Typer would ask pydantic, whose import alone costs 70 ms: half of what a whole command may take. What is here besides:
+values of an `Enum` are accepted in any case, as the newer Pulsar tools do.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import typer
+from typer.core import TyperArgument, TyperOption
+
+Parameter = TyperArgument | TyperOption
+
+
+class Coercion:
+    """What Typer asks for a parameter's value. `read` turns one word into one value or raises `ValueError`."""
+
+    def __init__(self, read: Callable[[Any], Any], many: bool) -> None:
+        self._read = read
+        self._many = many
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            if self._many:
+                return tuple(self._read(item) for item in value or ())
+            return None if value is None else self._read(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), ctx=ctx, param=param) from error
+
+
+def without_pydantic(parameters: list[Any]) -> list[Any]:
+    """The same parameters; those of a type that we know with our own coercion, others with Typer's."""
+    for parameter in parameters:
+        if isinstance(parameter, Parameter) and parameter._runtime_param is None:
+            annotation = parameter.type_descriptor.annotation
+            many = get_origin(annotation) is list
+            read = _reader(get_args(annotation)[0] if many else annotation)
+            if read is not None:
+                # where Typer keeps the coercion it made; tests/cli/test_imports.py fails when it moves
+                parameter._runtime_param = Coercion(read, many)  # type: ignore[assignment]
+    return parameters
+
+
+def _reader(kind: Any) -> Callable[[Any], Any] | None:
+    if kind is bool:
+        return bool
+    if kind in (str, Path):
+        return kind  # type: ignore[no-any-return]
+    if kind in (int, float):
+        return lambda word: _number(kind, word)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return lambda word: _member(kind, word)
+    return None
+
+
+def _number(kind: type[int] | type[float], word: Any) -> int | float:
+    try:
+        return kind(word)
+    except ValueError:
+        raise ValueError(f"'{word}' is not a {'whole number' if kind is int else 'number'}") from None
+
+
+def _member(kind: type[Enum], word: Any) -> Enum:
+    if isinstance(word, kind):
+        return word
+    for member in kind:
+        if str(member.value).lower() == str(word).lower():
+            return member
+    raise ValueError(f"'{word}' is none of " + ", ".join(str(member.value) for member in kind))
