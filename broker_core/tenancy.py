@@ -26,7 +26,7 @@ from broker_core.errors import (
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_entity, parse_topic
 from broker_core.namespace import Namespace
-from broker_core.policies import TopicPolicies, PolicySet, resolve
+from broker_core.policies import PolicySet, TopicPolicies, resolve
 
 TENANT = "tenant"
 NAMESPACE = "namespace"
