@@ -1,0 +1,115 @@
+"""The inside of a batch, and of any entry once its payload is unwrapped.
+
+An entry is a batch if `num_messages_in_batch` is present, even when it is 1 (rules 1.5).  Its payload, decompressed,
+repeats per message:
+
+    metadata size  u32 big-endian
+    metadata       SingleMessageMetadata
+    payload        as many bytes as `payload_size` in it says
+
+A compacted batch keeps the slots of its dropped messages (`compacted_out`), so that batch indexes stay what they
+were.  An encrypted entry is opaque: only its producer's friends can look inside.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from broker_core.wire.compression import UNCOMPRESSED_SIZE_MAX, compress, decompress
+from broker_core.wire.errors import MalformedEntry
+from broker_core.wire.message import build_entry
+from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata, SingleMessageMetadata
+
+SIZE = struct.Struct(">I")
+
+
+class BatchMessage(NamedTuple):
+    """One message of a batch."""
+
+    metadata: SingleMessageMetadata
+    payload: bytes
+
+
+def is_batch(metadata: MessageMetadata) -> bool:
+    return metadata.HasField("num_messages_in_batch")
+
+
+def is_encrypted(metadata: MessageMetadata) -> bool:
+    return len(metadata.encryption_keys) > 0
+
+
+def plain_payload(metadata: MessageMetadata, payload: bytes, limit: int = UNCOMPRESSED_SIZE_MAX) -> bytes:
+    """The decompressed payload of an entry; an encrypted one, or one chunk of several, comes back as it is.
+
+    Raises `DecompressionFailed`.
+    """
+    if is_encrypted(metadata) or metadata.num_chunks_from_msg > 1:
+        return payload
+    return decompress(metadata.compression, payload, metadata.uncompressed_size, limit)
+
+
+def split_batch(payload: bytes, count: int) -> list[BatchMessage]:
+    """The `count` messages of a decompressed batch payload.  Raises `MalformedEntry`."""
+    if not 0 <= count <= len(payload) // 4:
+        raise MalformedEntry(f"a batch of {count} messages in {len(payload)} bytes")
+    messages = []
+    position = 0
+    for index in range(count):
+        message, position = _read_message(payload, position, index)
+        messages.append(message)
+    if position != len(payload):
+        raise MalformedEntry(f"{len(payload) - position} bytes behind the last message of the batch")
+    return messages
+
+
+def _read_message(payload: bytes, position: int, index: int) -> tuple[BatchMessage, int]:
+    start = position + 4
+    end = start + SIZE.unpack_from(payload, position)[0] if start <= len(payload) else start
+    if end > len(payload):
+        raise MalformedEntry(f"message {index} of the batch is cut short")
+    try:
+        metadata = SingleMessageMetadata.FromString(payload[start:end])
+    except DecodeError as error:
+        raise MalformedEntry(f"the metadata of message {index} of the batch cannot be parsed") from error
+    if not metadata.HasField("payload_size") or not 0 <= metadata.payload_size <= len(payload) - end:
+        raise MalformedEntry(f"message {index} of the batch has no sensible size")
+    last = end + metadata.payload_size
+    return BatchMessage(metadata, payload[end:last]), last
+
+
+def join_batch(messages: Iterable[BatchMessage]) -> bytes:
+    """The uncompressed payload of a batch; sets each message's `payload_size`."""
+    parts: list[bytes] = []
+    for metadata, payload in messages:
+        metadata.payload_size = len(payload)
+        encoded = metadata.SerializeToString()
+        parts += (SIZE.pack(len(encoded)), encoded, payload)
+    return b"".join(parts)
+
+
+def build_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage]) -> bytes:
+    """An entry of these messages, compressed with the codec in `metadata`, whose sizes and count are set."""
+    payload = join_batch(messages)
+    metadata.num_messages_in_batch = len(messages)
+    if metadata.compression != CompressionType.NONE:
+        metadata.uncompressed_size = len(payload)
+        payload = compress(metadata.compression, payload)
+    return build_entry(metadata, payload)
+
+
+def compact_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage], kept: Iterable[int]) -> bytes:
+    """The batch with only the messages at the indexes `kept`; the others keep an empty slot each (rules 5.9).
+
+    `metadata` is that of the original entry and stays as it is.
+    """
+    survivors = sorted(set(kept))
+    slots = [BatchMessage(SingleMessageMetadata(compacted_out=True), b"")] * len(messages)
+    for index in survivors:
+        slots[index] = messages[index]
+    compacted = MessageMetadata()
+    compacted.CopyFrom(metadata)
+    del compacted.compacted_batch_indexes[:]
+    compacted.compacted_batch_indexes.extend(survivors)
+    return build_batch(compacted, slots)

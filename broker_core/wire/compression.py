@@ -1,0 +1,94 @@
+"""The five codecs of Pulsar's payloads, as its clients write them.
+
+LZ4 is the raw block format without a size in front; ZLIB has zlib's own wrapper; ZSTD is one frame; SNAPPY the raw
+format.  The size before compression travels in the metadata (`uncompressed_size`), so that a reader knows what it
+will need: nothing larger than that, nor than its own limit, is ever decompressed.
+"""
+
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import cramjam
+import lz4.block
+import zstandard
+
+from broker_core.wire.errors import DecompressionFailed
+from broker_core.wire.pulsar_api_pb2 import CompressionType
+
+UNCOMPRESSED_SIZE_MAX = 128 * 1024 * 1024
+"""Bytes; a frame of 5 MiB may announce terabytes.  Large enough for 5 MiB that shrank to a twenty-fifth."""
+
+
+def compress(compression: int, payload: bytes) -> bytes:
+    """The payload as a producer with this CompressionType sends it.  Raises `ValueError` for an unknown one."""
+    return _codec(compression).compress(payload)
+
+
+def decompress(compression: int, payload: bytes, uncompressed_size: int, limit: int = UNCOMPRESSED_SIZE_MAX) -> bytes:
+    """The payload as it was.  Raises `DecompressionFailed` if it is damaged, not of the announced size or too large."""
+    if compression == CompressionType.NONE:
+        return payload
+    if uncompressed_size > limit:
+        raise DecompressionFailed(f"{uncompressed_size} bytes before compression; the limit is {limit}")
+    try:
+        data = _codec(compression).decompress(payload, uncompressed_size)
+    except DecompressionFailed:
+        raise
+    except Exception as error:  # each binding has exceptions of its own, some of them plain Exception
+        raise DecompressionFailed(f"{CompressionType.Name(compression)}: {error}") from error  # type: ignore[arg-type] # a plain number
+    if len(data) != uncompressed_size:
+        raise DecompressionFailed(f"{len(data)} bytes where {uncompressed_size} were announced")
+    return data
+
+
+class _Codec(NamedTuple):
+    compress: Callable[[bytes], bytes]
+    decompress: Callable[[bytes, int], bytes]
+    """Gets the announced size and stops there."""
+
+
+def _codec(compression: int) -> _Codec:
+    codec = _CODECS.get(compression)
+    if codec is None:
+        raise ValueError(f"compression type {compression} is unknown")
+    return codec
+
+
+def _compress_lz4(payload: bytes) -> bytes:
+    return bytes(lz4.block.compress(payload, store_size=False))
+
+
+def _decompress_lz4(payload: bytes, size: int) -> bytes:
+    return bytes(lz4.block.decompress(payload, uncompressed_size=size))
+
+
+def _decompress_zlib(payload: bytes, size: int) -> bytes:
+    stream = zlib.decompressobj()
+    data = stream.decompress(payload, size + 1)
+    if not stream.eof and len(data) <= size:
+        raise DecompressionFailed("ZLIB: the stream is cut short")
+    return data
+
+
+def _decompress_zstd(payload: bytes, size: int) -> bytes:
+    # Read as a stream: the one-shot call believes the size in the frame's own header.
+    with zstandard.ZstdDecompressor().stream_reader(payload) as stream:
+        return stream.read(size + 1)
+
+
+def _decompress_snappy(payload: bytes, size: int) -> bytes:
+    # The stream begins with its size; the binding believes it, so it is compared first.
+    announced = int(cramjam.snappy.decompress_raw_len(payload))
+    if announced != size:
+        raise DecompressionFailed(f"SNAPPY: {announced} bytes where {size} were announced")
+    return bytes(cramjam.snappy.decompress_raw(payload))
+
+
+_CODECS: dict[int, _Codec] = {
+    CompressionType.NONE: _Codec(lambda payload: payload, lambda payload, size: payload),
+    CompressionType.LZ4: _Codec(_compress_lz4, _decompress_lz4),
+    CompressionType.ZLIB: _Codec(zlib.compress, _decompress_zlib),
+    CompressionType.ZSTD: _Codec(lambda payload: zstandard.ZstdCompressor().compress(payload), _decompress_zstd),
+    CompressionType.SNAPPY: _Codec(lambda payload: bytes(cramjam.snappy.compress_raw(payload)), _decompress_snappy),
+}
