@@ -206,6 +206,7 @@ class Broker:
             limits=self.config.topics,
             dispatch=self.config.dispatch,
             max_message_size=self.config.connection.max_message_size,
+            retain_null_key=self.config.policies.retain_null_key,
             storage=self.storage,
             spawn=self.spawn,
             policies_of=self.tenancy.effective,

@@ -22,7 +22,8 @@ from broker_core.session import Session, SessionState
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.errors import ProtocolError
-from broker_core.wire.frame import Command, FrameDecoder, SendRun, SingleSend
+from broker_core.wire.frame import Command, FrameDecoder
+from broker_core.wire.send import SendRun, SingleSend
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -59,11 +60,8 @@ HANDLERS: dict[int, Handler] = {
 FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
     _T.LOOKUP: commands.lookup_failed,
     _T.PARTITIONED_METADATA: commands.partitioned_metadata_failed,
-    _T.CONSUMER_STATS: commands.consumer_stats_failed,
     _T.GET_SCHEMA: commands.schema_failed,
-    _T.GET_OR_CREATE_SCHEMA: commands.get_or_create_schema_failed,
 }
-U64_MAX = (1 << 64) - 1  # the request id of an answer to no request
 
 
 class Connection(asyncio.Protocol):
@@ -97,8 +95,8 @@ class Connection(asyncio.Protocol):
         self._arm_keep_alive()
 
     def _refuse_and_close(self) -> None:
-        limit = self._config.max_connections
-        self._transport.write(commands.error(U64_MAX, NotAllowed.server_error, f"Reached the maximum of {limit} connections"))
+        reason = f"Reached the maximum of {self._config.max_connections} connections"
+        self._transport.write(commands.error(commands.BROKER_REQUEST_ID, NotAllowed.server_error, reason))
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -50,14 +50,17 @@ class Subscription:
         return self.dispatcher.consumers
 
     @property
+    def type_name(self) -> str:
+        return pb.CommandSubscribe.SubType.Name(self.sub_type)  # type: ignore[arg-type]  # enum values are ints here
+
+    @property
     def durable(self) -> bool:
         return self.cursor.durable
 
     async def add_consumer(self, consumer: Consumer, sub_type: int) -> None:
         """Attaches the consumer, or raises `ConsumerBusy`, `TopicFenced` or `NotAllowed`."""
         if sub_type not in DISPATCHERS:
-            name = pb.CommandSubscribe.SubType.Name(sub_type)  # type: ignore[arg-type]  # enum values are ints here
-            raise NotAllowed(f"Subscription type {name} is not supported by this broker")
+            raise NotAllowed(f"Subscription type {sub_type} is not supported by this broker")
         await self._make_room(sub_type)
         if self.fenced:
             raise TopicFenced(f"Subscription {self.name} is fenced by a seek or an unsubscribe; try again")

@@ -8,7 +8,6 @@ is asked of the log and the policies whenever either of them changes.
 
 from __future__ import annotations
 
-import asyncio
 import enum
 import logging
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from broker_core.errors import (
 from broker_core.expiry import Housekeeping
 from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError
-from broker_core.storage.position import LATEST, Position
+from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -61,6 +60,7 @@ class TopicServices:
     limits: TopicConfig
     dispatch: DispatchConfig
     max_message_size: int
+    retain_null_key: bool  # in compaction
     storage: ManagedLedgerFactory
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
@@ -156,7 +156,7 @@ class Topic:
             subscription.dispatcher.wake()
 
     def compacted_source(self) -> Source:
-        return self.compaction.source()
+        return self.compaction.view()
 
     async def subscription(
         self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
@@ -170,7 +170,7 @@ class Topic:
                 raise NotAllowed(f"Subscription {name} exists already and is {kind}")
             return found
         self._check_subscription_limit()
-        initial = start if start is not None else (Position(-1, -1) if earliest else LATEST)
+        initial = start if start is not None else (EARLIEST if earliest else LATEST)
         cursor = await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
         # Two requests may have awaited the same cursor: the first one's subscription is the one.
         return self.subscriptions.setdefault(name, Subscription(self, name, cursor))
@@ -208,6 +208,15 @@ class Topic:
             del self.subscriptions[subscription.name]
             subscription.dispatcher.close()
             await self.ledger.delete_cursor(subscription.name)
+
+    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        source = self.compaction.view() if compacted else self.ledger
+        last = source.last_confirmed
+        if last < self.ledger.first_position and not compacted:
+            return EARLIEST, None
+        block = source.read_cached(last, 1, 1) or await source.read(last, 1, 1)
+        return (last, block.entry(0)) if len(block) else (EARLIEST, None)
 
     # -- housekeeping ------------------------------------------------------------------------------------
 

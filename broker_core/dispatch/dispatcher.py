@@ -14,12 +14,13 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from broker_core.storage.position import Position
+
 if TYPE_CHECKING:
     from broker_core.config import DispatchConfig
     from broker_core.consumer import Consumer
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.position import Position
 
 STEPS_PER_WAKE = 64  # then the other topics get the loop
 
@@ -29,8 +30,9 @@ Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 class Source(Protocol):
     """Where a dispatcher reads: the managed ledger, or the compacted view of it."""
 
-    def has_entries(self, start: Position) -> bool:
-        """Whether an entry at or behind `start` can be read."""
+    @property
+    def last_confirmed(self) -> Position:
+        """The last entry that may be read."""
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         """From memory, or None."""
@@ -99,7 +101,7 @@ class Dispatcher:
         if self._read_ahead is not None:
             return self._read_ahead
         start = self.cursor.read_position
-        if self._reading is not None or not self.source.has_entries(start):
+        if self._reading is not None or start > self.source.last_confirmed:
             return None
         max_entries = min(max_entries, self.config.read_batch_entries)
         block = self.source.read_cached(start, max_entries, self.config.read_batch_bytes)
@@ -109,7 +111,7 @@ class Dispatcher:
 
     def consumed(self, block: Block, count: int) -> None:
         """The first `count` entries of the block are dealt with; the rest is kept for the next step."""
-        self.cursor.read_position = block.position(count)
+        self.cursor.read_position = Position(block.ledger_id, block.first_entry_id + count)
         if self._read_ahead is block:
             self._read_ahead = block.slice(count, len(block)) if count < len(block) else None
 

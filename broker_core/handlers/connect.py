@@ -20,7 +20,8 @@ SERVER_VERSION = f"pulsarctl-{__version__}"
 def on_connect(session: Session, command: pb.CommandConnect) -> bytes:
     if command.protocol_version < OLDEST_PROTOCOL_VERSION:
         raise ProtocolViolation(
-            f"{session.address} speaks protocol version {command.protocol_version}, older than {OLDEST_PROTOCOL_VERSION}"
+            f"{session.address} speaks protocol version {command.protocol_version},"
+            f" older than {OLDEST_PROTOCOL_VERSION}"
         )
     session.become(SessionState.READY)
     session.client_version = command.client_version
@@ -29,7 +30,7 @@ def on_connect(session: Session, command: pb.CommandConnect) -> bytes:
         server_version=SERVER_VERSION,
         protocol_version=session.protocol_version,
         max_message_size=session.broker.config.connection.max_message_size,
-        feature_flags=pb.FeatureFlags(supports_get_partitioned_metadata_without_auto_creation=True),
+        feature_flags={"supports_get_partitioned_metadata_without_auto_creation": True},
     )
 
 

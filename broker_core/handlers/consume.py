@@ -26,7 +26,6 @@ from broker_core.wire.message import parse_metadata
 
 log = logging.getLogger(__name__)
 
-U64_MAX = (1 << 64) - 1
 RESERVED_PREFIX = "pulsar.repl"
 RESERVED_NAMES = frozenset({"pulsar.dedup", "__compaction"})
 
@@ -130,7 +129,9 @@ def on_ack(session: Session, command: pb.CommandAck) -> object:
 def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
     if not command.HasField("request_id"):
         return None
-    return commands.ack_response(command.consumer_id, command.request_id, error.server_error, error.reason)
+    return commands.ack_response(
+        command.consumer_id, command.request_id, server_error=error.server_error, text=error.reason
+    )
 
 
 async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes:
@@ -190,8 +191,8 @@ async def on_get_last_message_id(session: Session, command: pb.CommandGetLastMes
     mark_delete = subscription.cursor.mark_delete
     return commands.last_message_id(
         command.request_id,
-        _message_id(last, subscription.topic.name.partition, _last_batch_index(entry)),
-        _message_id(mark_delete, subscription.topic.name.partition, -1),
+        commands.message_id(*last, subscription.topic.name.partition, _last_batch_index(entry)),
+        commands.message_id(*mark_delete, subscription.topic.name.partition),
     )
 
 
@@ -206,22 +207,20 @@ def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> byt
     consumer = session.consumers.get(command.consumer_id)
     if consumer is None:
         error = ConsumerNotFound(f"Consumer {command.consumer_id} not found")
-        return commands.consumer_stats_failed(command.request_id, error.server_error, error.reason)
+        return commands.consumer_stats(command.request_id, error_code=error.server_error, error_message=error.reason)
     rate, throughput = consumer.rate.per_second()
     return commands.consumer_stats(
-        pb.CommandConsumerStatsResponse(
-            request_id=command.request_id,
-            msgRateOut=rate,
-            msgThroughputOut=throughput,
-            consumerName=consumer.name,
-            availablePermits=max(0, consumer.permits),
-            unackedMessages=consumer.unacked_messages,
-            blockedConsumerOnUnackedMsgs=consumer.blocked,
-            address=session.address,
-            connectedSince=str(consumer.connected_since_ms),
-            type=pb.CommandSubscribe.SubType.Name(consumer.subscription.sub_type),  # type: ignore[arg-type]  # enum values are ints here
-            msgBacklog=consumer.subscription.cursor.backlog_entries,
-        )
+        command.request_id,
+        msgRateOut=rate,
+        msgThroughputOut=throughput,
+        consumerName=consumer.name,
+        availablePermits=max(0, consumer.permits),
+        unackedMessages=consumer.unacked_messages,
+        blockedConsumerOnUnackedMsgs=consumer.blocked,
+        address=session.address,
+        connectedSince=str(consumer.connected_since_ms),
+        type=consumer.subscription.type_name,
+        msgBacklog=consumer.subscription.cursor.backlog_entries,
     )
 
 
@@ -250,11 +249,3 @@ def _position(message_id: pb.MessageIdData) -> Position:
 def _signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
-
-def _message_id(position: Position, partition: int, batch_index: int) -> pb.MessageIdData:
-    return pb.MessageIdData(
-        ledgerId=position.ledger_id & U64_MAX,
-        entryId=position.entry_id & U64_MAX,
-        partition=partition,
-        batch_index=batch_index,
-    )

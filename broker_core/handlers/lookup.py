@@ -25,9 +25,7 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
         parse_topic(command.topic)
     except InvalidName as error:
         return commands.lookup_failed(command.request_id, error.server_error, error.reason)
-    return commands.lookup_connect(
-        command.request_id, session.broker.service_url, authoritative=True, proxy_through_service_url=True
-    )
+    return commands.lookup_connect(command.request_id, session.broker.service_url, proxy_through_service_url=True)
 
 
 async def on_partitioned_metadata(session: Session, command: pb.CommandPartitionedTopicMetadata) -> bytes:
@@ -43,4 +41,4 @@ def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTopicsOfN
     ]
     found = topics_hash(topics)
     changed = not command.topics_hash or command.topics_hash != found
-    return commands.topics_of_namespace(command.request_id, topics if changed else [], found, changed=changed)
+    return commands.topics_of_namespace(command.request_id, topics if changed else [], topics_hash=found, changed=changed)

@@ -22,7 +22,8 @@ from broker_core.session import Session
 from broker_core.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.frame import SendRun, SingleSend
+from broker_core.wire.message import MAGIC, add_checksum
+from broker_core.wire.send import SendRun, SingleSend, receipt_key
 
 
 def on_run(session: Session, run: SendRun) -> None:
@@ -35,19 +36,19 @@ def on_run(session: Session, run: SendRun) -> None:
 
 
 def on_single_send(session: Session, send: SingleSend) -> None:
-    producer = session.producers.get(send.command.producer_id)
+    producer = session.producers.get(send.send.producer_id)
     if producer is None:
-        _check_was_closed(session, send.command.producer_id)
+        _check_was_closed(session, send.send.producer_id)
         return
     try:
         producer.publish(_as_run(send))
     except BrokerError as error:
-        producer.refuse(send.command.sequence_id, error)
+        producer.refuse(send.send.sequence_id, error)
 
 
 def _as_run(send: SingleSend) -> SendRun:
     """The message as a run of one, or the reason for refusing it."""
-    command = send.command
+    command = send.send
     if command.highest_sequence_id and command.highest_sequence_id < command.sequence_id:
         raise MetadataFailed(
             f"highest_sequence_id {command.highest_sequence_id} is below sequence_id {command.sequence_id}"
@@ -58,9 +59,14 @@ def _as_run(send: SingleSend) -> SendRun:
         raise NotAllowed("Markers are internal to a broker")
     if not send.checksum_ok:
         raise ChecksumMismatch("Checksum failed on the broker")
-    if send.run is None:
+    if send.metadata is None:
         raise MetadataFailed("The message's metadata cannot be read")
-    return send.run
+    entry = send.headers_and_payload
+    if not entry.startswith(MAGIC):
+        entry = add_checksum(entry)
+    key = receipt_key(command.producer_id, command.sequence_id, command.highest_sequence_id)
+    count, publish_time = max(1, command.num_messages), send.metadata.publish_time
+    return SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
 
 
 def _check_was_closed(session: Session, producer_id: int) -> None:

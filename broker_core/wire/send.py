@@ -118,6 +118,12 @@ def _ids(key: bytes) -> tuple[int, int]:
     return sequence_id, highest or sequence_id
 
 
+def receipt_key(producer_id: int, sequence_id: int, highest_sequence_id: int = 0) -> bytes:
+    """The key of a SEND that did not come through the fast road."""
+    key = b"\x08" + encode_varint(producer_id) + b"\x10" + encode_varint(sequence_id)
+    return key + b"\x20" + encode_varint(highest_sequence_id) if highest_sequence_id else key
+
+
 class SendFields(NamedTuple):
     """What a plain SEND's command says; `sequence_id` as a varint."""
 

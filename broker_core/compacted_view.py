@@ -1,0 +1,55 @@
+"""A topic as a compacted reader sees it: the compacted ledger up to the horizon, then the log. Read only.
+
+Entries keep their original ids, so gaps appear; each block holds consecutive ids. What one disk read brings
+is kept until it is used up, so that a sparse compacted ledger costs one read for many entries.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from broker_core.storage.position import Position
+
+if TYPE_CHECKING:
+    from broker_core.compaction import Compaction
+    from broker_core.storage.block import Block
+    from broker_core.storage.managed_ledger import ManagedLedger
+
+
+class CompactedView:
+    def __init__(self, compaction: Compaction, ledger: ManagedLedger) -> None:
+        self._compaction = compaction
+        self._ledger = ledger
+        self._found: deque[Block] = deque()
+
+    @property
+    def last_confirmed(self) -> Position:
+        compacted = self._compaction.compacted
+        last = self._ledger.last_confirmed
+        return last if compacted is None else max(last, compacted.last_position)
+
+    def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
+        if start > self._compaction.horizon:
+            return self._ledger.read_cached(start, max_entries, max_bytes)
+        return self._take(start, max_entries)
+
+    async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        compacted, horizon = self._compaction.compacted, self._compaction.horizon
+        if compacted is not None and start <= horizon:
+            self._found = deque(await compacted.read(start, max_entries, max_bytes))
+            block = self._take(start, max_entries)
+            if block is not None:
+                return block
+        return await self._ledger.read(max(start, horizon.next), max_entries, max_bytes)
+
+    def _take(self, start: Position, max_entries: int) -> Block | None:
+        """The next found block if it continues at `start`; after a jump everything found is dropped."""
+        if not self._found or Position(self._found[0].ledger_id, self._found[0].first_entry_id) < start:
+            self._found.clear()
+            return None
+        block = self._found.popleft()
+        if len(block) > max_entries:
+            self._found.appendleft(block.slice(max_entries, len(block)))
+            block = block.slice(0, max_entries)
+        return block

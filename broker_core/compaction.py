@@ -1,0 +1,167 @@
+"""Compaction: the last value of each key, kept in a ledger of its own (Pulsar docs, "Topic compaction").
+
+Two passes over the log as it was at the start. The first notes where each key's last message is; the second
+copies just those messages, in order and under their old ids, into a compacted ledger.
+Only when the new ledger is sealed and synced does the `__compaction` cursor move to it, in one step; until
+then, and after any crash, the old result stays whole. The cursor's mark-delete is the horizon: a compacted
+reader reads the compacted ledger up to it and the log behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from broker_core.compacted_view import CompactedView
+from broker_core.errors import BrokerError, Conflict
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import EARLIEST, Position
+
+if TYPE_CHECKING:
+    from broker_core.key_table import KeyTable
+    from broker_core.storage.block import Block
+    from broker_core.storage.compacted_ledger import CompactedLedger
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic import Topic
+
+log = logging.getLogger(__name__)
+
+READ_ENTRIES = 500  # between two looks at the rest of the broker
+READ_BYTES = 256 * 1024
+LEDGER_PROPERTY = "CompactedTopicLedger"  # Pulsar's name, of the cursor's property
+
+
+class CompactionState(enum.Enum):
+    """Names as in the admin API's LongRunningProcessStatus."""
+
+    NOT_RUN = "NOT_RUN"
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    ERROR = "ERROR"
+
+
+class Compaction:
+    CURSOR = "__compaction"
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._cursor: ManagedCursor | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.compacted: CompactedLedger | None = None
+        self.state = CompactionState.NOT_RUN
+        self.last_error = ""
+        self.last_duration_ms = 0
+        self.last_removed = 0
+        self.last_success_ms = 0
+
+    @property
+    def horizon(self) -> Position:
+        """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
+        return EARLIEST if self._cursor is None or self.compacted is None else self._cursor.mark_delete
+
+    async def load(self, cursor: ManagedCursor) -> None:
+        """After a restart: the cursor says which compacted ledger is the valid one."""
+        self._cursor = cursor
+        ledger_id = cursor.properties.get(LEDGER_PROPERTY)
+        if ledger_id is not None:
+            self.compacted = await self._topic.ledger.open_compacted(int(ledger_id))
+
+    def start(self) -> None:
+        """Begins in the background; raises `Conflict` while one is going on."""
+        if self.state is CompactionState.RUNNING:
+            raise Conflict("Compaction already in progress")
+        self.state = CompactionState.RUNNING
+        self._task = self._topic.spawn(self._run())
+
+    def view(self) -> CompactedView:
+        """What a compacted reader reads; each dispatcher has its own."""
+        return CompactedView(self, self._topic.ledger)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self.compacted is not None:
+            await self.compacted.close()
+
+    async def _run(self) -> None:
+        started = self._topic.clock.monotonic()
+        try:
+            await self._compact()
+        except asyncio.CancelledError:
+            self.state = CompactionState.ERROR
+            self.last_error = "the topic was unloaded"
+            raise
+        except (BrokerError, StorageError) as error:
+            self.state = CompactionState.ERROR
+            self.last_error = str(error)
+            log.warning("compaction of %s failed: %s", self._topic.name, error)
+            return
+        self.state = CompactionState.SUCCESS
+        self.last_error = ""
+        self.last_duration_ms = round((self._topic.clock.monotonic() - started) * 1000)
+        self.last_success_ms = self._topic.clock.wall_ms()
+        self._topic.acknowledged()
+
+    async def _compact(self) -> None:
+        last = self._topic.ledger.last_confirmed
+        cursor = await self._open_cursor()
+        if last <= self.horizon:
+            return  # nothing new since the last time
+        from broker_core.key_table import KeyTable  # the codecs behind it need not be loaded at start
+
+        table = KeyTable(retain_null_key=self._topic.services.retain_null_key)
+        async for block in self._blocks(last):
+            table.note(block)
+        compacted = await self._copy(table, last)
+        await self._switch(cursor, compacted, last)
+
+    async def _copy(self, table: KeyTable, last: Position) -> CompactedLedger:
+        """The second pass; what it leaves behind when it fails is removed."""
+        writer = await self._topic.ledger.create_compacted()
+        try:
+            async for block in self._blocks(last):
+                for index, entry in table.survivors(block):
+                    position = Position(block.ledger_id, block.first_entry_id + index)
+                    writer.append(position, entry, block.counts[index], block.publish_times[index])
+                await writer.flush()
+            self.last_removed = table.removed
+            return await writer.seal()
+        except BaseException:
+            await writer.abandon()
+            raise
+
+    async def _switch(self, cursor: ManagedCursor, compacted: CompactedLedger, last: Position) -> None:
+        old, self.compacted = self.compacted, compacted
+        cursor.acknowledge_cumulative(last, properties={LEDGER_PROPERTY: str(compacted.ledger_id)})
+        await cursor.flush()
+        if old is not None:
+            await self._topic.ledger.delete_compacted(old)
+
+    async def _open_cursor(self) -> ManagedCursor:
+        """Created at the earliest entry, so that retention keeps what no compaction has seen yet."""
+        if self._cursor is None:
+            self._cursor = await self._topic.ledger.open_cursor(self.CURSOR, initial=EARLIEST, durable=True)
+        return self._cursor
+
+    async def _blocks(self, last: Position) -> AsyncIterator[Block]:
+        """The topic as a compacted reader sees it up to `last`, giving way to others between blocks."""
+        view = self.view()
+        position = EARLIEST
+        while position <= last:
+            block = view.read_cached(position, READ_ENTRIES, READ_BYTES)
+            if block is None:
+                block = await view.read(position, READ_ENTRIES, READ_BYTES)
+            if not len(block):
+                return
+            beyond = block.first_entry_id + len(block)
+            if block.ledger_id == last.ledger_id and beyond > last.entry_id + 1:
+                block = block.slice(0, last.entry_id + 1 - block.first_entry_id)
+            if not len(block) or Position(block.ledger_id, block.first_entry_id) > last:
+                return
+            yield block
+            position = Position(block.ledger_id, beyond)
+            await asyncio.sleep(0)
