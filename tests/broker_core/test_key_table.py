@@ -1,0 +1,76 @@
+"""Which messages survive compaction."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_core.key_table import KeyTable, open_entry
+from broker_core.storage.block import Block
+from broker_core.wire.batch import BatchMessage, build_batch
+from broker_core.wire.message import build_entry
+from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata, SingleMessageMetadata
+
+Message = tuple[str | None, bytes]
+
+
+def metadata(**fields: object) -> MessageMetadata:
+    return MessageMetadata(producer_name="p", sequence_id=0, publish_time=1, **fields)  # type: ignore[arg-type]  # by name
+
+
+def single(key: str | None, value: bytes) -> bytes:
+    return build_entry(metadata() if key is None else metadata(partition_key=key), value)
+
+
+def batch(messages: list[Message]) -> bytes:
+    slots = [BatchMessage(SingleMessageMetadata(partition_key=key), value) for key, value in messages]
+    return build_batch(metadata(compression=CompressionType.LZ4), slots)
+
+
+def block(entries: list[bytes]) -> Block:
+    data, starts, ends = b"".join(entries), [], []
+    at = 0
+    for entry in entries:
+        starts.append(at)
+        at += len(entry)
+        ends.append(at)
+    return Block(7, 0, data, starts, ends, [1] * len(entries), [1] * len(entries))
+
+
+def compact(entries: list[bytes], *, retain_null_key: bool = False) -> list[tuple[int, bytes]]:
+    table = KeyTable(retain_null_key=retain_null_key)
+    table.note(block(entries))
+    return list(table.survivors(block(entries)))
+
+
+KEYED = st.tuples(st.sampled_from("abc"), st.sampled_from([b"", b"1", b"2"]))
+
+
+@given(st.lists(KEYED, max_size=20))
+def test_each_key_keeps_its_last_value_and_tombstones_remove_it(messages: list[tuple[str, bytes]]) -> None:
+    expected = {key: row for row, (key, _) in enumerate(messages)}
+    survivors = sorted(row for key, row in expected.items() if messages[row][1])
+    assert [row for row, _ in compact([single(*message) for message in messages])] == survivors
+
+
+@given(st.lists(st.lists(KEYED, min_size=1, max_size=4), max_size=8))
+def test_within_batches_each_message_is_judged_by_itself(batches: list[list[tuple[str, bytes]]]) -> None:
+    last = {key: (row, slot) for row, one in enumerate(batches) for slot, (key, _) in enumerate(one)}
+    expected = sorted(place for place in last.values() if batches[place[0]][place[1]][1])
+    found = [
+        (row, slot.index)
+        for row, entry in compact([batch(list(one)) for one in batches])
+        for slot in open_entry(entry).slots  # type: ignore[union-attr]  # it was built here
+    ]
+    assert found == expected
+
+
+def test_messages_without_a_key_go_unless_they_are_to_be_kept() -> None:
+    entries = [single(None, b"1"), single("a", b"2")]
+    assert [row for row, _ in compact(entries)] == [1]
+    assert [row for row, _ in compact(entries, retain_null_key=True)] == [0, 1]
+
+
+def test_an_encrypted_batch_is_kept_whole() -> None:
+    sealed = metadata(num_messages_in_batch=2)
+    sealed.encryption_keys.add(key="k", value=b"v")
+    entry = build_entry(sealed, b"nobody can read this")
+    assert compact([entry, single("a", b"1")])[0] == (0, entry)
