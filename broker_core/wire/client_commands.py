@@ -84,8 +84,9 @@ def subscribe(
     initial_position: int = CommandSubscribe.Latest,
     read_compacted: bool = False,
     force_topic_creation: bool = True,
+    start_rollback_seconds: int = 0,
 ) -> bytes:
-    """A reader subscribes with `durable` false and the id after which it starts.
+    """A reader subscribes with `durable` false and the id after which it starts, or how far back in time, if not 0.
 
     `sub_type` and `initial_position` are numbers of CommandSubscribe's enums.
     """
@@ -100,6 +101,7 @@ def subscribe(
     body.initialPosition = initial_position  # type: ignore[assignment] # enum fields take plain numbers
     body.read_compacted = read_compacted
     body.force_topic_creation = force_topic_creation
+    body.start_message_rollback_duration_sec = start_rollback_seconds
     if consumer_name is not None:
         body.consumer_name = consumer_name
     if start_message_id is not None:

@@ -1,0 +1,220 @@
+"""One blocking connection to a broker's binary port, for the raw entry reader.
+
+Requests are answered by request id; MESSAGE and CLOSE_CONSUMER, which nobody asked for, wait in `arrived` until the
+reader takes them; PING is answered wherever it turns up. The socket is read only when somebody waits for something,
+so a slow reader pushes back through TCP and at most one chunk of frames is held. Every wait has a deadline.
+Deliberately left out: TLS, and authentication other than a token (rules: broker-semantics 2.1 to 2.5).
+"""
+
+import itertools
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from broker_core.wire import client_commands, commands
+from broker_core.wire.errors import ProtocolError
+from broker_core.wire.frame import FrameDecoder, MessageFrame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandCloseConsumer, ProtocolVersion, ServerError
+from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
+
+DEFAULT_PORT = 6650
+CHUNK_BYTES = 256 * 1024
+FRAME_PADDING_BYTES = 10 * 1024
+MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED says otherwise
+PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata needs 18; from 20 on topics may be migrated
+
+Arrived = MessageFrame | CommandCloseConsumer
+Reply = TypeVar("Reply")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"pulsar://[{self.host}]:{self.port}" if ":" in self.host else f"pulsar://{self.host}:{self.port}"
+
+
+class ConnectionLost(CannotConnect):
+    """The connection ended while it was in use; what was read before is good, and one may connect again."""
+
+
+class NotReady(CliError):
+    """The broker cannot do it just now (the topic is being loaded or moved); one may ask again."""
+
+    code = "not-ready"
+
+
+# Which of our errors a refusal is; everything else is a plain failure.
+ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
+    ServerError.AuthenticationError: NotAuthorized,
+    ServerError.AuthorizationError: NotAuthorized,
+    ServerError.ServiceNotReady: NotReady,
+    ServerError.TooManyRequests: NotReady,
+    ServerError.TopicNotFound: NotFound,
+    ServerError.SubscriptionNotFound: NotFound,
+}
+
+
+def parse_service_url(url: str) -> list[Address]:
+    """The addresses of `pulsar://host[:port][,host[:port]...]`, to be tried in this order. Raises `UsageProblem`."""
+    scheme, separator, hosts = url.partition("://")
+    if not separator or scheme != "pulsar":
+        raise UsageProblem(
+            f"the raw reader cannot use '{url}': it speaks the binary protocol without TLS",
+            hint="give the broker's address as pulsar://HOST:PORT, as in pulsar://localhost:6650",
+        )
+    addresses = [_parse_host(host.strip(), url) for host in hosts.rstrip("/").split(",") if host.strip()]
+    if not addresses:
+        raise UsageProblem(f"'{url}' names no host", hint="write pulsar://HOST:PORT")
+    return addresses
+
+
+def _parse_host(text: str, url: str) -> Address:
+    host, separator, port = text.rpartition(":")
+    if not separator or text.endswith("]"):
+        host, port = text, str(DEFAULT_PORT)
+    if not port.isdecimal() or not host or not 0 < int(port) < 65536:
+        raise UsageProblem(f"'{text}' in '{url}' is not HOST:PORT", hint="write pulsar://HOST:PORT")
+    return Address(host.strip("[]"), int(port))
+
+
+class BrokerConnection:
+    """A connection whose handshake is complete.
+
+    `via` is the address that the socket connects to; `broker` the broker that a proxy in between shall use.
+    `timeout_seconds` bounds the handshake and each request. Raises `CannotConnect`, `NotAuthorized`, `TimedOut`.
+    """
+
+    def __init__(
+        self, via: Address, *, timeout_seconds: float, token: str | None = None, broker: Address | None = None
+    ) -> None:
+        self.address = via
+        self.timeout_seconds = timeout_seconds
+        self.arrived: deque[Arrived] = deque()
+        self.is_lost = False
+        self._ids = itertools.count(1)
+        self._replies: dict[int, Any] = {}
+        self._connected: Any = None
+        self._decoder = FrameDecoder(MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES)
+        deadline = time.monotonic() + timeout_seconds
+        self._socket = self._open(via, timeout_seconds)
+        try:
+            self._shake_hands(token, broker, deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def request(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
+        """Sends the frame that `frame_of` makes for a fresh request id; returns the reply that carries this id.
+
+        `topic` is what an error message says it is about.
+        Raises the error that the broker answered with, `TimedOut`, or `ConnectionLost`.
+        """
+        request_id = next(self._ids)
+        deadline = time.monotonic() + self.timeout_seconds
+        self.send(frame_of(request_id))
+        while request_id not in self._replies:
+            if not self.receive(deadline):
+                raise TimedOut(f"{self.address} did not answer for {topic} within {self.timeout_seconds:g} s")
+        answer = self._replies.pop(request_id)
+        if isinstance(answer, reply):
+            return answer
+        raise refusal(answer.error, answer.message, f"{topic} at {self.address}")
+
+    def send(self, frame: bytes) -> None:
+        """Raises `ConnectionLost`."""
+        try:
+            self._socket.settimeout(self.timeout_seconds)
+            self._socket.sendall(frame)
+        except OSError as error:
+            raise self._lost(f"the connection to {self.address} was lost: {error}") from error
+
+    def receive(self, deadline: float) -> bool:
+        """Reads once and files what came; False when nothing came until `deadline` (monotonic seconds).
+
+        Raises `ConnectionLost`, `CannotConnect` or what the broker said.
+        """
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            return False
+        try:
+            self._socket.settimeout(remaining)
+            chunk = self._socket.recv(CHUNK_BYTES)
+            items = self._decoder.feed(chunk)
+        except TimeoutError:
+            return False
+        except OSError as error:
+            raise self._lost(f"the connection to {self.address} was lost: {error}") from error
+        except ProtocolError as error:
+            self.close()
+            raise CannotConnect(f"{self.address} does not speak Pulsar's binary protocol: {error}") from error
+        if not chunk:
+            raise self._lost(f"the broker at {self.address} closed the connection")
+        for item in items:
+            if isinstance(item, MessageFrame):
+                self.arrived.append(item)
+            else:
+                self._file(item.type, item.message)
+        return True
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _open(self, via: Address, timeout_seconds: float) -> socket.socket:
+        try:
+            connection = socket.create_connection(via, timeout=timeout_seconds)
+        except OSError as error:
+            reason = error.strerror or str(error) or type(error).__name__
+            raise CannotConnect(f"cannot reach the broker at {via}: {reason}", request=str(via)) from error
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def _shake_hands(self, token: str | None, broker: Address | None, deadline: float) -> None:
+        self.send(
+            client_commands.connect(
+                "pulsarctl",
+                protocol_version=PROTOCOL_VERSION,
+                auth_method_name="token" if token else None,
+                auth_data=token.encode() if token else None,
+                supports_broker_entry_metadata=True,
+                proxy_to_broker_url=f"{broker.host}:{broker.port}" if broker else None,
+            )
+        )
+        while self._connected is None:
+            if not self.receive(deadline):
+                raise TimedOut(f"{self.address} did not answer CONNECT: is it the port of the binary protocol?")
+        size = self._connected.max_message_size
+        if size > MAX_MESSAGE_BYTES:  # nothing but CONNECTED has come by now, so no half frame gets lost
+            self._decoder = FrameDecoder(size + FRAME_PADDING_BYTES)
+
+    def _lost(self, reason: str) -> ConnectionLost:
+        self.is_lost = True
+        self.close()
+        return ConnectionLost(reason, request=str(self.address))
+
+    def _file(self, kind: int, message: Any) -> None:
+        if kind == BaseCommand.PING:
+            self.send(commands.pong())
+        elif kind == BaseCommand.CONNECTED:
+            self._connected = message
+        elif kind == BaseCommand.CLOSE_CONSUMER:
+            self.arrived.append(message)
+        elif kind == BaseCommand.ERROR and self._connected is None:
+            raise refusal(message.error, message.message, str(self.address))
+        elif kind == BaseCommand.AUTH_CHALLENGE:
+            raise NotAuthorized(f"{self.address} wants another way to authenticate than a token")
+        elif hasattr(message, "request_id"):
+            self._replies[message.request_id] = message
+
+
+def refusal(error: int, message: str, tried: str) -> CliError:
+    """The broker's ServerError as one of ours; `tried` says what was asked of whom."""
+    name = ServerError.Name(error) if error in ServerError.values() else f"error {error}"
+    reason = name if message in ("", name) else f"{message} ({name})"
+    return ERROR_OF_REFUSAL.get(error, CliError)(f"{tried}: {reason}", reason=message or name, request=tried)
