@@ -1,0 +1,69 @@
+"""Cuts the power after each recorded call and opens what is left."""
+
+import random
+import shutil
+import tempfile
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.powercut.contents import Contents, open_and_read
+from tests.powercut.platter import Image, Platter
+from tests.powercut.recorded_load import Recording
+
+MEMORY_DISK = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Failure:
+    prefix: int  # calls made before the power went
+    seed: int | None  # of the torn image; None is the settled one
+    reason: str
+
+    def __str__(self) -> str:
+        image = "nothing unsynced" if self.seed is None else f"torn with seed {self.seed}"
+        return f"after {self.prefix} calls, {image}: {self.reason}"
+
+
+def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[int, list[Failure]]:
+    """Opens the settled image and `torn` random ones at each prefix; (images opened, failures)."""
+    opened, failures = 0, []
+    platter, wanted = Platter(), set(prefixes)
+    for taken in range(len(recording.calls) + 1):
+        if taken in wanted:
+            for seed in (None, *range(torn)):
+                reason = cut(platter, recording.contents, taken, seed)
+                opened += 1
+                if reason:
+                    failures.append(Failure(taken, seed, reason))
+        if taken < len(recording.calls):
+            platter.take(recording.calls[taken])
+    return opened, failures
+
+
+def cut(platter: Platter, contents: Contents, prefix: int, seed: int | None) -> str:
+    """Why the image does not hold what was receipted; empty when it does."""
+    image = platter.settled() if seed is None else platter.torn(random.Random(f"{prefix} {seed}"))
+    parent = MEMORY_DISK if MEMORY_DISK.is_dir() else None
+    root = Path(tempfile.mkdtemp(prefix="powercut-", dir=parent))
+    try:
+        return missing(image, root, {position: contents[position] for position in platter.receipts})
+    finally:
+        shutil.rmtree(root)
+
+
+def missing(image: Image, root: Path, receipted: Contents) -> str:
+    image.lay_out(root)
+    try:
+        found = open_and_read(root)
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return f"does not open: {error!r} at {last.filename}:{last.lineno}"
+    lost = sorted(position for position in receipted if position not in found)
+    if lost:
+        return f"{len(lost)} of {len(receipted)} receipted entries are lost, first {lost[0]}"
+    changed = sorted(position for position, entry in receipted.items() if found[position] != entry)
+    if changed:
+        return f"{len(changed)} receipted entries have other bytes, first {changed[0]}"
+    return ""
