@@ -31,7 +31,7 @@ class PublishWindow:
     def __init__(self, *, in_order: bool, size_is_final: bool = True) -> None:
         self.sent = 0
         self.refusal: Refusal | None = None
-        self._in_order = in_order
+        self.in_order = in_order
         self._size_is_final = size_is_final
         self._accepted_size = -1
         self._sent_bytes = 0
@@ -57,7 +57,7 @@ class PublishWindow:
         self._sent_bytes += size
         position, amount = self._vouched
         if (
-            self._in_order
+            self.in_order
             and size <= self._accepted_size
             and self.sent - position < VOUCH_EVERY_MESSAGES
             and self._sent_bytes - amount < VOUCH_EVERY_BYTES
@@ -71,7 +71,7 @@ class PublishWindow:
         if result is not None:
             if self.refusal is None or position < self.refusal.position:
                 self.refusal = Refusal(position, size, result)
-        elif self._in_order:
+        elif self.in_order:
             self._acknowledged = max(self._acknowledged, position)
             self._acknowledged_bytes = max(self._acknowledged_bytes, sent_bytes)
             if self._size_is_final or size <= 1024:
@@ -85,7 +85,7 @@ class PublishWindow:
         self._changed.set()
 
     def settle_all(self, acknowledged: int) -> None:
-        """The client says how many messages of a topic in order are acknowledged: exact, at the end or after a failure."""
+        """The client's own count of what a topic in order has acknowledged; exact, where `settle` only vouches."""
         self._acknowledged = max(self._acknowledged, acknowledged)
 
     @property

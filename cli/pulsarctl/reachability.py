@@ -17,9 +17,8 @@ def addresses(service_url: str) -> list[tuple[str, int]]:
     """Host and port of each broker in `pulsar://a:6650,b:6650`. Raises `UsageProblem`."""
     scheme, separator, rest = service_url.partition("://")
     if not separator or scheme not in DEFAULT_PORTS:
-        raise UsageProblem(
-            f"'{service_url}' is not a service URL", hint=f"write one of {', '.join(DEFAULT_PORTS)} and HOST:PORT behind ://"
-        )
+        hint = f"write one of {', '.join(DEFAULT_PORTS)} and HOST:PORT behind ://"
+        raise UsageProblem(f"'{service_url}' is not a service URL", hint=hint)
     return [_address(scheme, host, service_url) for host in rest.split("/", 1)[0].split(",")]
 
 

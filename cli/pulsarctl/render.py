@@ -8,6 +8,7 @@ the others are made from the same value, so no output can say something that ano
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -82,6 +83,31 @@ def data(chunk: bytes) -> None:
     sys.stdout.buffer.write(chunk)
 
 
+def guard_stdout() -> None:
+    """From here on only this module reaches stdout: descriptor 1 becomes stderr, `sys.stdout` a copy of what it was.
+
+    The official client's library writes its log to descriptor 1. Where stdout is no descriptor (a test's buffer),
+    nothing needs guarding.
+    """
+    try:
+        if sys.stdout.fileno() != 1:
+            return
+    except (OSError, ValueError):
+        return
+    sys.stdout.flush()
+    real = os.dup(1)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed: then nobody wants the log
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout = os.fdopen(real, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+
+
+def is_structured(output: Output) -> bool:
+    """Whether a program was meant to read the result."""
+    return output in (Output.JSON, Output.JSONL, Output.YAML)
+
+
 def flush() -> None:
     sys.stdout.flush()
 
@@ -103,13 +129,35 @@ def error(problem: CliError, output: Output) -> None:
             "hint": problem.hint,
             "request": problem.request,
         }
-        sys.stderr.write(
-            json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n"
-        )
+        sys.stderr.write(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
         return
     sys.stderr.write(f"error: {problem.message}\n")
     if problem.hint:
         sys.stderr.write(f"hint: {problem.hint}\n")
+
+
+class Progress:
+    """One line on stderr that overwrites itself, and nothing where stderr is no terminal."""
+
+    def __init__(self, *, quiet: bool = False, every_seconds: float = 0.2) -> None:
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._every_seconds = every_seconds
+        self._next = 0.0
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        """Shows `text` unless the last one is younger than `every_seconds`."""
+        if not self._wanted or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._every_seconds
+        self._shown = True
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def can_ask() -> bool:
@@ -150,9 +198,7 @@ def _table(table: Table) -> str:
     grid = [list(table.columns)] + [[_cell(value) for value in row] for row in table.rows]
     widths = [max(cell_len(row[index]) for row in grid) for index in range(len(table.columns))]
     return "\n".join(
-        "  ".join(
-            text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)
-        ).rstrip()
+        "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in grid
     )
 

@@ -1,0 +1,217 @@
+"""`pulsarctl produce`: publish messages from arguments, files or lines."""
+
+import os
+import time
+from typing import Annotated
+
+import typer
+
+from pulsarctl import render
+from pulsarctl.arguments import Topic, csv, pairs
+from pulsarctl.call import Call
+from pulsarctl.errors import UsageProblem
+from pulsarctl.grammar import Noun
+from pulsarctl.names import full_topic
+from pulsarctl.outgoing import STDIN, Outgoing
+from pulsarctl.positions import AtTime, parse_position
+from pulsarctl.quantities import parse_duration
+from pulsarctl.sending import Sending, Shape
+
+COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
+
+Messages = Annotated[
+    list[str] | None, typer.Option("-m", "--messages", metavar="TEXT", help="A message; may be repeated.")
+]
+Files = Annotated[
+    list[str] | None,
+    typer.Option("-f", "--files", metavar="FILE", help="A file, sent as one message; may be repeated."),
+]
+Lines = Annotated[
+    str | None, typer.Option("-l", "--lines", metavar="FILE", help="A file of messages, one per line; - is stdin.")
+]
+NumProduce = Annotated[int, typer.Option("-n", "--num-produce", min=1, help="Send everything this often.")]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
+Separator = Annotated[str | None, typer.Option("-s", "--separator", metavar="TEXT", help="Split each -m at this text.")]
+Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Key of every message.")]
+KeyDelimiter = Annotated[
+    str | None, typer.Option("-K", "--key-delimiter", metavar="TEXT", help="Before it is the key, behind it the value.")
+]
+Properties = Annotated[
+    list[str] | None, typer.Option("-p", "--properties", metavar="KEY=VALUE", help="A property; may be repeated.")
+]
+Headers = Annotated[
+    list[str] | None, typer.Option("-H", "--header", metavar="KEY:VALUE", help="A property, as kcat writes it.")
+]
+Tombstone = Annotated[
+    bool, typer.Option("-Z", "--tombstone", help="An empty value becomes null: deletes the key by compaction.")
+]
+NullValue = Annotated[
+    str | None, typer.Option("--null-value", metavar="TEXT", help="A value of this text becomes null.")
+]
+OrderingKey = Annotated[str | None, typer.Option("--ordering-key", metavar="KEY", help="Ordering key.")]
+EventTime = Annotated[
+    str | None, typer.Option("--event-time", metavar="TIME", help="Event time: 13 digits (ms) or ISO-8601.")
+]
+DeliverAfter = Annotated[
+    str | None, typer.Option("--deliver-after", metavar="DURATION", help="Deliver to Shared consumers this late.")
+]
+DeliverAt = Annotated[
+    str | None, typer.Option("--deliver-at", metavar="TIME", help="Deliver to Shared consumers at this time.")
+]
+Compression = Annotated[str, typer.Option("-z", "--compression", metavar="KIND", help=", ".join(COMPRESSIONS) + ".")]
+DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="One entry a message.")]
+Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Send large messages in pieces.")]
+Partition = Annotated[int, typer.Option("--partition", min=0, help="Send to this partition only.")]
+ProducerName = Annotated[str | None, typer.Option("--producer-name", metavar="NAME", help="Name of the producer.")]
+DisableReplication = Annotated[bool, typer.Option("-dr", "--disable-replication", help="Keep in this cluster.")]
+EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
+EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
+ValueSchema = Annotated[str, typer.Option("-vs", "--value-schema", hidden=True)]
+KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker.")]
+
+app = Noun("produce", "Publish messages from arguments, files or stdin.")
+
+
+@app.verb("produce")
+def produce(
+    call: Call,
+    topic: Topic,
+    messages: Messages = None,
+    files: Files = None,
+    lines: Lines = None,
+    num_produce: NumProduce = 1,
+    rate: Rate = 0,
+    separator: Separator = None,
+    key: Key = None,
+    key_delimiter: KeyDelimiter = None,
+    properties: Properties = None,
+    headers: Headers = None,
+    tombstone: Tombstone = False,
+    null_value: NullValue = None,
+    ordering_key: OrderingKey = None,
+    event_time: EventTime = None,
+    deliver_after: DeliverAfter = None,
+    deliver_at: DeliverAt = None,
+    compression: Compression = "none",
+    disable_batching: DisableBatching = False,
+    chunking: Chunking = False,
+    partition: Partition = -1,
+    producer_name: ProducerName = None,
+    disable_replication: DisableReplication = False,
+    encryption_key_name: EncryptionKeyName = None,
+    encryption_key_value: EncryptionKeyValue = None,
+    value_schema: ValueSchema = "bytes",
+    key_schema: KeySchema = "string",
+    timeout: Timeout = "30s",
+) -> None:
+    """Publish messages from arguments, files or lines of text.
+
+    Without -m, -f and --lines the lines of stdin are sent. A line ends at the newline and nowhere else: every other
+    byte belongs to the message. Done means that the broker has acknowledged every message.
+
+    Examples:
+      pulsarctl produce orders -m 'hello' -k customer-7 -p source=shell
+      pulsarctl produce orders --lines orders.csv -K ,
+      tail -f app.log | pulsarctl produce logs
+
+    Errors: 3 the topic does not exist and may not be created, 5 no broker, 7 no answer in time, 1 a message is too
+    large or the broker refused one; then it says how many were acknowledged and where to resume.
+    """
+    _refuse_schemas(value_schema, key_schema)
+    outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
+    now_ms = time.time_ns() // 1_000_000
+    seconds = parse_duration(timeout)
+    settings = call.settings
+    render.guard_stdout()
+
+    from pulsarctl.messaging import Messaging, PublishOptions
+
+    options = PublishOptions(
+        properties=pairs(properties) | _headers(headers),
+        ordering_key=ordering_key,
+        event_time_ms=_time(event_time, now_ms),
+        deliver_at_ms=_deliver_at(deliver_after, deliver_at, now_ms),
+        compression=_compression(compression),
+        batching=not disable_batching,
+        chunking=chunking,
+        disable_replication=disable_replication,
+        producer_name=producer_name,
+        encryption_key_name=encryption_key_name,
+        encryption_key_path=_key_path(encryption_key_value),
+        send_timeout_ms=max(1, round(seconds * 1000)),
+    )
+    name = full_topic(topic) + (f"-partition-{partition}" if partition >= 0 else "")
+    shape = Shape(key, key_delimiter, tombstone, null_value)
+    client = Messaging(settings, seconds)
+    try:
+        publisher = client.publisher(name, options)
+        sent = Sending(publisher, outgoing, shape, name, quiet=settings.quiet).run(rate)
+    finally:
+        client.close()
+    if render.is_structured(settings.output):
+        call.show({"topic": name, "messages": sent})
+    else:
+        call.notice(f"{sent} messages successfully produced")
+
+
+def _outgoing(
+    messages: list[str] | None,
+    files: list[str] | None,
+    lines: str | None,
+    separator: str | None,
+    rounds: int,
+    tombstone: bool,
+) -> Outgoing:
+    texts = [part for text in messages or [] for part in (text.split(separator) if separator else [text])]
+    paths = csv(files)
+    if not texts and not paths and lines is None:
+        if tombstone:
+            texts = [""]
+        else:
+            lines = STDIN
+    if lines is not None and rounds > 1:
+        raise UsageProblem("-n repeats messages and files, not lines")
+    return Outgoing([os.fsencode(text) for text in texts], paths, lines, rounds)
+
+
+def _refuse_schemas(value_schema: str, key_schema: str) -> None:
+    for name, known in ((value_schema, ("bytes", "string")), (key_schema, ("string", "bytes"))):
+        if name.lower() not in known:
+            raise UsageProblem(f"schema '{name}' is not supported yet; messages are sent as bytes")
+
+
+def _headers(headers: list[str] | None) -> dict[str, str]:
+    found = {}
+    for header in headers or []:
+        name, separator, value = header.partition(":")
+        if not separator or not name:
+            raise UsageProblem(f"'{header}' is not KEY:VALUE")
+        found[name] = value
+    return found
+
+
+def _time(text: str | None, now_ms: int) -> int:
+    """Milliseconds since the epoch; 0 when not given."""
+    if text is None:
+        return 0
+    position = parse_position(f"@{text.removeprefix('@')}", now_ms)
+    assert isinstance(position, AtTime)
+    return position.publish_time_ms
+
+
+def _deliver_at(after: str | None, at: str | None, now_ms: int) -> int:
+    return now_ms + round(parse_duration(after) * 1000) if after else _time(at, now_ms)
+
+
+def _compression(name: str) -> str:
+    if name.lower() not in COMPRESSIONS:
+        raise UsageProblem(f"there is no compression '{name}'", hint="one of " + ", ".join(COMPRESSIONS))
+    return name.lower()
+
+
+def _key_path(uri: str | None) -> str | None:
+    """The official client reads public keys from files; `file:///path` and a plain path are the same."""
+    if uri is not None and uri.startswith("data:"):
+        raise UsageProblem("a key given as data: cannot be used", hint="write the key to a file and give file:///PATH")
+    return None if uri is None else uri.removeprefix("file://")

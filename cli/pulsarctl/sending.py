@@ -1,0 +1,129 @@
+"""One run of `produce`: hands everything to the publisher and says how far it came."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from pulsarctl import render
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.outgoing import Outgoing
+from pulsarctl.publish_window import PublishWindow
+
+
+class Publisher(Protocol):
+    """What `messaging.Publisher` offers."""
+
+    window: PublishWindow
+
+    def send(self, value: bytes | None, key: str | None = None) -> None: ...
+    def finish(self) -> None: ...
+    def problem(self, result: str, what: str) -> CliError: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the bytes of one message become key and value."""
+
+    key: str | None
+    key_delimiter: str | None
+    tombstone: bool
+    null_value: str | None
+
+    @property
+    def is_plain(self) -> bool:
+        return self.key_delimiter is None and not self.tombstone and self.null_value is None
+
+    def split(self, data: bytes) -> tuple[str | None, bytes | None]:
+        """Raises `UnicodeDecodeError` for a key that is not UTF-8: the protocol's keys are text."""
+        key, value = self.key, data
+        if self.key_delimiter is not None:
+            head, found, tail = data.partition(os.fsencode(self.key_delimiter))
+            if found:
+                key, value = head.decode(), tail
+        if self.tombstone and not value:
+            return key, None
+        if self.null_value is not None and value == os.fsencode(self.null_value):
+            return key, None
+        return key, value
+
+
+class Sending:
+    """`topic` is for messages to the user only."""
+
+    def __init__(self, publisher: Publisher, outgoing: Outgoing, shape: Shape, topic: str, *, quiet: bool) -> None:
+        self._publisher = publisher
+        self._outgoing = outgoing
+        self._shape = shape
+        self._topic = topic
+        self._quiet = quiet
+        self._progress = render.Progress(quiet=quiet)
+
+    def run(self, rate: float) -> int:
+        """Sends everything, `rate` messages a second (0: no limit); returns how many the broker acknowledged.
+
+        Raises the error of the first message that was not taken, once the fate of the others is known.
+        """
+        window = self._publisher.window
+        try:
+            self._send_all(rate)
+            self._publisher.finish()
+        except KeyboardInterrupt:
+            if not self._quiet:
+                render.notice(f"interrupted: {self._how_far()}")
+            raise
+        finally:
+            self._progress.clear()
+        if window.refusal is not None:
+            raise self._failure()
+        return window.acknowledged
+
+    def _send_all(self, rate: float) -> None:
+        send, window, key = self._publisher.send, self._publisher.window, self._shape.key
+        plain = self._shape.is_plain
+        start = time.monotonic()
+        for run in self._outgoing.runs():
+            for data in run:
+                if rate:
+                    time.sleep(max(0.0, start + window.sent / rate - time.monotonic()))
+                if plain:
+                    send(data, key)
+                else:
+                    self._send_split(data)
+                if window.refusal is not None:
+                    return
+            self._progress.show(f"{window.acknowledged:,} messages acknowledged")
+
+    def _send_split(self, data: bytes) -> None:
+        try:
+            key, value = self._shape.split(data)
+        except UnicodeDecodeError as error:
+            self._publisher.finish()
+            place = self._outgoing.place(self._publisher.window.sent + 1)
+            raise UsageProblem(f"{place}: the key is not UTF-8 ({error.reason}); {self._how_far()}") from error
+        self._publisher.send(value, key)
+
+    def _failure(self) -> CliError:
+        refusal = self._publisher.window.refusal
+        assert refusal is not None
+        place = self._outgoing.place(refusal.position)
+        if refusal.result == "MessageTooBig":
+            return CliError(
+                f"{place}: {refusal.size} bytes are more than the broker accepts in one message; {self._how_far()}",
+                hint="send it in pieces with --chunking, or raise maxMessageSize at the broker",
+                reason=refusal.result,
+            )
+        failure = self._publisher.problem(refusal.result, f"produce {place} to {self._topic}")
+        failure.message += f"; {self._how_far()}"
+        return failure
+
+    def _how_far(self) -> str:
+        """How many messages are safe and where to go on."""
+        window = self._publisher.window
+        text = f"{window.acknowledged} of {window.sent} messages were acknowledged"
+        line = self._outgoing.line_after(window.acknowledged_in_order)
+        if line is None:
+            return text
+        repeated = window.acknowledged - window.acknowledged_in_order
+        again = f", which sends {repeated} of them again" if repeated else ""
+        return f"{text}; resume at line {line}{again}"
