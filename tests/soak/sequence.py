@@ -1,0 +1,25 @@
+"""What a reader sees of numbered messages: each number for the first time in order, repetitions allowed.
+
+A producer that does not know whether a message arrived sends it and all after it again, so numbers may go
+back; a number that comes for the first time must be one more than the highest so far.
+"""
+
+
+class Sequence:
+    def __init__(self, following: int = 0) -> None:
+        self.following = following  # the number that must come next for the first time
+        self.gaps = 0
+        self.repeated = 0
+
+    def see(self, number: int) -> bool:
+        """Whether the number is new."""
+        if number < self.following:
+            self.repeated += 1
+            return False
+        self.gaps += number != self.following
+        self.following = number + 1
+        return True
+
+
+def number_of(payload: bytes) -> int:
+    return int(payload[: payload.index(b":")])
