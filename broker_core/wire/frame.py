@@ -99,7 +99,10 @@ class FrameDecoder:
         rest = chunk[position:]
         self._parts = [rest] if rest else []
         self._held = len(rest)
-        self._needed = 4 + SIZE.unpack_from(rest)[0] if len(rest) >= 4 else 4
+        if len(rest) >= 8:
+            self._needed = 4 + SIZE.unpack_from(rest)[0]
+        else:  # each size is looked at as soon as it is there: a peer may send no more than a wrong one
+            self._needed = 8 if len(rest) >= 4 else 4
 
     def _read_frames(self, data: bytes, items: list[Item]) -> int:
         """Reads all complete frames; returns where the incomplete one at the end starts."""
