@@ -95,9 +95,7 @@ class Namespaces:
 
     def topics(self, namespace: str, *, mode: str | None = None, system_topics: bool | None = None) -> Names:
         """Every topic, each partition by itself. `mode` is PERSISTENT, NON_PERSISTENT or ALL."""
-        return sorted(
-            self._http.get(f"{self._path(namespace)}/topics", mode=mode, includeSystemTopic=system_topics)
-        )
+        return sorted(self._http.get(f"{self._path(namespace)}/topics", mode=mode, includeSystemTopic=system_topics))
 
     def bundles(self, namespace: str) -> Document:
         return _document(self._http.get(f"{self._path(namespace)}/bundles"))
@@ -106,13 +104,9 @@ class Namespaces:
         return _document(self._http.get(f"{self._path(namespace)}/permissions"))
 
     def unload(self, namespace: str, bundle: str | None = None) -> None:
-        self._http.put(
-            f"{self._path(namespace)}/{bundle}/unload" if bundle else f"{self._path(namespace)}/unload"
-        )
+        self._http.put(f"{self._path(namespace)}/{bundle}/unload" if bundle else f"{self._path(namespace)}/unload")
 
-    def clear_backlog(
-        self, namespace: str, subscription: str | None = None, bundle: str | None = None
-    ) -> None:
+    def clear_backlog(self, namespace: str, subscription: str | None = None, bundle: str | None = None) -> None:
         middle = f"/{bundle}" if bundle else ""
         end = f"/{segment(subscription)}" if subscription else ""
         self._http.post(f"{self._path(namespace)}{middle}/clearBacklog{end}")
@@ -156,6 +150,12 @@ class Brokers:
     def healthcheck(self, topic_version: str | None = None) -> str:
         """`ok`; an unhealthy broker answers with an error."""
         return str(self._http.get(f"{ROOT}/brokers/health", topicVersion=topic_version)).strip()
+
+    def leader(self) -> Document:
+        return _document(self._http.get(f"{ROOT}/brokers/leaderBroker"))
+
+    def runtime_configuration(self) -> Document:
+        return _document(self._http.get(f"{ROOT}/brokers/configuration/runtime"))
 
     def version(self) -> str:
         return str(self._http.get(f"{ROOT}/brokers/version")).strip()

@@ -135,9 +135,7 @@ class AdminHttp:
             except OSError as error:
                 failure = error
                 continue
-            connection.timeout = (
-                self._settings.request_timeout_seconds
-            )  # for a reconnect that http.client does itself
+            connection.timeout = self._settings.request_timeout_seconds  # for a reconnect that http.client does itself
             if isinstance(connection.sock, socket.socket):
                 connection.sock.settimeout(connection.timeout)
             self._connection = connection

@@ -9,9 +9,10 @@ from typing import Any
 
 from pulsarctl.admin_http import AdminHttp
 from pulsarctl.errors import UsageProblem
-from pulsarctl.names import namespace_path, segment, topic_path
+from pulsarctl.names import full_topic, namespace_path, partition_name, segment, topic_path
 
 ROOT = "/admin/v2"
+DOMAINS = ("persistent", "non-persistent")
 LATEST = 9_223_372_036_854_775_807
 Document = dict[str, Any]
 Names = list[str]  # inside a class with a method `list`, the builtin has no name
@@ -41,6 +42,11 @@ class MessageId:
                 hint="write earliest, latest or LEDGER:ENTRY[:PARTITION[:BATCH]]",
             )
         return cls(*(int(part) for part in parts))
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is `earliest` or `latest`."""
+        return (self.ledger, self.entry) in ((-1, -1), (LATEST, LATEST))
 
     def body(self, *, excluded: bool = False) -> Document:
         """ResetCursorData of the REST API. Positions `earliest` and `latest` have partition -1."""
@@ -74,19 +80,25 @@ class Topics:
         self,
         namespace: str,
         *,
-        domain: str = "persistent",
+        domain: str | None = None,
         bundle: str | None = None,
         system_topics: bool | None = None,
     ) -> Names:
-        """Non-partitioned topics and every partition by itself, sorted."""
-        path = f"{ROOT}/{domain}/{namespace_path(namespace)}"
-        return sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
+        """Non-partitioned topics and every partition by itself, sorted; of both domains when none is
+        named."""
+        found: Names = []
+        for each in (domain,) if domain else DOMAINS:
+            path = f"{ROOT}/{each}/{namespace_path(namespace)}"
+            found += sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
+        return found
 
-    def list_partitioned(
-        self, namespace: str, *, domain: str = "persistent", system_topics: bool | None = None
-    ) -> Names:
-        path = f"{ROOT}/{domain}/{namespace_path(namespace)}/partitioned"
-        return sorted(self._http.get(path, includeSystemTopic=system_topics))
+    def list_partitioned(self, namespace: str, *, system_topics: bool | None = None) -> Names:
+        """Names of the partitioned topics of both domains, without their partitions."""
+        found: Names = []
+        for each in DOMAINS:
+            path = f"{ROOT}/{each}/{namespace_path(namespace)}/partitioned"
+            found += sorted(self._http.get(path, includeSystemTopic=system_topics))
+        return found
 
     def create(self, topic: str, properties: dict[str, str] | None = None) -> None:
         self._http.put(_path(topic), properties)
@@ -94,9 +106,7 @@ class Topics:
     def delete(self, topic: str, *, force: bool = False) -> None:
         self._http.delete(_path(topic), force=force)
 
-    def create_partitioned(
-        self, topic: str, partitions: int, properties: dict[str, str] | None = None
-    ) -> None:
+    def create_partitioned(self, topic: str, partitions: int, properties: dict[str, str] | None = None) -> None:
         if properties:
             body: Any = {"partitions": partitions, "properties": properties}
             kind = "application/vnd.partitioned-topic-metadata+json"
@@ -107,9 +117,7 @@ class Topics:
     def update_partitioned(
         self, topic: str, partitions: int, *, local_only: bool | None = None, force: bool | None = None
     ) -> None:
-        self._http.post(
-            f"{_path(topic)}/partitions", partitions, updateLocalTopicOnly=local_only, force=force
-        )
+        self._http.post(f"{_path(topic)}/partitions", partitions, updateLocalTopicOnly=local_only, force=force)
 
     def delete_partitioned(self, topic: str, *, force: bool = False) -> None:
         self._http.delete(f"{_path(topic)}/partitions", force=force)
@@ -124,6 +132,11 @@ class Topics:
     def partitions(self, topic: str) -> int:
         """How many partitions; 0 for a topic without. Raises `NotFound`."""
         return int(self.partitioned_metadata(topic).get("partitions", 0))
+
+    def parts(self, topic: str) -> Names:
+        """The names of a topic's partitions; a topic without is its own only part. Raises `NotFound`."""
+        count = self.partitions(topic)
+        return [partition_name(topic, index) for index in range(count)] or [full_topic(topic)]
 
     def properties(self, topic: str) -> Document:
         return _document(self._http.get(f"{_path(topic)}/properties"))
@@ -205,9 +218,7 @@ class Topics:
         self._http.post(f"{_subscription(topic, subscription)}/expireMessages/{seconds}")
 
     def expire_to(self, topic: str, subscription: str, position: MessageId, *, excluded: bool) -> None:
-        self._http.post(
-            f"{_subscription(topic, subscription)}/expireMessages", position.body(excluded=excluded)
-        )
+        self._http.post(f"{_subscription(topic, subscription)}/expireMessages", position.body(excluded=excluded))
 
     def expire_all(self, topic: str, seconds: int) -> None:
         self._http.post(f"{_path(topic)}/all_subscription/expireMessages/{seconds}")
@@ -215,17 +226,17 @@ class Topics:
     def reset_cursor_to_time(self, topic: str, subscription: str, timestamp_ms: int) -> None:
         self._http.post(f"{_subscription(topic, subscription)}/resetcursor/{timestamp_ms}")
 
-    def reset_cursor(
-        self, topic: str, subscription: str, position: MessageId, *, excluded: bool = False
-    ) -> None:
+    def reset_cursor(self, topic: str, subscription: str, position: MessageId, *, excluded: bool = False) -> None:
         self._http.post(f"{_subscription(topic, subscription)}/resetcursor", position.body(excluded=excluded))
 
     def compact(self, topic: str) -> None:
         """Starts a compaction; raises `Conflict` when one is running."""
         self._http.put(f"{_path(topic)}/compaction")
 
-    def compaction_status(self, topic: str) -> Document:
-        return _document(self._http.get(f"{_path(topic)}/compaction"))
+    def compaction_status(self, topic: str) -> Status:
+        """Of a topic without partitions, or of one partition. Raises `NotFound`."""
+        answer = _document(self._http.get(f"{_path(topic)}/compaction"))
+        return Status(str(answer.get("status", "")), str(answer.get("lastError") or ""))
 
     def policy(self, topic: str, name: str, *, applied: bool = False, is_global: bool = False) -> Any:
         """The value of one policy (the last part of its path), None when it is unset."""
@@ -236,10 +247,6 @@ class Topics:
 
     def remove_policy(self, topic: str, name: str, *, is_global: bool = False) -> None:
         self._http.delete(f"{_path(topic)}/{name}", isGlobal=is_global)
-
-
-def status_of(document: Document) -> Status:
-    return Status(str(document.get("status", "")), str(document.get("lastError") or ""))
 
 
 def _path(topic: str) -> str:

@@ -8,9 +8,7 @@ from pulsarctl.errors import UsageProblem
 
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="Name of the tenant.")]
 Namespace = Annotated[str, typer.Argument(metavar="NAMESPACE", help="TENANT/NAMESPACE.")]
-Topic = Annotated[
-    str, typer.Argument(metavar="TOPIC", help="TOPIC, TENANT/NAMESPACE/TOPIC or with persistent://.")
-]
+Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="TOPIC, TENANT/NAMESPACE/TOPIC or with persistent://.")]
 Subscription = Annotated[
     str, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Name of the subscription.")
 ]

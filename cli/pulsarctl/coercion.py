@@ -35,7 +35,7 @@ def without_pydantic(parameters: list[Any]) -> list[Any]:
     """The same parameters; those of a type that we know with our own coercion, others with Typer's."""
     for parameter in parameters:
         if isinstance(parameter, Parameter) and parameter._runtime_param is None:
-            annotation = parameter.type_descriptor.annotation
+            annotation: Any = parameter.type_descriptor.annotation
             many = get_origin(annotation) is list
             read = _reader(get_args(annotation)[0] if many else annotation)
             if read is not None:

@@ -64,9 +64,7 @@ class ContextFile:
         """Raises `NotFound` naming the contexts there are."""
         if name not in self._section("contexts"):
             known = ", ".join(self.names) or "none"
-            raise NotFound(
-                f"no context '{name}' in {self.path} (there are: {known})", hint="pulsarctl context list"
-            )
+            raise NotFound(f"no context '{name}' in {self.path} (there are: {known})", hint="pulsarctl context list")
 
     def fields(self, name: str) -> dict[str, Any]:
         """The settings that a context gives, by field of `Settings`. Raises `NotFound`."""

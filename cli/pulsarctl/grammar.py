@@ -49,18 +49,24 @@ class Verb(TyperCommand):
 class Noun(typer.Typer):
     """The verbs of one noun, or one command by itself when its only verb has the noun's name."""
 
-    def __init__(self, name: str, help: str) -> None:
+    def __init__(self, name: str, help: str, *parts: "Noun") -> None:
+        """`parts` are nouns of the same name whose verbs are taken over: a noun may be spread over several files."""
         super().__init__(name=name, help=help, add_completion=False, rich_markup_mode=None)
         self.noun = name
         self.summary = help
+        for part in parts:
+            self.registered_commands.extend(part.registered_commands)
 
-    def verb(self, name: str, *aliases: str, hidden: bool = False, **context_settings: Any) -> Callable[[Body], Body]:
+    def verb(
+        self, name: str, *aliases: str, hidden: bool = False, help: str | None = None, **context_settings: Any
+    ) -> Callable[[Body], Body]:
         """Registers a function under `name` and, unseen by help and completion, under its aliases."""
 
         def register(body: Body) -> Body:
             for spelling in (name, *aliases):
                 unseen = hidden or spelling != name
-                self.command(spelling, cls=Verb, hidden=unseen, context_settings=context_settings or None)(body)
+                settings = context_settings or None
+                self.command(spelling, cls=Verb, help=help, hidden=unseen, context_settings=settings)(body)
             return body
 
         return register

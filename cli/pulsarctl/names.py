@@ -31,6 +31,16 @@ def topic_path(topic: str) -> str:
     return "/".join([domain, *(segment(part) for part in rest.split("/", 2))])
 
 
+def partition_name(topic: str, index: int) -> str:
+    """Partition `index` of a partitioned topic, as Pulsar names it."""
+    return f"{full_topic(topic)}-partition-{index}"
+
+
+def namespace_of(topic: str) -> str:
+    """`tenant/ns`. Raises `UsageProblem`."""
+    return "/".join(full_topic(topic).partition("://")[2].split("/", 2)[:2])
+
+
 def namespace_path(namespace: str) -> str:
     """`tenant/ns`. Raises `UsageProblem`."""
     parts = namespace.split("/")

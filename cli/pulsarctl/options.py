@@ -19,70 +19,44 @@ Flag = bool | None
 def _declared(
     output: Annotated[
         Text,
-        typer.Option(
-            "-o", "--output", metavar="FORMAT", help="auto, table, text, json, jsonl, yaml or name."
-        ),
+        typer.Option("-o", "--output", metavar="FORMAT", help="auto, table, text, json, jsonl, yaml or name."),
     ] = None,
     web_url: Annotated[
         Text,
-        typer.Option(
-            "--admin-url", "--admin-service-url", metavar="URL", help="Admin API, http://localhost:8080."
-        ),
+        typer.Option("--admin-url", "--admin-service-url", metavar="URL", help="Admin API, http://localhost:8080."),
     ] = None,
     service_url: Annotated[
         Text, typer.Option("--url", "--service-url", metavar="URL", help="Broker, pulsar://localhost:6650.")
     ] = None,
     context: Annotated[Text, typer.Option("--context", metavar="NAME", help="Use this context.")] = None,
     no_context: Annotated[bool, typer.Option("--no-context", help="Use no context.")] = False,
-    config_file: Annotated[
-        Text, typer.Option("--config-file", metavar="FILE", help="Read this client.conf.")
-    ] = None,
+    config_file: Annotated[Text, typer.Option("--config-file", metavar="FILE", help="Read this client.conf.")] = None,
     token: Annotated[Text, typer.Option("--token", metavar="TOKEN", help="Token to present.")] = None,
-    token_file: Annotated[
-        Text, typer.Option("--token-file", metavar="FILE", help="File with the token.")
-    ] = None,
-    auth_plugin: Annotated[
-        Text, typer.Option("--auth-plugin", metavar="CLASS", help="As in client.conf.")
-    ] = None,
-    auth_params: Annotated[
-        Text, typer.Option("--auth-params", metavar="TEXT", help="As in client.conf.")
-    ] = None,
+    token_file: Annotated[Text, typer.Option("--token-file", metavar="FILE", help="File with the token.")] = None,
+    auth_plugin: Annotated[Text, typer.Option("--auth-plugin", metavar="CLASS", help="As in client.conf.")] = None,
+    auth_params: Annotated[Text, typer.Option("--auth-params", metavar="TEXT", help="As in client.conf.")] = None,
     tls_trust_cert_path: Annotated[
         Text, typer.Option("--tls-trust-cert-path", metavar="FILE", help="Certificates to trust (PEM).")
     ] = None,
-    tls_cert_file: Annotated[
-        Text, typer.Option("--tls-cert-file", metavar="FILE", help="Own certificate.")
-    ] = None,
-    tls_key_file: Annotated[
-        Text, typer.Option("--tls-key-file", metavar="FILE", help="Own private key.")
-    ] = None,
-    tls_allow_insecure: Annotated[
-        Flag, typer.Option("--tls-allow-insecure", help="Accept any certificate.")
-    ] = None,
+    tls_cert_file: Annotated[Text, typer.Option("--tls-cert-file", metavar="FILE", help="Own certificate.")] = None,
+    tls_key_file: Annotated[Text, typer.Option("--tls-key-file", metavar="FILE", help="Own private key.")] = None,
+    tls_allow_insecure: Annotated[Flag, typer.Option("--tls-allow-insecure", help="Accept any certificate.")] = None,
     tls_verify_hostname: Annotated[
         Flag,
-        typer.Option(
-            "--tls-enable-hostname-verification/--no-tls-hostname-verification", help="Check the host name."
-        ),
+        typer.Option("--tls-enable-hostname-verification/--no-tls-hostname-verification", help="Check the host name."),
     ] = None,
-    tls_provider: Annotated[
-        Text, typer.Option("--tls-provider", hidden=True, help="Accepted and ignored.")
-    ] = None,
+    tls_provider: Annotated[Text, typer.Option("--tls-provider", hidden=True, help="Accepted and ignored.")] = None,
     request_timeout_seconds: Annotated[
         Text, typer.Option("--request-timeout", metavar="DURATION", help="Give up on a request, 300s.")
     ] = None,
     embedded: Annotated[
         Text,
-        typer.Option(
-            "--embedded", metavar="DIR", help="Run against a broker of its own on this data directory."
-        ),
+        typer.Option("--embedded", metavar="DIR", help="Run against a broker of its own on this data directory."),
     ] = None,
     lock_timeout_seconds: Annotated[
         Text, typer.Option("--lock-timeout", metavar="DURATION", help="Wait for DIR to be free, 30s.")
     ] = None,
-    log_level: Annotated[
-        Text, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warn or error.")
-    ] = None,
+    log_level: Annotated[Text, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warn or error.")] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notices on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Say where each address comes from.")] = False,
 ) -> None:
@@ -98,9 +72,7 @@ def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
     if taken is None:
         return options
     names = {parameter.name for parameter in taken.params}
-    spellings = {
-        spelling for parameter in taken.params for spelling in (*parameter.opts, *parameter.secondary_opts)
-    }
+    spellings = {spelling for parameter in taken.params for spelling in (*parameter.opts, *parameter.secondary_opts)}
     return [left for option in options if option.name not in names and (left := _without(option, spellings))]
 
 

@@ -37,9 +37,7 @@ def _object(value: dict[str, Any], indent: int) -> str:
     if not value:
         return "{ }"
     inner = " " * (indent + 2)
-    members = (
-        f"{inner}{json.dumps(k, ensure_ascii=False)} : {document(v, indent + 2)}" for k, v in value.items()
-    )
+    members = (f"{inner}{json.dumps(k, ensure_ascii=False)} : {document(v, indent + 2)}" for k, v in value.items())
     return "{\n" + ",\n".join(members) + "\n" + " " * indent + "}"
 
 

@@ -44,9 +44,7 @@ def parse_size(text: str) -> int:
     """Bytes. Raises `UsageProblem`."""
     found = _SIZE.fullmatch(text.strip().lower())
     if not found:
-        raise UsageProblem(
-            f"'{text}' is not a size", hint="write 4096 (bytes), 10K, 5M, 1G or 1T (powers of 1024)"
-        )
+        raise UsageProblem(f"'{text}' is not a size", hint="write 4096 (bytes), 10K, 5M, 1G or 1T (powers of 1024)")
     return int(found.group(1)) * BYTES[found.group(2)]
 
 

@@ -89,9 +89,7 @@ _CONNECTION = ("web_url", "service_url")
 
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
     """(label, values) from the strongest to the weakest."""
-    given = {
-        name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")
-    }
+    given = {name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")}
     for name, value in given.items():
         yield f"--{_FLAG_NAMES.get(name, name)}".replace("_", "-"), {name: value}
     named = flags.get("context") or environ.get("PULSARCTL_CONTEXT")

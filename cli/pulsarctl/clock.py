@@ -1,0 +1,17 @@
+"""The one place where a command asks for the time."""
+
+import time
+
+
+def now_ms() -> int:
+    """Wall clock, milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def monotonic() -> float:
+    """Seconds that only grow, for deadlines."""
+    return time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    time.sleep(seconds)

@@ -1,0 +1,34 @@
+"""`pulsarctl clusters`: the clusters that the broker knows."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl.call import Call
+from pulsarctl.grammar import Noun
+
+app = Noun("clusters", "List and show clusters.")
+
+
+@app.verb("list", "l")
+def list_clusters(
+    call: Call, current: Annotated[bool, typer.Option("-c", "--current", help="Mark the one that answers.")] = False
+) -> None:
+    """List the clusters.
+
+    Example: pulsarctl clusters list
+    """
+    found = call.admin.clusters.list()
+    if current:
+        own = call.admin.brokers.runtime_configuration().get("clusterName")
+        found = [f"{name}(*)" if name == own else name for name in found]
+    call.show_names("CLUSTER", found)
+
+
+@app.verb("get", "g")
+def get_cluster(call: Call, cluster: Annotated[str, typer.Argument(metavar="CLUSTER")]) -> None:
+    """Show the addresses of a cluster.
+
+    Example: pulsarctl clusters get standalone
+    """
+    call.show(call.admin.clusters.get(cluster))

@@ -1,0 +1,199 @@
+"""`pulsarctl namespaces`: groups of topics of a tenant, and the policies that their topics inherit."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl import policies
+from pulsarctl.arguments import Force, Namespace, Tenant, Yes, csv
+from pulsarctl.call import Call
+from pulsarctl.errors import UsageProblem
+from pulsarctl.grammar import Noun
+
+app = Noun("namespaces", "Create, list and delete namespaces; their policies.")
+
+Bundle = Annotated[str | None, typer.Option("-b", "--bundle", metavar="BUNDLE", help="As 0x00000000_0x40000000.")]
+BUNDLES_MAX = 1 << 32
+
+
+@app.verb("list", "l")
+def list_namespaces(call: Call, tenant: Tenant) -> None:
+    """List the namespaces of a tenant.
+
+    Example: pulsarctl namespaces list public
+    """
+    call.show_names("NAMESPACE", call.admin.namespaces.list(tenant))
+
+
+@app.verb("topics", "destinations")
+def list_topics(
+    call: Call,
+    namespace: Namespace,
+    mode: Annotated[
+        str | None, typer.Option("-m", "--mode", metavar="MODE", help="persistent, non_persistent or all.")
+    ] = None,
+    system_topics: Annotated[
+        bool, typer.Option("-ist", "--include-system-topic", help="Topics that the broker made for itself, too.")
+    ] = False,
+) -> None:
+    """List the topics of a namespace, each partition by itself.
+
+    Example: pulsarctl namespaces topics public/default
+    """
+    upper = mode.upper() if mode else None
+    if upper not in (None, "PERSISTENT", "NON_PERSISTENT", "ALL"):
+        raise UsageProblem(f"there is no mode '{mode}'", hint="persistent, non_persistent or all")
+    found = call.admin.namespaces.topics(namespace, mode=upper, system_topics=system_topics or None)
+    call.show_names("TOPIC", found)
+
+
+@app.verb("policies")
+def policies_of_namespace(call: Call, namespace: Namespace) -> None:
+    """Show every policy that is set.
+
+    Example: pulsarctl namespaces policies public/default
+    """
+    call.show(call.admin.namespaces.policies(namespace))
+
+
+@app.verb("create", "c")
+def create_namespace(
+    call: Call,
+    namespace: Namespace,
+    clusters: Annotated[
+        list[str] | None, typer.Option("-c", "--clusters", metavar="CLUSTER,...", help="Replicate to these.")
+    ] = None,
+    bundles: Annotated[int, typer.Option("-b", "--bundles", help="How many; 0 is the broker's default.")] = 0,
+) -> None:
+    """Create a namespace. Fails with 409 when it exists, 404 when the tenant does not.
+
+    Example: pulsarctl namespaces create shop/orders
+    """
+    if not 0 <= bundles <= BUNDLES_MAX:
+        raise UsageProblem(f"{bundles} bundles are not possible", hint="0 to 4294967296")
+    body: dict[str, object] = {}
+    if bundles:
+        body["bundles"] = {"numBundles": bundles}
+    if clusters:
+        body["replication_clusters"] = csv(clusters)
+    call.admin.namespaces.create(namespace, body or None)
+
+
+@app.verb("delete", "d")
+def delete_namespace(call: Call, namespace: Namespace, force: Force = False, yes: Yes = False) -> None:
+    """Delete a namespace. Fails with 409 while it has topics, unless forced.
+
+    Example: pulsarctl namespaces delete shop/orders
+    """
+    call.confirm(f"Delete namespace {namespace}" + (" and all its topics?" if force else "?"), yes=yes)
+    call.admin.namespaces.delete(namespace, force=force)
+
+
+@app.verb("bundles")
+def bundles_of_namespace(call: Call, namespace: Namespace) -> None:
+    """Show the ranges that its topics are divided into.
+
+    Example: pulsarctl namespaces bundles public/default
+    """
+    call.show(call.admin.namespaces.bundles(namespace))
+
+
+@app.verb("permissions")
+def permissions_of_namespace(call: Call, namespace: Namespace) -> None:
+    """Show who may do what.
+
+    Example: pulsarctl namespaces permissions public/default
+    """
+    call.show(call.admin.namespaces.permissions(namespace), as_map=True)
+
+
+@app.verb("unload")
+def unload_namespace(call: Call, namespace: Namespace, bundle: Bundle = None) -> None:
+    """Close its topics, so that they are loaded anew; clients reconnect by themselves.
+
+    Example: pulsarctl namespaces unload public/default
+    """
+    call.admin.namespaces.unload(namespace, bundle)
+
+
+@app.verb("clear-backlog")
+def clear_backlog(
+    call: Call,
+    namespace: Namespace,
+    subscription: Annotated[
+        str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Of this subscription only.")
+    ] = None,
+    bundle: Bundle = None,
+    force: Annotated[
+        bool, typer.Option("-f", "-force", "--force", "-y", "--yes", "--no-confirm", help="Do not ask.")
+    ] = False,
+) -> None:
+    """Drop everything unacknowledged of all topics. Asks first, as pulsar-admin does.
+
+    Example: pulsarctl namespaces clear-backlog public/default --force
+    """
+    what = f"subscription {subscription}" if subscription else "every subscription"
+    call.confirm(f"Clear the backlog of {what} in {namespace}?", yes=force, without_terminal=False)
+    call.admin.namespaces.clear_backlog(namespace, subscription, bundle)
+
+
+@app.verb("unsubscribe")
+def unsubscribe(
+    call: Call,
+    namespace: Namespace,
+    name: Annotated[str | None, typer.Argument(metavar="[SUBSCRIPTION]", help="Or with -s.")] = None,
+    subscription: Annotated[
+        str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Name of the subscription.")
+    ] = None,
+    bundle: Bundle = None,
+) -> None:
+    """Delete a subscription from all topics of a namespace.
+
+    Example: pulsarctl namespaces unsubscribe public/default -s billing
+    """
+    chosen = subscription or name
+    if not chosen:
+        raise UsageProblem("which subscription?", hint="-s SUBSCRIPTION")
+    call.admin.namespaces.unsubscribe(namespace, chosen, bundle)
+
+
+def _install_policy(policy: str, path: str) -> None:
+    @app.verb(f"get-{policy}", help=f"Show the {policy} of a namespace; null when it has none.")
+    def get(call: Call, namespace: Namespace) -> None:
+        call.show(call.admin.namespaces.policy(namespace, path))
+
+    @app.verb(f"remove-{policy}", help=f"Remove the {policy} of a namespace; the broker's is in force again.")
+    def remove(call: Call, namespace: Namespace) -> None:
+        call.admin.namespaces.remove_policy(namespace, path)
+
+
+for _policy, _path in policies.PATHS.items():
+    _install_policy(_policy, _path)
+
+
+@app.verb("set-message-ttl")
+def set_message_ttl(call: Call, namespace: Namespace, ttl: policies.Ttl) -> None:
+    """Expire messages that stay unacknowledged longer.
+
+    Example: pulsarctl namespaces set-message-ttl public/default -ttl 2h
+    """
+    call.admin.namespaces.set_policy(namespace, "messageTTL", policies.message_ttl(ttl))
+
+
+@app.verb("set-retention")
+def set_retention(call: Call, namespace: Namespace, time: policies.RetentionTime, size: policies.RetentionSize) -> None:
+    """Keep messages that every subscription has acknowledged.
+
+    Example: pulsarctl namespaces set-retention public/default -t 1d -s 10G
+    """
+    call.admin.namespaces.set_policy(namespace, "retention", policies.retention(call, time, size))
+
+
+@app.verb("set-compaction-threshold")
+def set_compaction_threshold(call: Call, namespace: Namespace, threshold: policies.Threshold) -> None:
+    """Compact topics by themselves beyond this size.
+
+    Example: pulsarctl namespaces set-compaction-threshold public/default -t 100M
+    """
+    size = policies.compaction_threshold(threshold)
+    call.admin.namespaces.set_policy(namespace, "compactionThreshold", size, method="PUT")

@@ -1,0 +1,7 @@
+"""`pulsarctl topicPolicies`: the policy verbs of `topics` under pulsar-admin's other name."""
+
+from pulsarctl.grammar import Noun
+from pulsarctl.policies import install_topic_policies
+
+app = Noun("topicPolicies", "Policies of single topics.")
+install_topic_policies(app)

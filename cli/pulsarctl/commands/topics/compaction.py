@@ -1,0 +1,136 @@
+"""`topics compact` and `topics compaction-status`: compaction fit for cron.
+
+Whether one is running is the broker's to say, so two hosts with the same crontab do not run two compactions.
+With `--wait` and no terminal nothing is printed on success: cron sends no mail. A compaction that is
+interrupted here goes on in the broker.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pulsarctl.admin_topics import Status
+from pulsarctl.arguments import Topic
+from pulsarctl.call import Call
+from pulsarctl.clock import monotonic, pause
+from pulsarctl.errors import AlreadyRunning, CliError, Conflict, TimedOut
+from pulsarctl.grammar import Noun
+from pulsarctl.names import full_topic
+from pulsarctl.quantities import human_size, parse_duration, parse_size
+
+app = Noun("topics", "")
+
+POLL_FIRST_SECONDS = 0.05
+POLL_MAX_SECONDS = 1.0
+COMPACTION_CURSOR = "__compaction"  # the broker's own subscription; its backlog is what is not compacted yet
+WORDS = {
+    "NOT_RUN": "Compaction has not been run for {topic} since broker startup",
+    "RUNNING": "Compaction is currently running",
+    "SUCCESS": "Compaction was a success",
+    "ERROR": "Error in compaction",
+}
+
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Stop waiting after.")]
+
+
+@app.verb("compact")
+def compact(
+    call: Call,
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="One or more, partitioned or not.")],
+    wait: Annotated[bool, typer.Option("-w", "--wait", help="Until it is done.")] = False,
+    if_over: Annotated[
+        str | None, typer.Option("--if-over", metavar="SIZE", help="Only with more than this to compact.")
+    ] = None,
+    skip_if_running: Annotated[
+        bool, typer.Option("--skip-if-running", help="A running compaction is not an error (else exit 8).")
+    ] = False,
+    timeout: Timeout = "1h",
+) -> None:
+    """Keep the last message of each key. Fit for cron: silent on success, one line and a code on failure.
+
+    Example: pulsarctl topics compact prices --wait --if-over 100M --skip-if-running
+    """
+    threshold = parse_size(if_over) if if_over else None
+    parts = [part for topic in topics for part in call.admin.topics.parts(topic)]
+    started = [part for part in parts if _start(call, part, threshold, skip_if_running)]
+    if wait:
+        deadline = monotonic() + parse_duration(timeout)
+        for part in started:
+            _wait(call, part, deadline, timeout)
+        _say(call, f"compacted {len(started)} of {len(parts)}")
+    else:
+        _say(call, f"compaction of {len(started)} of {len(parts)} requested")
+
+
+@app.verb("compaction-status", "compact-status")
+def compaction_status(
+    call: Call,
+    topic: Topic,
+    wait: Annotated[bool, typer.Option("-w", "--wait-complete", "--wait", help="Until it is done.")] = False,
+    timeout: Timeout = "1h",
+) -> None:
+    """Show how the last compaction of a topic ended; fails when it failed.
+
+    Example: pulsarctl topics compaction-status prices
+    """
+    name = full_topic(topic)
+    status = call.admin.topics.compaction_status(name)
+    if wait and status.running:
+        status = _until_done(call, name, monotonic() + parse_duration(timeout), timeout)
+    _raise_if_failed(name, status)
+    as_text = call.output.value not in ("json", "jsonl", "yaml")
+    words = WORDS.get(status.status, status.status).format(topic=name)
+    call.show(words if as_text else {"status": status.status, "lastError": status.error})
+
+
+def _start(call: Call, part: str, threshold: int | None, skip_if_running: bool) -> bool:
+    """Whether a compaction was started. Raises `AlreadyRunning`."""
+    try:
+        if call.admin.topics.compaction_status(part).running:
+            raise AlreadyRunning(f"a compaction of {part} is running", hint="--skip-if-running, or wait for it")
+        size = None if threshold is None else _uncompacted_bytes(call, part)
+        if threshold is not None and size is not None and size <= threshold:
+            _say(call, f"{part}: only {human_size(size)} to compact")
+            return False
+        call.admin.topics.compact(part)
+    except (AlreadyRunning, Conflict) as error:
+        if skip_if_running:
+            _say(call, f"{part}: already running, skipped")
+            return False
+        if isinstance(error, AlreadyRunning):
+            raise
+        raise AlreadyRunning(error.message, status=error.status, reason=error.reason) from error
+    return True
+
+
+def _uncompacted_bytes(call: Call, part: str) -> int:
+    stats = call.admin.topics.stats(part, subscriptionBacklogSize=True)
+    compacted = stats.get("subscriptions", {}).get(COMPACTION_CURSOR)
+    return int(compacted["backlogSize"] if compacted else stats.get("storageSize", 0))
+
+
+def _wait(call: Call, part: str, deadline: float, timeout: str) -> None:
+    _raise_if_failed(part, _until_done(call, part, deadline, timeout))
+
+
+def _until_done(call: Call, part: str, deadline: float, timeout: str) -> Status:
+    """Polls, more and more slowly. Raises `TimedOut`."""
+    interval = POLL_FIRST_SECONDS
+    while (status := call.admin.topics.compaction_status(part)).running:
+        if monotonic() >= deadline:
+            raise TimedOut(f"the compaction of {part} is still running after {timeout}", hint="allow more: --timeout")
+        pause(min(interval, max(0.0, deadline - monotonic())))
+        interval = min(interval * 2, POLL_MAX_SECONDS)
+    return status
+
+
+def _raise_if_failed(part: str, status: Status) -> None:
+    if status.status == "ERROR":
+        raise CliError(f"the compaction of {part} failed: {status.error or 'the broker gives no reason'}")
+
+
+def _say(call: Call, text: str) -> None:
+    """For somebody who watches; cron gets nothing."""
+    if sys.stderr.isatty():
+        call.notice(text)
