@@ -192,6 +192,7 @@ class Broker:
         try:
             ledger = await self.storage.open_ledger(ledger_name(name))
             topic = Topic(name, ledger, self._services())
+            topic.created_ms = (self.storage.metadata.get(TOPIC, key) or {}).get("created_ms", topic.created_ms)
             await topic.load()
             self.loaded[key] = topic
             return topic
@@ -252,6 +253,10 @@ class Broker:
         await self._create_partitions(name, before, partitions)
         if before and partitions > before:
             await self._copy_subscriptions(name, before, partitions)
+
+    async def create_missing_partitions(self, name: TopicName) -> None:
+        """Creates again the partitions that were deleted one by one."""
+        await self._create_partitions(name, 0, self.tenancy.partitions(name))
 
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
         for index in range(first, end):

@@ -44,6 +44,9 @@ class Consumer:
         self.redelivered = 0
         self.acknowledged = 0
         self.permits = 0
+        self.last_flow_ms = 0
+        self.last_consumed_ms = 0
+        self.last_acked_ms = 0
         self.blocked = False  # by unacknowledged messages, until half of them are acknowledged
         self.unacked_messages = 0
         # (ledger id, entry id) -> messages in that entry; only kept where acknowledgement is individual.
@@ -57,6 +60,7 @@ class Consumer:
 
     def flow(self, permits: int) -> None:
         self.permits += permits
+        self.last_flow_ms = self.subscription.clock.wall_ms()
         self.subscription.dispatcher.wake()
 
     def on_writable(self) -> None:
@@ -72,6 +76,7 @@ class Consumer:
         )
         self.permits -= messages
         self.rate.add(messages, ends[-1] - starts[0])
+        self.last_consumed_ms = self.subscription.clock.wall_ms()
         self.session.outbound.send(frames)
         return messages
 
