@@ -99,7 +99,7 @@ class ConnectionConfig:
     )
     write_buffer_bytes: int = setting(
         "connectionWriteBufferBytes",
-        1 * MB,
+        MB // 8,
         "Unsent bytes at which a consumer's connection gets no more messages.",
         least=1,
     )
@@ -145,6 +145,12 @@ class StorageConfig:
     )
     max_rollover_minutes: float = setting(
         "managedLedgerMaxLedgerRolloverTimeMinutes", 240, "Age at which a ledger with entries rolls (min)."
+    )
+    write_buffer_mb: int = setting(
+        "dbStorage_writeCacheMaxSizeMb",
+        32,
+        "Accepted bytes not yet in a ledger file at which producers wait (MB).",
+        least=1,
     )
     cache_mb: int = setting(
         "managedLedgerCacheSizeMB", 32, "Memory for entries that were just written (MB).", least=0
@@ -204,7 +210,7 @@ class DispatchConfig:
         "dispatcherMaxReadBatchSize", 1000, "Entries read for consumers at a time.", least=1
     )
     read_batch_bytes: int = setting(
-        "dispatcherMaxReadSizeBytes", 1 * MB, "Bytes read for consumers at a time.", least=1
+        "dispatcherMaxReadSizeBytes", MB // 4, "Bytes read for consumers at a time.", least=1
     )
     round_robin_messages: int = setting(
         "dispatcherMaxRoundRobinBatchSize",

@@ -1,0 +1,248 @@
+"""A record on disk, and a block of entries in memory (drawn byte by byte in FORMAT.md).
+
+A record is one run of entries: the very same bytes go to the journal and to the ledger file.
+
+    u32 crc32c      of all that follows in this record
+    u32 length      of the whole record, this header included
+    u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 entries with explicit ids
+    u8  0, u16 0
+    u32 n           entries in the table
+    u64 ledger id
+    u64 first       entry id of the first entry
+    u32 base        what to subtract from starts and ends
+    u32 0
+    table           u32 starts[n], u32 ends[n], u32 message counts[n], u64 publish times[n] (ms)
+    blob            entry i is blob[starts[i] - base : ends[i] - base], opaque
+
+Little-endian. Between two entries the blob may hold bytes that belong to nobody (the frame headers between
+two messages as they came from the socket): cutting them out would cost a slice per message.
+"""
+
+import struct
+import sys
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Protocol
+
+from crc32c import crc32c
+
+ENTRIES = 1
+CHANGE = 2
+ACKS = 3
+INDEX = 4
+COMPACTED = 5
+
+HEADER = struct.Struct("<IIBBHIQQII")
+HEADER_SIZE = HEADER.size
+ROW_SIZE = 4 + 4 + 4 + 8
+GAP = 64  # bytes between two entries up to which one slice beats a join
+
+_CRC = struct.Struct("<I")
+_BODY = struct.Struct("<IBBHIQQII")
+_ONE = struct.Struct("<IBBHIQQIIIIIQ")
+_ROW = struct.Struct("<IIIQ")
+_ONCE = (1,)
+_ZERO = (0,)
+_SMALL = 4096  # a copy of this size costs less than the view that avoids it
+
+
+class EntryRun(Protocol):
+    """Consecutive entries of one producer; entry i is `data[starts[i]:ends[i]]`."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def starts(self) -> Sequence[int]: ...
+    @property
+    def ends(self) -> Sequence[int]: ...
+    @property
+    def counts(self) -> Sequence[int]: ...
+    @property
+    def publish_times(self) -> Sequence[int]: ...
+
+
+class Block:
+    """Consecutive entries of one ledger, as columns. Immutable by convention."""
+
+    __slots__ = ("counts", "data", "ends", "first_entry_id", "ledger_id", "publish_times", "starts")
+
+    def __init__(
+        self,
+        ledger_id: int,
+        first_entry_id: int,
+        data: bytes,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        counts: Sequence[int],
+        publish_times: Sequence[int],
+    ) -> None:
+        self.ledger_id = ledger_id
+        self.first_entry_id = first_entry_id
+        self.data = data
+        self.starts = starts
+        self.ends = ends
+        self.counts = counts
+        self.publish_times = publish_times
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def last_entry_id(self) -> int:
+        return self.first_entry_id + len(self.starts) - 1
+
+    @property
+    def size(self) -> int:
+        """Bytes of the entries."""
+        return sum(self.ends) - sum(self.starts)
+
+    def entry(self, index: int) -> bytes:
+        return self.data[self.starts[index] : self.ends[index]]
+
+    def slice(self, start: int, stop: int) -> "Block":
+        """Entries `start` to `stop - 1`; the bytes are shared."""
+        return Block(
+            self.ledger_id,
+            self.first_entry_id + start,
+            self.data,
+            self.starts[start:stop],
+            self.ends[start:stop],
+            self.counts[start:stop],
+            self.publish_times[start:stop],
+        )
+
+
+EMPTY = Block(-1, 0, b"", (), (), (), ())
+
+# What is known of an encoded run: header and table, blob, block, messages, entry bytes, newest publish time.
+Encoded = tuple[bytes, "bytes | memoryview", Block, int, int, int]
+
+
+def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
+    """The record of a run, in two parts to be written one after the other, and its block for the cache."""
+    starts = run.starts
+    n = len(starts)
+    if n == 1:
+        return _encode_one(run, ledger_id, first)
+    data, ends = run.data, run.ends
+    base, stop = starts[0], ends[-1]
+    size = sum(ends) - sum(starts)
+    blob: bytes | memoryview
+    if stop - base > size + GAP * n:
+        # Entries of other producers lie between: take ours out.
+        data = blob = b"".join([data[a:b] for a, b in zip(starts, ends, strict=True)])
+        ends = list(accumulate([b - a for a, b in zip(starts, ends, strict=True)]))
+        starts = [0, *ends[:-1]]
+        base = 0
+    elif 2 * (stop - base) < len(data):
+        # A small part of a big chunk: a copy lets the chunk go.
+        data = blob = data[base:stop]
+        starts = [a - base for a in starts]
+        ends = [b - base for b in ends]
+        base = 0
+    else:
+        blob = memoryview(data)[base:stop]
+    block = Block(
+        ledger_id,
+        first,
+        data,
+        array("I", starts),
+        array("I", ends),
+        array("I", run.counts),
+        array("Q", run.publish_times),
+    )
+    body = _BODY.pack(HEADER_SIZE + ROW_SIZE * n + len(blob), ENTRIES, 0, 0, n, ledger_id, first, base, 0) + table(
+        block
+    )
+    head = _CRC.pack(crc32c(blob, crc32c(body))) + body
+    return head, blob, block, sum(run.counts), size, max(run.publish_times)
+
+
+def _encode_one(run: EntryRun, ledger_id: int, first: int) -> Encoded:
+    """A run of one entry, the common case at moderate rates: one pack, no arrays."""
+    start, end = run.starts[0], run.ends[0]
+    blob = run.data[start:end]
+    size = end - start
+    count, time = run.counts[0], run.publish_times[0]
+    body = _ONE.pack(HEADER_SIZE + ROW_SIZE + size, ENTRIES, 0, 0, 1, ledger_id, first, 0, 0, 0, size, count, time)
+    head = _CRC.pack(crc32c(blob, crc32c(body))) + body
+    block = Block(ledger_id, first, blob, _ZERO, (size,), _ONCE if count == 1 else (count,), (time,))
+    return head, blob, block, count, size, time
+
+
+def encode_record(kind: int, payload: bytes, *, ledger_id: int = 0, first: int = 0, n: int = 0) -> bytes:
+    """Any other record: header and payload."""
+    body = _BODY.pack(HEADER_SIZE + len(payload), kind, 0, 0, n, ledger_id, first, 0, 0) + payload
+    return _CRC.pack(crc32c(body)) + body
+
+
+def table(block: Block) -> bytes:
+    columns = [
+        _column("I", block.starts),
+        _column("I", block.ends),
+        _column("I", block.counts),
+        _column("Q", block.publish_times),
+    ]
+    return b"".join(columns)
+
+
+def _column(kind: str, values: Sequence[int]) -> bytes:
+    column = values if isinstance(values, array) else array(kind, values)
+    if sys.byteorder == "big":
+        column = column[:]
+        column.byteswap()
+    return column.tobytes()
+
+
+def column(kind: str, data: bytes | memoryview) -> "array[int]":
+    """A column read back from disk."""
+    values: array[int] = array(kind)
+    values.frombytes(data)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+class Columns:
+    """Gathers the entries of consecutive records of one buffer into one block."""
+
+    def __init__(self) -> None:
+        self.starts: array[int] = array("I")
+        self.ends: array[int] = array("I")
+        self.counts: array[int] = array("I")
+        self.publish_times: array[int] = array("Q")
+
+    def add(self, data: bytes, offset: int, n: int, base: int) -> None:
+        """The `n` rows of the record that starts at `offset` of `data`."""
+        at = offset + HEADER_SIZE
+        shift = at + ROW_SIZE * n - base
+        if n == 1:
+            start, end, count, time = _ROW.unpack_from(data, at)
+            self.starts.append(start + shift)
+            self.ends.append(end + shift)
+            self.counts.append(count)
+            self.publish_times.append(time)
+            return
+        rows = memoryview(data)
+        self.starts.extend([start + shift for start in column("I", rows[at : at + 4 * n])])
+        self.ends.extend([end + shift for end in column("I", rows[at + 4 * n : at + 8 * n])])
+        self.counts.extend(column("I", rows[at + 8 * n : at + 12 * n]))
+        self.publish_times.extend(column("Q", rows[at + 12 * n : at + 20 * n]))
+
+    def block(self, ledger_id: int, first: int, data: bytes) -> Block:
+        return Block(ledger_id, first, data, self.starts, self.ends, self.counts, self.publish_times)
+
+
+def check(data: bytes | memoryview, offset: int, limit: int) -> str | None:
+    """Why the record at `offset` of `data` (valid up to `limit`) cannot be trusted; None when it can."""
+    if limit - offset < HEADER_SIZE:
+        return f"{limit - offset} bytes are too few for a record"
+    crc, length, kind, _, _, n, *_ = HEADER.unpack_from(data, offset)
+    if length < HEADER_SIZE or length > limit - offset:
+        return f"record length {length} is impossible here"
+    if crc32c(memoryview(data)[offset + 4 : offset + length]) != crc:
+        return "record checksum does not match"
+    if kind in (ENTRIES, COMPACTED) and length < HEADER_SIZE + ROW_SIZE * n:
+        return "record table does not fit its length"
+    return None

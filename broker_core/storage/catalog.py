@@ -1,0 +1,118 @@
+"""What is remembered about managed ledgers: their ledgers and cursors (Pulsar's ManagedLedgerInfo and its parts).
+
+The same objects serve the running broker and recovery. A checkpoint writes those that changed to metadata.sqlite;
+between checkpoints every change is a record in the journal, and `apply` repeats it after a crash.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.position import Position
+
+Change = dict[str, Any]
+
+
+@dataclass(slots=True)
+class LedgerInfo:
+    """A ledger as far as it is durable. `end` is the file offset after the last record."""
+
+    id: int
+    created_ms: int
+    entries: int = 0
+    messages: int = 0
+    size: int = 0  # bytes of the entries
+    end: int = 0
+    newest_ms: int = 0  # newest publish time, as the producers said
+    written_ms: int = 0  # when the last entry was written, by our clock
+    sealed_ms: int = 0  # 0 while open
+
+
+@dataclass(slots=True)
+class CursorInfo:
+    id: int
+    name: str
+    mark_delete: Position
+    properties: dict[str, str] = field(default_factory=dict)
+    windows: dict[int, AckWindow] = field(default_factory=dict)
+    dirty_windows: set[int] = field(default_factory=set)  # ledgers whose window changed since the checkpoint
+
+
+@dataclass(slots=True)
+class ManagedLedgerInfo:
+    id: int
+    name: str
+    properties: dict[str, str] = field(default_factory=dict)
+    terminated: Position | None = None
+    ledgers: dict[int, LedgerInfo] = field(default_factory=dict)  # ascending ids
+    cursors: dict[int, CursorInfo] = field(default_factory=dict)
+
+
+class Catalog:
+    """All names, the infos in use, and what changed since the last checkpoint."""
+
+    def __init__(self, names: dict[str, int], next_id: int) -> None:
+        self.names = names
+        self.next_id = next_id
+        self.infos: dict[int, ManagedLedgerInfo] = {}
+        self.changed: set[int] = set()  # managed ledgers to write
+        self.changed_ledgers: dict[int, LedgerInfo] = {}
+        self.changed_cursors: dict[int, CursorInfo] = {}
+        self.removed: set[int] = set()
+        self.removed_ledgers: set[int] = set()
+        self.removed_cursors: set[int] = set()
+        self.owners: dict[int, int] = {}  # ledger or cursor -> managed ledger, of those that changed
+
+    def new_id(self) -> int:
+        """Unique in the instance, also across deletes and crashes; shared by managed ledgers, ledgers and cursors."""
+        self.next_id += 1
+        return self.next_id - 1
+
+    def add(self, info: ManagedLedgerInfo) -> None:
+        self.names[info.name] = info.id
+        self.infos[info.id] = info
+        self.changed.add(info.id)
+
+    def ledger_changed(self, owner: int, ledger: LedgerInfo) -> None:
+        self.changed_ledgers[ledger.id] = ledger
+        self.owners[ledger.id] = owner
+
+    def cursor_changed(self, owner: int, cursor: CursorInfo) -> None:
+        self.changed_cursors[cursor.id] = cursor
+        self.owners[cursor.id] = owner
+
+    def remove_ledgers(self, info: ManagedLedgerInfo, ledger_ids: Iterable[int]) -> None:
+        for ledger_id in ledger_ids:
+            if info.ledgers.pop(ledger_id, None):
+                self.changed_ledgers.pop(ledger_id, None)
+                self.removed_ledgers.add(ledger_id)
+            for cursor in info.cursors.values():
+                if cursor.windows.pop(ledger_id, None):
+                    cursor.dirty_windows.add(ledger_id)
+                    self.cursor_changed(info.id, cursor)
+
+    def remove_cursor(self, info: ManagedLedgerInfo, cursor_id: int) -> None:
+        if info.cursors.pop(cursor_id, None):
+            self.changed_cursors.pop(cursor_id, None)
+            self.removed_cursors.add(cursor_id)
+
+    def remove(self, info: ManagedLedgerInfo) -> None:
+        self.remove_ledgers(info, list(info.ledgers))
+        for cursor_id in list(info.cursors):
+            self.remove_cursor(info, cursor_id)
+        self.names.pop(info.name, None)
+        self.infos.pop(info.id, None)
+        self.changed.discard(info.id)
+        self.removed.add(info.id)
+
+    @property
+    def dirty(self) -> bool:
+        return bool(
+            self.changed
+            or self.changed_ledgers
+            or self.changed_cursors
+            or self.removed
+            or self.removed_ledgers
+            or self.removed_cursors
+        )

@@ -1,0 +1,342 @@
+"""A subscription's place in a managed ledger (Pulsar's ManagedCursor).
+
+Everything up to `mark_delete` is acknowledged; above it, acknowledged entries are kept per ledger in an `AckWindow`.
+Entries that do not exist (trimmed, or behind the end of a sealed ledger) count as acknowledged. `read_position` is the
+dispatcher's, in memory only.
+
+Acknowledgements change memory at once and reach the journal a moment later, with no wait of their own: a crash
+forgets at most `ack_flush_ms` of them, and the messages come again. `flush` waits for the disk.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from broker_core.storage import changes
+from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.block import Block
+from broker_core.storage.catalog import CursorInfo
+from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.weights import Weights
+
+
+class CursorOwner(Protocol):
+    """What a cursor needs of its managed ledger."""
+
+    @property
+    def ledgers(self) -> LedgerList: ...
+    @property
+    def weights(self) -> Weights: ...
+    @property
+    def owner_id(self) -> int: ...
+
+    def cursor_dirty(self, cursor: "ManagedCursor") -> None:
+        """Ask for `take_acks` within `ack_flush_ms`."""
+
+    async def cursor_flush(self, cursor: "ManagedCursor") -> None: ...
+
+    async def cursor_reset(self, cursor: "ManagedCursor", record: bytes) -> None: ...
+
+
+class ManagedCursor:
+    def __init__(self, owner: CursorOwner, info: CursorInfo, *, durable: bool) -> None:
+        self._owner = owner
+        self._ledgers = owner.ledgers
+        self.info = info
+        self.durable = durable
+        self._pending: dict[int, list[int]] = {}  # ledger -> entries acknowledged since the last `take_acks`
+        self._dirty = False
+        self._unwritten = False
+        self._front = EARLIEST
+        self._settle(info.mark_delete)
+        self.read_position = self._front
+        self._weighed: dict[int, tuple[int, int, int]] = {}
+        self.on_mark_delete: Callable[[], None] | None = None  # it passed the end of a ledger: time to trim
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @property
+    def mark_delete(self) -> Position:
+        return self.info.mark_delete
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return self.info.properties
+
+    # ---- acknowledge
+
+    def acknowledge(self, ledger_id: int, entry_ids: Sequence[int]) -> int:
+        """Individual acknowledgements in one ledger; returns how many entries were newly acknowledged."""
+        ledger = self._ledgers.infos.get(ledger_id)
+        if ledger is None or not entry_ids:
+            return 0
+        front_ledger, front_entry = self._front
+        if ledger_id != front_ledger:
+            front_ledger, front_entry = self._refresh_front()
+            if ledger_id < front_ledger:
+                return 0
+        window = self.info.windows.get(ledger_id)
+        if window is None:
+            if ledger_id == front_ledger and entry_ids[0] == front_entry and _in_order(entry_ids):
+                stop = min(entry_ids[-1] + 1, ledger.entries)
+                if stop <= front_entry:
+                    return 0
+                self._move(ledger_id, stop)
+                return stop - front_entry
+            window = AckWindow(front_entry if ledger_id == front_ledger else 0)
+            self.info.windows[ledger_id] = window
+        newly = window.acknowledge(entry_ids, ledger.entries)
+        if newly:
+            self.info.dirty_windows.add(ledger_id)
+            self._pending.setdefault(ledger_id, []).extend(entry_ids)
+            if ledger_id == front_ledger and (stop := window.first_unacknowledged(front_entry)) > front_entry:
+                self._move(ledger_id, min(stop, ledger.entries))
+            else:
+                self._mark_dirty()
+        return newly
+
+    def acknowledge_cumulative(self, position: Position) -> int:
+        """Everything up to and including `position`; returns how many messages were newly acknowledged."""
+        before = self.backlog_messages
+        self.acknowledge_up_to(position)
+        return before - self.backlog_messages
+
+    def acknowledge_up_to(self, position: Position) -> int:
+        """As `acknowledge_cumulative`, but returns entries and never weighs them."""
+        position = min(position, self._ledgers.last_confirmed)
+        front = self._refresh_front()
+        if position < front:
+            return 0
+        before = self.backlog_entries
+        for ledger_id in [i for i in self.info.windows if i < position.ledger_id]:
+            self._drop_window(ledger_id)
+        stop = position.entry_id + 1
+        window = self.info.windows.get(position.ledger_id)
+        if window is not None:
+            stop = window.first_unacknowledged(stop)
+        self._move(position.ledger_id, stop)
+        return before - self.backlog_entries
+
+    def is_acknowledged(self, position: Position) -> bool:
+        if position <= self.info.mark_delete:
+            return True
+        window = self.info.windows.get(position.ledger_id)
+        return window is not None and window.is_acknowledged(position.entry_id)
+
+    def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
+        """Index ranges [a, b) of the block's entries that are not acknowledged."""
+        ledger_id, first = block.ledger_id, block.first_entry_id
+        n = len(block.starts)
+        mark_ledger, mark_entry = self.info.mark_delete
+        start = first
+        if ledger_id <= mark_ledger:
+            if ledger_id < mark_ledger:
+                return []
+            start = max(first, mark_entry + 1)
+        window = self.info.windows.get(ledger_id)
+        if window is None:
+            return [(start - first, n)] if start < first + n else []
+        return [(a - first, b - first) for a, b in window.open_ranges(start, first + n)]
+
+    # ---- place
+
+    def rewind(self) -> None:
+        """Read again from the first unacknowledged entry."""
+        self.read_position = self._refresh_front()
+
+    async def reset(self, position: Position) -> None:
+        """Seek: the next entry read is the first one at or after `position`, and everything before it counts as
+        acknowledged, nothing after it. Durable on return (a durable cursor)."""
+        target = self._ledgers.next_valid(position)
+        mark_delete = self._ledgers.previous(target)
+        if mark_delete.ledger_id < target.ledger_id and target.ledger_id >= 0:
+            mark_delete = Position(target.ledger_id, target.entry_id - 1)
+        self._pending.clear()
+        for ledger_id in list(self.info.windows):
+            self._drop_window(ledger_id)
+        self._weighed.clear()
+        self.info.mark_delete = mark_delete
+        self._settle(mark_delete)
+        self.read_position = target
+        if self.durable:
+            record = changes.change("reset", self._owner.owner_id, cursor=self.info.id, mark_delete=list(mark_delete))
+            await self._owner.cursor_reset(self, record)
+
+    def oldest_unacknowledged(self) -> Position | None:
+        """None when there is no backlog."""
+        front = self._refresh_front()
+        return front if self._ledgers.is_valid(front) else None
+
+    def skip(self, entries: int) -> int:
+        """Acknowledge the next `entries` unacknowledged entries; returns how many there were."""
+        done = 0
+        while done < entries and (front := self.oldest_unacknowledged()):
+            ledger = self._ledgers.infos[front.ledger_id]
+            window = self.info.windows.get(front.ledger_id)
+            stop = ledger.entries
+            for a, b in window.open_ranges(front.entry_id, ledger.entries) if window else [(front.entry_id, stop)]:
+                stop = min(b, a + entries - done)
+                done += stop - a
+                if done == entries:
+                    break
+            self.acknowledge_up_to(Position(front.ledger_id, stop - 1))
+        return done
+
+    def expire_to(self, position: Position) -> tuple[int, int]:
+        """Acknowledge everything up to and including `position`; returns (entries, messages)."""
+        messages = self.backlog_messages
+        entries = self.acknowledge_up_to(position)
+        return entries, messages - self.backlog_messages
+
+    # ---- backlog
+
+    @property
+    def backlog_entries(self) -> int:
+        front = self._refresh_front()
+        total = self._ledgers.entries_after(front)
+        for ledger_id, window in self.info.windows.items():
+            total -= window.acked_from(front.entry_id if ledger_id == front.ledger_id else 0)
+        return total
+
+    @property
+    def backlog_messages(self) -> int:
+        return self._backlog()[0]
+
+    @property
+    def backlog_bytes(self) -> int:
+        return self._backlog()[1]
+
+    def _backlog(self) -> tuple[int, int]:
+        front = self._refresh_front()
+        messages, size = self._ledgers.totals_from(front.ledger_id)
+        for ledger_id in {front.ledger_id, *self.info.windows}:
+            if ledger_id >= front.ledger_id and ledger_id in self._ledgers.infos:
+                gone_messages, gone_size = self._acknowledged_weight(ledger_id, front)
+                messages -= gone_messages
+                size -= gone_size
+        return messages, size
+
+    def _acknowledged_weight(self, ledger_id: int, front: Position) -> tuple[int, int]:
+        """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged."""
+        start = front.entry_id if ledger_id == front.ledger_id else 0
+        window = self.info.windows.get(ledger_id)
+        acked = start + (window.acked_from(start) if window else 0)
+        known = self._weighed.get(ledger_id)
+        if known is not None and known[0] == acked:
+            return known[1], known[2]
+        ranges = [(0, start)] if start else []
+        if window is not None:
+            ranges += window.acked_ranges(start)
+        messages, size, exact = self._owner.weights.weigh(ledger_id, ranges)
+        if exact:
+            self._weighed[ledger_id] = (acked, messages, size)
+        return messages, size
+
+    async def measure(self) -> None:
+        """Afterwards the backlog in messages and bytes is exact, also where entries had to be read for it."""
+        front = self._refresh_front()
+        for ledger_id in {front.ledger_id, *self.info.windows}:
+            window = self.info.windows.get(ledger_id)
+            if ledger_id in self._ledgers.infos:
+                start = front.entry_id if ledger_id == front.ledger_id else 0
+                ranges = [(0, start)] if start else []
+                await self._owner.weights.load(ledger_id, ranges + list(window.acked_ranges(start) if window else ()))
+        self._backlog()
+
+    def ack_ranges(self) -> Iterator[tuple[int, int, int]]:
+        """(ledger, first, last) of the entries acknowledged above mark-delete."""
+        front = self._refresh_front()
+        for ledger_id in sorted(self.info.windows):
+            start = front.entry_id if ledger_id == front.ledger_id else 0
+            for a, b in self.info.windows[ledger_id].acked_ranges(start):
+                yield ledger_id, a, b - 1
+
+    # ---- journal
+
+    async def flush(self) -> None:
+        """Waits until everything acknowledged so far is durable."""
+        if self.durable:
+            await self._owner.cursor_flush(self)
+
+    def take_acks(self) -> list[bytes]:
+        """The journal records of what was acknowledged since the last call."""
+        if not self._dirty:
+            return []
+        self._dirty = False
+        pending, self._pending = self._pending, {}
+        mark_delete = self.info.mark_delete
+        owner, cursor = self._owner.owner_id, self.info.id
+        records = []
+        for ledger_id, entry_ids in pending.items():
+            if ledger_id < mark_delete.ledger_id:
+                continue
+            if ledger_id == mark_delete.ledger_id:
+                entry_ids = [entry_id for entry_id in entry_ids if entry_id > mark_delete.entry_id]
+            if entry_ids:
+                records.append(changes.acks(owner, cursor, mark_delete, ledger_id, entry_ids))
+        return records or [changes.acks(owner, cursor, mark_delete, 0, ())]
+
+    def acks_written(self, error: Exception | None) -> None:
+        """Not written: they are in memory, and the next record of this cursor must carry them."""
+        if error is not None:
+            self._unwritten = True
+
+    def _mark_dirty(self) -> None:
+        if self.durable and not self._dirty:
+            self._dirty = True
+            self._owner.cursor_dirty(self)
+
+    # ---- mark-delete
+
+    def _move(self, ledger_id: int, stop: int) -> None:
+        """Mark-delete moves to (ledger_id, stop - 1), and on over what is acknowledged in the ledgers that follow."""
+        ledgers = self._ledgers
+        passed = False
+        while True:
+            if stop > 0:
+                self.info.mark_delete = Position(ledger_id, stop - 1)
+            window = self.info.windows.get(ledger_id)
+            if window is not None:
+                window.drop_before(stop)
+                self.info.dirty_windows.add(ledger_id)
+                if not window.bits:
+                    del self.info.windows[ledger_id]
+            following = ledgers.following(ledger_id)
+            ledger = ledgers.infos.get(ledger_id)
+            if following is None or (ledger is not None and stop < ledger.entries):
+                break
+            passed = True
+            ledger_id = following
+            window = self.info.windows.get(ledger_id)
+            stop = window.first_unacknowledged(0) if window is not None else 0
+        self._front = Position(ledger_id, stop)
+        self._mark_dirty()
+        if passed and self.on_mark_delete is not None:
+            self.on_mark_delete()
+
+    def _refresh_front(self) -> Position:
+        """The first position above mark-delete that is not acknowledged; ledgers may have come or gone meanwhile."""
+        ledger_id, entry_id = self._front
+        ledger = self._ledgers.infos.get(ledger_id)
+        if ledger is None or entry_id >= ledger.entries:
+            self._settle(self.info.mark_delete)
+        return self._front
+
+    def _settle(self, mark_delete: Position) -> None:
+        front = self._ledgers.next_valid(mark_delete.next)
+        window = self.info.windows.get(front.ledger_id)
+        if window is not None and (stop := window.first_unacknowledged(front.entry_id)) > front.entry_id:
+            front = self._ledgers.next_valid(Position(front.ledger_id, stop))
+        self._front = front
+
+    def _drop_window(self, ledger_id: int) -> None:
+        del self.info.windows[ledger_id]
+        self.info.dirty_windows.add(ledger_id)
+
+
+def _in_order(entry_ids: Sequence[int]) -> bool:
+    first = entry_ids[0]
+    n = len(entry_ids)
+    return n == 1 or (entry_ids[-1] - first == n - 1 and list(entry_ids) == list(range(first, first + n)))

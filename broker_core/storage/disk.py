@@ -1,0 +1,182 @@
+"""The only file-system calls of the storage engine: the seam for tests that fail, slow down or cut the power.
+
+All calls block; none is made on the event loop but where a comment says so. `sync` returns only when the bytes
+are on stable storage (fdatasync on Linux, F_FULLFSYNC on macOS, where fsync alone stops at the drive's cache).
+A name is durable only after `sync_directory` of its folder.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from broker_core.storage.errors import DirectoryLocked
+
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class Disk(Protocol):
+    def open(self, path: Path, *, create: bool = False) -> int:
+        """A descriptor for reading and writing; `create` makes a missing file."""
+
+    def close(self, fd: int) -> None: ...
+
+    def pread(self, fd: int, size: int, offset: int) -> bytes:
+        """Up to `size` bytes; fewer only at the end of the file."""
+
+    def pwrite(self, fd: int, data: bytes, offset: int) -> None:
+        """All of `data`, or OSError."""
+
+    def sync(self, fd: int) -> None: ...
+
+    def preallocate(self, fd: int, offset: int, size: int) -> None:
+        """Reserve zeroed space, so that a later sync need not write file metadata; may do nothing."""
+
+    def truncate(self, fd: int, size: int) -> None: ...
+
+    def size(self, fd: int) -> int: ...
+
+    def sync_directory(self, path: Path) -> None: ...
+
+    def make_directory(self, path: Path) -> None:
+        """Creates missing parents too; the new names are durable on return."""
+
+    def list_directory(self, path: Path) -> list[str]: ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def remove(self, path: Path) -> None:
+        """A missing file is fine."""
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """Atomically: afterwards, and after any crash, the file is whole, old or new."""
+
+    def rename(self, path: Path, target: Path) -> None:
+        """Atomically takes the target's place; durable after the next `sync_directory`."""
+
+    def free_bytes(self, path: Path) -> int: ...
+
+    def lock(self, path: Path, owner: str) -> int:
+        """Take the lock file or raise DirectoryLocked; the lock dies with the process."""
+
+    def connect(self, path: Path) -> sqlite3.Connection: ...
+
+    def commit(self, connection: sqlite3.Connection) -> None: ...
+
+
+class RealDisk:
+    def open(self, path: Path, *, create: bool = False) -> int:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return os.open(path, flags, 0o600)
+
+    def close(self, fd: int) -> None:
+        os.close(fd)
+
+    def pread(self, fd: int, size: int, offset: int) -> bytes:
+        data = os.pread(fd, size, offset)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < size and (data := os.pread(fd, size - got, offset + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def pwrite(self, fd: int, data: bytes, offset: int) -> None:
+        written = os.pwrite(fd, data, offset)
+        while written < len(data):
+            written += os.pwrite(fd, memoryview(data)[written:], offset + written)
+
+    def sync(self, fd: int) -> None:
+        if sys.platform == "darwin":
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(fd)
+
+    def preallocate(self, fd: int, offset: int, size: int) -> None:
+        if not hasattr(os, "posix_fallocate"):
+            return
+        try:
+            os.posix_fallocate(fd, offset, size)
+        except OSError as error:
+            if error.errno in NO_SPACE:
+                raise
+            # The file system cannot: writing still works, a sync just costs a little more.
+
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
+    def size(self, fd: int) -> int:
+        return os.fstat(fd).st_size
+
+    def sync_directory(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def make_directory(self, path: Path) -> None:
+        if path.is_dir():
+            return
+        self.make_directory(path.parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        self.sync_directory(path.parent)
+
+    def list_directory(self, path: Path) -> list[str]:
+        return os.listdir(path)
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def remove(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def replace(self, path: Path, data: bytes) -> None:
+        temporary = path.with_name(path.name + ".new")
+        fd = self.open(temporary, create=True)
+        try:
+            self.truncate(fd, 0)
+            self.pwrite(fd, data, 0)
+            self.sync(fd)
+        finally:
+            self.close(fd)
+        self.rename(temporary, path)
+        self.sync_directory(path.parent)
+
+    def rename(self, path: Path, target: Path) -> None:
+        os.replace(path, target)
+
+    def free_bytes(self, path: Path) -> int:
+        return shutil.disk_usage(path).free
+
+    def lock(self, path: Path, owner: str) -> int:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            text = os.pread(fd, 1000, 0).decode("utf-8", "replace").strip()
+            os.close(fd)
+            raise DirectoryLocked(path.parent, text) from error
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, owner.encode(), 0)
+        return fd
+
+    def connect(self, path: Path) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        if sys.platform == "darwin":
+            connection.execute("PRAGMA fullfsync=ON")
+        return connection
+
+    def commit(self, connection: sqlite3.Connection) -> None:
+        connection.execute("COMMIT")

@@ -1,0 +1,68 @@
+"""Every file name of a data directory, built and parsed here (drawn in FORMAT.md).
+
+FORMAT                       "pulsarctl storage format 1": marks a directory as ours
+LOCK                         locked by the owning process, names it
+RESERVE                      space kept for acknowledgements on a full disk
+metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
+journal/0000000001.journal   numbered without gaps, ascending
+ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
+"""
+
+import re
+from pathlib import Path
+
+FORMAT_VERSION = 1
+FORMAT_TEXT = "pulsarctl storage format {}\n"
+
+_JOURNAL = re.compile(r"(\d{10,})\.journal\Z")
+_LEDGER = re.compile(r"(\d{10,})\.ledger\Z")
+_FORMAT = re.compile(r"pulsarctl storage format (\d+)\s*\Z")
+
+
+def format_file(directory: Path) -> Path:
+    return directory / "FORMAT"
+
+
+def parse_format(text: str) -> int | None:
+    """The version in a FORMAT file, or None when the text is not ours."""
+    match = _FORMAT.match(text)
+    return int(match[1]) if match else None
+
+
+def lock_file(directory: Path) -> Path:
+    return directory / "LOCK"
+
+
+def reserve_file(directory: Path) -> Path:
+    return directory / "RESERVE"
+
+
+def metadata_file(directory: Path) -> Path:
+    return directory / "metadata.sqlite"
+
+
+def journal_directory(directory: Path, configured: str) -> Path:
+    return Path(configured) if configured else directory / "journal"
+
+
+def journal_file(journal_directory: Path, number: int) -> Path:
+    return journal_directory / f"{number:010d}.journal"
+
+
+def journal_number(name: str) -> int | None:
+    match = _JOURNAL.match(name)
+    return int(match[1]) if match else None
+
+
+def ledgers_directory(directory: Path) -> Path:
+    return directory / "ledgers"
+
+
+def ledger_file(directory: Path, ledger_id: int) -> Path:
+    """Folders hold a thousand ids each, so that listing and syncing a folder stays cheap."""
+    return ledgers_directory(directory) / f"{ledger_id // 1000:03d}" / f"{ledger_id:010d}.ledger"
+
+
+def ledger_number(name: str) -> int | None:
+    match = _LEDGER.match(name)
+    return int(match[1]) if match else None

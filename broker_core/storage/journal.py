@@ -1,0 +1,282 @@
+"""Every change of every ledger and cursor, in order of arrival, made durable in groups.
+
+The event loop adds records to the pending `Group`; the sync thread takes the whole group as one object, writes it,
+syncs, and reports it back to the loop with one call. One fsync so answers everything that arrived meanwhile, over
+all topics. When messages were waiting at the end of a sync and the group was large, the thread pauses for
+`pace_ms` first: fewer, larger cycles cost less. A lone synchronous producer never meets that pause.
+
+A failed write or sync is final for its group: nobody knows what is on disk, so the file is given up, and nothing is
+written before the loop has fenced what the group touched (`resume`). The next group goes to a new file.
+
+File layout (FORMAT.md): a header, then groups. A group's header names its journal and its own offset, so bytes of
+another file or of an entry's content are never taken for a group.
+"""
+
+import asyncio
+import struct
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from crc32c import crc32c
+
+from broker_core.storage import filenames
+from broker_core.storage.disk import Disk
+
+FILE_MAGIC = b"PCJOURN1"
+FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end of the previous journal, crc
+GROUP_MAGIC = b"PCGR"
+GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
+PREALLOCATION = 16 << 20
+_PACED_GROUP = 8  # a group of fewer records does not make the next one wait
+
+Done = Callable[[Exception | None], None]
+
+
+def file_header(number: int, previous_end: int) -> bytes:
+    """`previous_end`: journal `number - 1` was synced up to there; what lies behind was refused to its producers."""
+    body = struct.pack("<8sIIQQ", FILE_MAGIC, filenames.FORMAT_VERSION, 0, number, previous_end)
+    return body + struct.pack("<I", crc32c(body))
+
+
+def group_header(number: int, offset: int, length: int, records: int) -> bytes:
+    rest = struct.pack("<QQII", number, offset, length, records)
+    return GROUP_MAGIC + struct.pack("<I", crc32c(rest)) + rest
+
+
+class Appender(Protocol):
+    """Whose run it is (a managed ledger): told what became of it."""
+
+    def confirm(self, appended: Any) -> None: ...
+
+    def fail(self, appended: Any, error: Any) -> None: ...
+
+    def group_ended(self) -> None:
+        """After all of its runs in a synced group were confirmed."""
+
+
+class Group:
+    """Records that share one sync. `waiting` is told in order: `(appender, appended)` for a run, `(None, done)` else."""
+
+    __slots__ = ("parts", "records", "size", "waiting")
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | memoryview] = []
+        self.size = 0
+        self.records = 0
+        self.waiting: list[tuple[Appender | None, Any]] = []
+
+
+class Journal:
+    """Fields above the line belong to the event loop, those below to the sync thread or to the lock."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: Path,
+        first_number: int,
+        previous_end: int,
+        *,
+        sync: bool,
+        pace_ms: float,
+        max_bytes: int,
+        on_synced: Callable[[Group, Exception | None], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_synced = on_synced
+        self._disk = disk
+        self._directory = directory
+        self._sync = sync
+        self._pace = pace_ms / 1000
+        self._max_bytes = max_bytes
+        # --- guarded by the lock
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._group = Group()
+        self._idle = False
+        self._failed = False
+        self._stopping = False
+        self._rotations: list[asyncio.Future[int]] = []
+        self._live: dict[int, int] = {}  # journal number -> bytes, of the files that exist
+        # --- sync thread only
+        self._number = first_number - 1
+        self._fd: int | None = None
+        self._offset = previous_end
+        self._allocated = 0
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+
+    def start(self, existing: dict[int, int]) -> None:
+        """`existing` are older files (number -> bytes) that the next checkpoint will remove."""
+        self._live.update(existing)
+        self._thread.start()
+
+    def add(self, head: bytes, blob: bytes | memoryview | None, appender: Appender | None, what: Any) -> None:
+        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
+        with self._lock:
+            group = self._group
+            group.parts.append(head)
+            size = len(head)
+            if blob is not None:
+                group.parts.append(blob)
+                size += len(blob)
+            group.size += size
+            group.records += 1
+            group.waiting.append((appender, what))
+            if self._idle:
+                self._idle = False
+                self._changed.notify()
+
+    def write(self, record: bytes, done: Done) -> None:
+        """A record other than a run; `done(error or None)` is called on the loop after the sync."""
+        self.add(record, None, None, done)
+
+    async def synced(self, record: bytes) -> None:
+        """Write a record and wait until it is durable."""
+        future: asyncio.Future[None] = self._loop.create_future()
+
+        def done(error: Exception | None) -> None:
+            if not future.done():
+                future.set_exception(error) if error else future.set_result(None)
+
+        self.write(record, done)
+        await future
+
+    async def rotate(self) -> int:
+        """Go on in a new file. All groups of files older than the returned number have been reported to the loop."""
+        future: asyncio.Future[int] = self._loop.create_future()
+        with self._lock:
+            self._rotations.append(future)
+            self._changed.notify()
+        return await future
+
+    def resume(self) -> Group:
+        """After a failure was reported: takes back what was added since, which must fail too, and lets writes go on."""
+        with self._lock:
+            group, self._group = self._group, Group()
+            self._failed = False
+            self._changed.notify()
+        return group
+
+    @property
+    def live_bytes(self) -> int:
+        return sum(self._live.values())
+
+    def remove_before(self, number: int) -> None:
+        """Delete the files that a checkpoint made superfluous. Blocks; not for the loop."""
+        old = sorted(n for n in self._live if n < number)
+        for n in old:
+            self._disk.remove(filenames.journal_file(self._directory, n))
+        self._disk.sync_directory(self._directory)
+        with self._lock:
+            for n in old:
+                del self._live[n]
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Write what is pending and end the thread. Blocks; not for the loop."""
+        with self._lock:
+            self._stopping = True
+            self._changed.notify()
+        self._thread.join()
+
+    # ---- sync thread
+
+    def _run(self) -> None:
+        while True:
+            rotations, group = self._next_work()
+            if rotations:
+                self._rotate(rotations)
+            elif group is None:
+                self._close_file()
+                return
+            else:
+                self._write_group(group)
+
+    def _next_work(self) -> tuple[list["asyncio.Future[int]"], Group | None]:
+        with self._lock:
+            while True:
+                if self._rotations:
+                    rotations, self._rotations = self._rotations, []
+                    return rotations, None
+                pending = self._group.records > 0 and not self._failed
+                if pending and (sum(self._live.values()) < self._max_bytes or self._stopping):
+                    group, self._group = self._group, Group()
+                    return [], group
+                if self._stopping and not self._group.records:
+                    return [], None
+                self._idle = not pending
+                self._changed.wait()
+                self._idle = False
+
+    def _write_group(self, group: Group) -> None:
+        error: Exception | None = None
+        try:
+            self._put(group)
+        except Exception as failure:
+            # Whatever it was: an unreported group would leave producers waiting for ever.
+            error = failure
+            self._close_file()
+            with self._lock:
+                self._failed = True
+        self._report(group, error)
+        if group.records >= _PACED_GROUP and self._group.records and not self._stopping:
+            time.sleep(self._pace)
+
+    def _put(self, group: Group) -> None:
+        if self._fd is None:
+            self._open_next()
+        assert self._fd is not None
+        header = group_header(self._number, self._offset, group.size, group.records)
+        data = b"".join((header, *group.parts))
+        end = self._offset + len(data)
+        if end > self._allocated:
+            self._allocated = max(end, self._allocated + PREALLOCATION)
+            self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
+        self._disk.pwrite(self._fd, data, self._offset)
+        if self._sync:
+            self._disk.sync(self._fd)
+        self._offset = end
+        self._live[self._number] = end
+
+    def _report(self, group: Group, error: Exception | None) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._on_synced, group, error)
+        except RuntimeError:
+            return  # the loop is closed: nobody is left to be told
+
+    def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
+        self._close_file()
+        number = self._number + 1  # the next group, whenever it comes, opens this file
+
+        def told() -> None:
+            for future in rotations:
+                if not future.done():
+                    future.set_result(number)
+
+        self._loop.call_soon_threadsafe(told)
+
+    def _open_next(self) -> None:
+        number = self._number + 1
+        path = filenames.journal_file(self._directory, number)
+        fd = self._disk.open(path, create=True)
+        try:
+            self._disk.truncate(fd, 0)
+            header = file_header(number, self._offset)
+            self._disk.pwrite(fd, header, 0)
+            self._disk.sync(fd)
+            self._disk.sync_directory(self._directory)
+        except BaseException:
+            self._disk.close(fd)
+            raise
+        self._number = number
+        self._fd = fd
+        self._offset = self._allocated = len(header)
+        with self._lock:
+            self._live[number] = self._offset
+
+    def _close_file(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            self._disk.close(fd)

@@ -1,0 +1,209 @@
+"""One append-only file per ledger: a header, records, and, once sealed, an index and a trailer (FORMAT.md).
+
+The functions block and run in the writer or a reader thread. What they trust is the `LedgerInfo`: entries and end
+offset as known to the catalog. Bytes behind that end are leftovers of a crash; recovery writes over them.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from crc32c import crc32c
+
+from broker_core.storage import filenames
+from broker_core.storage.block import COMPACTED, ENTRIES, HEADER, HEADER_SIZE, INDEX, Block, Columns, check, column
+from broker_core.storage.block import encode_record as encode
+from broker_core.storage.catalog import LedgerInfo
+from broker_core.storage.disk import Disk
+from broker_core.storage.errors import Damaged
+from broker_core.storage.spans import POINT_SIZE, Spans
+
+FILE_MAGIC = b"PCLEDGR1"
+_HEADER = struct.Struct("<8sIIQQ")  # magic, format version, 0, ledger id, creation time (ms)
+DATA_START = _HEADER.size + 8  # then the crc of that header, and 4 zero bytes
+_TOTALS = struct.Struct("<QQQQQQQ")  # entries, messages, bytes, end offset, created, sealed, newest publish time
+TRAILER = struct.Struct("<QII8s")  # offset and length of the index record, crc of these 12 bytes, magic
+TRAILER_MAGIC = b"PCSEALED"
+_WINDOW = 1 << 20
+
+
+def file_header(ledger_id: int, created_ms: int) -> bytes:
+    body = _HEADER.pack(FILE_MAGIC, filenames.FORMAT_VERSION, 0, ledger_id, created_ms)
+    return body + struct.pack("<II", crc32c(body), 0)
+
+
+def check_header(path: Path, data: bytes, ledger_id: int) -> None:
+    if len(data) < DATA_START or data[:8] != FILE_MAGIC:
+        raise Damaged(path, 0, "not a ledger file")
+    if crc32c(data[: _HEADER.size]) != struct.unpack_from("<I", data, _HEADER.size)[0]:
+        raise Damaged(path, 0, "header checksum does not match")
+    found = _HEADER.unpack_from(data)[3]
+    if found != ledger_id:
+        raise Damaged(path, 0, f"belongs to ledger {found}, not {ledger_id}")
+
+
+def footer(info: LedgerInfo, spans: Spans) -> bytes:
+    """Index record and trailer of a sealed ledger, to be written at `info.end`."""
+    totals = _TOTALS.pack(
+        info.entries, info.messages, info.size, info.end, info.created_ms, info.sealed_ms, info.newest_ms
+    )
+    index = encode(INDEX, totals + spans.encode(), ledger_id=info.id, n=len(spans))
+    place = struct.pack("<QI", info.end, len(index))
+    return index + place + struct.pack("<I8s", crc32c(place), TRAILER_MAGIC)
+
+
+def read_footer(disk: Disk, fd: int, info: LedgerInfo) -> Spans | None:
+    """The index at the end of the file; None when there is none that fits the ledger."""
+    size = disk.size(fd)
+    if size < info.end + HEADER_SIZE + TRAILER.size:
+        return None
+    offset, length, crc, magic = TRAILER.unpack(disk.pread(fd, TRAILER.size, size - TRAILER.size))
+    if magic != TRAILER_MAGIC or offset != info.end or crc != crc32c(struct.pack("<QI", offset, length)):
+        return None
+    data = disk.pread(fd, length, offset)
+    if check(data, 0, len(data)) is not None:
+        return None
+    count = HEADER.unpack_from(data)[5]
+    if _TOTALS.unpack_from(data, HEADER_SIZE)[0] != info.entries:
+        return None
+    at = HEADER_SIZE + _TOTALS.size
+    return Spans.decode(memoryview(data)[at : at + POINT_SIZE * count], count)
+
+
+def scan(disk: Disk, fd: int, path: Path, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
+    """The records in [start, end) of a file: (file offset, buffer, offset in the buffer). Raises Damaged."""
+    at = start
+    wanted = _WINDOW
+    while at < end:
+        data = disk.pread(fd, min(wanted, end - at), at)
+        inside = 0
+        while len(data) - inside >= HEADER_SIZE:
+            length = HEADER.unpack_from(data, inside)[1]
+            if inside + max(length, HEADER_SIZE) > len(data) and at + len(data) < end and inside + length <= end - at:
+                break
+            reason = check(data, inside, len(data))
+            if reason:
+                raise Damaged(path, at + inside, reason)
+            yield at + inside, data, inside
+            inside += length
+        if inside == 0:
+            if len(data) < min(wanted, end - at) or len(data) < HEADER_SIZE or at + len(data) >= end:
+                raise Damaged(path, at, f"file ends before its {end} bytes")
+            wanted = max(2 * wanted, HEADER.unpack_from(data)[1])
+            continue
+        wanted = _WINDOW
+        at += inside
+
+
+def load_spans(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> tuple[Spans, bool]:
+    """The index of a ledger and whether it was found in the file; else the ledger's records are gone through."""
+    check_header(path, disk.pread(fd, DATA_START, 0), info.id)
+    found = read_footer(disk, fd, info)
+    if found is not None:
+        return found, True
+    spans = Spans()
+    first = messages = size = 0
+    for offset, data, inside in scan(disk, fd, path, DATA_START, info.end):
+        n, count, entry_bytes, newest = table_totals(data, inside)
+        spans.add(first, offset, messages, size, newest)
+        first, messages, size = first + n, messages + count, size + entry_bytes
+    if first != info.entries:
+        raise Damaged(path, info.end, f"holds {first} entries instead of {info.entries}")
+    return spans, False
+
+
+def table_totals(data: bytes | memoryview, offset: int) -> tuple[int, int, int, int]:
+    """Entries, messages, entry bytes and newest publish time of a record, from its table."""
+    n = HEADER.unpack_from(data, offset)[5]
+    at = offset + HEADER_SIZE
+    if n == 1:
+        start, end, count, time = struct.unpack_from("<IIIQ", data, at)
+        return 1, count, end - start, time
+    rows = memoryview(data)
+    starts, ends = column("I", rows[at : at + 4 * n]), column("I", rows[at + 4 * n : at + 8 * n])
+    counts, times = column("I", rows[at + 8 * n : at + 12 * n]), column("Q", rows[at + 12 * n : at + 20 * n])
+    return n, sum(counts), sum(ends) - sum(starts), max(times)
+
+
+def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, start: int, end: int) -> Block:
+    """All entries of the records in [start, end) of the file, checksums verified. Raises Damaged."""
+    data = disk.pread(fd, end - start, start)
+    if len(data) < end - start:
+        raise Damaged(path, start + len(data), f"file ends before its {end} bytes")
+    columns = Columns()
+    inside = 0
+    expected = first
+    while inside < len(data):
+        reason = check(data, inside, len(data))
+        if reason:
+            raise Damaged(path, start + inside, reason)
+        _, length, kind, _, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
+        if kind not in (ENTRIES, COMPACTED) or owner != ledger_id or record_first != expected:
+            raise Damaged(path, start + inside, f"entries {ledger_id}:{expected} expected, not {owner}:{record_first}")
+        columns.add(data, inside, n, base)
+        expected += n
+        inside += length
+    return columns.block(ledger_id, first, data)
+
+
+class Ledger:
+    """A ledger in use. `flushed_entries` of its `info.entries` are in the file; the rest is in `parts` and the cache.
+
+    `next_entry` runs ahead of `info.entries` by what the journal has not confirmed yet.
+    """
+
+    __slots__ = (
+        "buffered",
+        "flushed_end",
+        "flushed_entries",
+        "header_written",
+        "info",
+        "next_end",
+        "next_entry",
+        "opened",
+        "parts",
+        "path",
+        "spans",
+    )
+
+    def __init__(self, info: LedgerInfo, path: Path, *, new: bool) -> None:
+        self.info = info
+        self.path = path
+        self.spans: Spans | None = Spans() if new else None
+        self.parts: list[bytes | memoryview] = []
+        self.buffered = 0
+        if new:
+            info.end = DATA_START
+        self.header_written = not new
+        self.next_entry = info.entries
+        self.next_end = info.end
+        self.flushed_entries = info.entries
+        self.flushed_end = info.end
+        self.opened = 0.0  # monotonic
+
+    def confirm(self, head: bytes, blob: bytes | memoryview, n: int, messages: int, size: int, newest_ms: int) -> None:
+        """The journal has made a run durable: it now belongs to the ledger, and waits for its place in the file."""
+        info = self.info
+        assert self.spans is not None
+        self.spans.add(info.entries, info.end, info.messages, info.size, newest_ms)
+        self.parts.append(head)
+        self.parts.append(blob)
+        length = len(head) + len(blob)
+        self.buffered += length
+        info.entries += n
+        info.messages += messages
+        info.size += size
+        info.end += length
+        if newest_ms > info.newest_ms:
+            info.newest_ms = newest_ms
+
+    def take_buffer(self) -> tuple[int, list[bytes | memoryview], int, int]:
+        """What is to be written: file offset and parts; entries and end of the file afterwards."""
+        offset = self.info.end - self.buffered
+        parts, self.parts = self.parts, []
+        self.buffered = 0
+        if not self.header_written:
+            self.header_written = True
+            parts.insert(0, file_header(self.info.id, self.info.created_ms))
+            offset = 0
+        return offset, parts, self.info.entries, self.info.end

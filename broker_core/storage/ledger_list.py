@@ -1,0 +1,130 @@
+"""The ledgers of a managed ledger in order, and arithmetic on positions over them.
+
+A position need not exist: (id, entries) of the last ledger is the next to be written, positions in trimmed ledgers
+stand for the next existing one, and entry -1 stands before a ledger's first entry.
+"""
+
+from bisect import bisect_left, bisect_right
+
+from broker_core.storage.catalog import LedgerInfo
+from broker_core.storage.position import EARLIEST, Position
+
+
+class LedgerList:
+    def __init__(self, infos: dict[int, LedgerInfo]) -> None:
+        self.infos = infos
+        self.ids = sorted(infos)
+
+    def add(self, info: LedgerInfo) -> None:
+        self.infos[info.id] = info
+        self.ids.append(info.id)
+
+    def refresh(self) -> None:
+        """After ledgers were removed from `infos`."""
+        self.ids = sorted(self.infos)
+
+    @property
+    def entries(self) -> int:
+        return sum(info.entries for info in self.infos.values())
+
+    @property
+    def messages(self) -> int:
+        return sum(info.messages for info in self.infos.values())
+
+    @property
+    def size(self) -> int:
+        return sum(info.size for info in self.infos.values())
+
+    def following(self, ledger_id: int) -> int | None:
+        """The next ledger after `ledger_id`, which itself may be gone."""
+        at = bisect_right(self.ids, ledger_id)
+        return self.ids[at] if at < len(self.ids) else None
+
+    def preceding(self, ledger_id: int) -> int | None:
+        at = bisect_left(self.ids, ledger_id)
+        return self.ids[at - 1] if at else None
+
+    @property
+    def last_confirmed(self) -> Position:
+        """The last entry; (last ledger, -1) when all are empty; EARLIEST when there is no ledger."""
+        for ledger_id in reversed(self.ids):
+            if self.infos[ledger_id].entries:
+                return Position(ledger_id, self.infos[ledger_id].entries - 1)
+        return Position(self.ids[-1], -1) if self.ids else EARLIEST
+
+    @property
+    def first_position(self) -> Position:
+        """The first existing entry, or the next to be written."""
+        return self.next_valid(Position(-1, 0))
+
+    def next_valid(self, position: Position) -> Position:
+        """The first entry at or after `position`, or the next to be written."""
+        ledger_id: int | None = position.ledger_id
+        entry_id = max(0, position.entry_id)
+        info = self.infos.get(position.ledger_id)
+        while info is None or entry_id >= info.entries:
+            ledger_id = self.following(position.ledger_id if ledger_id is None else ledger_id)
+            if ledger_id is None:
+                break
+            info, entry_id = self.infos[ledger_id], 0
+        if ledger_id is not None:
+            return Position(ledger_id, entry_id)
+        if not self.ids:
+            return Position(position.ledger_id, entry_id) if position.ledger_id < 0 else Position(-1, 0)
+        return Position(self.ids[-1], self.infos[self.ids[-1]].entries)
+
+    def previous(self, position: Position) -> Position:
+        """The entry before `position`; (first ledger, -1) when there is none."""
+        info = self.infos.get(position.ledger_id)
+        if info is not None and position.entry_id > 0 and info.entries:
+            return Position(position.ledger_id, min(position.entry_id, info.entries) - 1)
+        before = self.preceding(position.ledger_id)
+        while before is not None:
+            if self.infos[before].entries:
+                return Position(before, self.infos[before].entries - 1)
+            before = self.preceding(before)
+        return Position(self.ids[0], -1) if self.ids else EARLIEST
+
+    def is_valid(self, position: Position) -> bool:
+        info = self.infos.get(position.ledger_id)
+        return info is not None and 0 <= position.entry_id < info.entries
+
+    def entries_between(self, start: Position, stop: Position) -> int:
+        """Existing entries in [start, stop)."""
+        if stop <= start:
+            return 0
+        total = 0
+        for ledger_id in self.ids[bisect_left(self.ids, start.ledger_id) : bisect_right(self.ids, stop.ledger_id)]:
+            entries = self.infos[ledger_id].entries
+            low = max(0, start.entry_id) if ledger_id == start.ledger_id else 0
+            high = min(entries, max(0, stop.entry_id)) if ledger_id == stop.ledger_id else entries
+            total += max(0, high - low)
+        return total
+
+    def entries_after(self, position: Position) -> int:
+        """Existing entries at or after `position`."""
+        info = self.infos.get(position.ledger_id)
+        total = max(0, info.entries - max(0, position.entry_id)) if info else 0
+        for ledger_id in self.ids[bisect_right(self.ids, position.ledger_id) :]:
+            total += self.infos[ledger_id].entries
+        return total
+
+    def totals_from(self, ledger_id: int) -> tuple[int, int]:
+        """Messages and bytes of the ledgers from `ledger_id` on."""
+        infos = [self.infos[i] for i in self.ids[bisect_left(self.ids, ledger_id) :]]
+        return sum(info.messages for info in infos), sum(info.size for info in infos)
+
+    def advance(self, position: Position, n: int) -> Position:
+        """The position `n` existing entries after `position`, at most the next to be written."""
+        at = self.next_valid(position)
+        while n > 0:
+            info = self.infos.get(at.ledger_id)
+            left = info.entries - at.entry_id if info else 0
+            if n < left:
+                return Position(at.ledger_id, at.entry_id + n)
+            n -= left
+            following = self.next_valid(Position(at.ledger_id, at.entry_id + left))
+            if following == at or left == 0:
+                return following
+            at = following
+        return at

@@ -1,0 +1,404 @@
+"""A topic's log: an ordered list of ledgers, appended at its end, read anywhere, trimmed at its start.
+
+Pulsar's ManagedLedger. Belongs to the event loop; nothing here waits for a disk. Entries get their positions when
+they are appended and become readable when the journal has synced them (`last_confirmed`). A ledger is created at the
+first append and again whenever the last one is full, old, failed, or from an earlier run of the broker.
+
+States (`refusal` says why appends fail): open -> fenced (a write failed) -> open by `unfence`; open -> terminated;
+any -> closed. A full disk refuses appends too, but heals by itself.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from broker_core.storage import changes, retention
+from broker_core.storage.block import EMPTY, Block, EntryRun, encode_run
+from broker_core.storage.catalog import CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.retention import Retention
+from broker_core.storage.weights import Weights
+
+if TYPE_CHECKING:
+    from broker_core.storage.factory import ManagedLedgerFactory
+
+Done = Callable[[Position | None, StorageError | None], None]
+
+# A run on its way to the journal: first position, ledger, head, blob, block, messages, entry bytes, newest time, done.
+Appended = tuple[Position, Ledger, bytes, "bytes | memoryview", Block, int, int, int, Done]
+
+
+class ManagedLedger:
+    def __init__(self, factory: "ManagedLedgerFactory", info: ManagedLedgerInfo, ledgers: dict[int, Ledger]) -> None:
+        self._factory = factory
+        self._journal = factory.journal
+        self._cache = factory.cache
+        self._pressure = factory.pressure
+        self._clock = factory.clock
+        self._config = factory.config
+        self._info = info
+        self._ledgers = ledgers  # in use, by id: all of them
+        self._registered = info.name in factory.catalog.names
+        self._current: Ledger | None = None
+        self._abandoned: list[Ledger] = []  # to be sealed at what was confirmed, before the next append
+        self._refusal: StorageError | None = None
+        self.fenced_reason: str | None = None
+        self.ledgers = LedgerList(info.ledgers)
+        self.weights = Weights(ledgers, factory.cache, factory.reader.read_span)
+        self.last_confirmed = self.ledgers.last_confirmed
+        self.on_confirmed: Callable[[], None] | None = None
+        self.cursors: dict[str, ManagedCursor] = {
+            cursor.name: ManagedCursor(self, cursor, durable=True) for cursor in info.cursors.values()
+        }
+        if info.terminated is not None:
+            self._refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
+
+    @property
+    def name(self) -> str:
+        return self._info.name
+
+    @property
+    def info(self) -> ManagedLedgerInfo:
+        return self._info
+
+    @property
+    def owner_id(self) -> int:
+        return self._info.id
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return self._info.properties
+
+    # ---- append
+
+    def append(self, run: EntryRun, done: Done) -> Position:
+        """Give the run its positions (consecutive, in one ledger) and send it to the journal; returns the first.
+
+        `done(first, None)` is called on the loop once it is durable, in the order of the appends; `done(None, error)`
+        when it failed. Raises Fenced, Terminated, DiskFull or Closed at once.
+        """
+        if self._refusal is not None or self._factory.full is not None:
+            raise self._refusal or DiskFull(self._factory.full)
+        ledger = self._current
+        if ledger is None or self._is_due(ledger):
+            ledger = self._open_next_ledger()
+        info = ledger.info
+        n = len(run.starts)
+        first = Position(info.id, ledger.next_entry)
+        head, blob, block, messages, size, newest_ms = encode_run(run, info.id, ledger.next_entry)
+        length = len(head) + len(blob)
+        ledger.next_entry += n
+        ledger.next_end += length
+        self._pressure.bytes += length
+        self._journal.add(head, blob, self, (first, ledger, head, blob, block, messages, size, newest_ms, done))
+        return first
+
+    def confirm(self, appended: Appended) -> None:
+        """The journal has synced the run: it can be read now."""
+        first, ledger, head, blob, block, messages, size, newest_ms, done = appended
+        n = len(block.starts)
+        ledger.confirm(head, blob, n, messages, size, newest_ms)
+        ledger.info.written_ms = self._factory.wall_ms
+        self.last_confirmed = Position(first.ledger_id, first.entry_id + n - 1)
+        self._cache.add(ledger, block, size)
+        self._factory.ledger_grew(self._info.id, ledger, len(head) + len(blob))
+        done(first, None)
+
+    def group_ended(self) -> None:
+        if self.on_confirmed is not None:
+            self.on_confirmed()
+
+    def fail(self, appended: Appended, error: StorageError) -> None:
+        """The run is not durable, or nobody knows: its ledger takes no more entries."""
+        _, ledger, head, blob, *_, done = appended
+        self._pressure.settle(len(head) + len(blob))
+        self._abandon(ledger)
+        if not isinstance(error, DiskFull) and self._refusal is None:
+            self.fenced_reason = str(error)
+            self._refusal = error
+        done(None, error)
+
+    def _abandon(self, ledger: Ledger) -> None:
+        if ledger is self._current:
+            self._current = None
+            self._abandoned.append(ledger)
+        ledger.next_entry, ledger.next_end = ledger.info.entries, ledger.info.end
+
+    def unfence(self) -> None:
+        """Take appends again, in a new ledger; the failed one is sealed at what was confirmed."""
+        if self.fenced_reason is not None:
+            self.fenced_reason = None
+            self._refusal = None
+
+    # ---- ledgers
+
+    def _is_due(self, ledger: Ledger) -> bool:
+        """Whether the ledger is full or old (Pulsar's roll-over rule)."""
+        if not ledger.next_entry:
+            return False
+        now = self._clock.monotonic()
+        config = self._config
+        full = ledger.next_entry >= config.max_entries_per_ledger or ledger.next_end >= config.max_ledger_mb << 20
+        age_minutes = (now - ledger.opened) / 60
+        return (full and age_minutes >= config.min_rollover_minutes) or age_minutes >= config.max_rollover_minutes
+
+    def _open_next_ledger(self) -> Ledger:
+        """The records that make it travel in front of its first entries, so no wait is needed."""
+        self._register()
+        self._seal_current()
+        catalog = self._factory.catalog
+        info = LedgerInfo(catalog.new_id(), self._clock.wall_ms())
+        ledger = Ledger(info, self._factory.ledger_path(info.id), new=True)
+        ledger.opened = self._clock.monotonic()
+        record = changes.change("ledger", self._info.id, id=info.id, at=info.created_ms)
+        self._journal.write(record, _ignore)
+        self.ledgers.add(info)
+        self._ledgers[info.id] = ledger
+        catalog.ledger_changed(self._info.id, info)
+        self._current = ledger
+        return ledger
+
+    def _register(self) -> None:
+        """A managed ledger exists from its first append, cursor or property on."""
+        if not self._registered:
+            self._registered = True
+            self._factory.catalog.add(self._info)
+            record = changes.change("managed-ledger", self._info.id, name=self.name, properties=self._info.properties)
+            self._journal.write(record, _ignore)
+
+    def _seal_current(self) -> None:
+        """Seal what is open; in the journal this comes after the last entries of those ledgers."""
+        if self._current is not None:
+            self._abandoned.append(self._current)
+            self._current = None
+        for ledger in self._abandoned:
+            self._seal(ledger)
+        self._abandoned.clear()
+
+    def _seal(self, ledger: Ledger) -> None:
+        at = self._clock.wall_ms()
+        record = changes.change("seal", self._info.id, id=ledger.info.id, entries=ledger.next_entry, at=at)
+
+        def done(error: Exception | None) -> None:
+            if error is None and ledger.info.id in self._ledgers:
+                ledger.info.sealed_ms = at
+                self._factory.ledger_sealed(self._info.id, ledger)
+            elif error is not None:
+                self._abandoned.append(ledger)
+
+        self._journal.write(record, done)
+
+    async def roll(self) -> None:
+        """Seal the open ledger, if it holds entries; durable on return."""
+        if self._current is not None and self._current.next_entry:
+            self._seal_current()
+            await self._factory.synced()
+
+    async def trim(self, limits: Retention, now_ms: int) -> list[int]:
+        """Delete the ledgers that nobody needs any more (`retention.removable`); returns their ids."""
+        current = self._current
+        if current is not None and current.next_entry and retention.roll_is_due(self._view(), limits, now_ms):
+            await self.roll()
+        ids = retention.removable(self._view(), limits, now_ms)
+        if ids:
+            await self._factory.remove_ledgers(self, ids)
+        return ids
+
+    def next_trim_due(self, limits: Retention, now_ms: int) -> int | None:
+        """Wall time (ms) at which `trim` will have something to do if nothing else changes; None: never."""
+        return retention.next_due(self._view(), limits, now_ms)
+
+    def _view(self) -> retention.LogView:
+        durable = [cursor.mark_delete for cursor in self.cursors.values() if cursor.durable]
+        consumed = min(durable) if durable else LATEST
+        open_id = self._current.info.id if self._current else None
+        ledgers = [
+            retention.LedgerView(i.id, i.entries, i.size, i.written_ms, i.id == open_id)
+            for i in self._info.ledgers.values()
+        ]
+        return retention.LogView(ledgers, consumed)
+
+    def forget(self, ledger_id: int) -> Ledger | None:
+        """The ledger was deleted; for the factory."""
+        return self._ledgers.pop(ledger_id, None)
+
+    async def terminate(self) -> Position:
+        """No more entries, ever; returns the last position."""
+        self._register()
+        position = self.last_confirmed
+        self._info.terminated = position
+        self._refusal = Terminated(f"{self.name} is terminated at {position}")
+        self._factory.catalog.changed.add(self._info.id)
+        await self._journal.synced(changes.change("terminate", self._info.id, at=list(position)))
+        return position
+
+    @property
+    def terminated(self) -> Position | None:
+        return self._info.terminated
+
+    async def set_properties(self, properties: dict[str, str]) -> None:
+        """Replaces them; durable on return."""
+        self._info.properties = dict(properties)
+        self._register()
+        self._factory.catalog.changed.add(self._info.id)
+        await self._journal.synced(changes.change("properties", self._info.id, properties=properties))
+
+    # ---- read
+
+    def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
+        """Entries from `start` on out of memory; None when they are not there. An empty block: nothing to read yet."""
+        if start > self.last_confirmed:
+            return EMPTY
+        ledger_id, entry_id = start
+        info = self._info.ledgers.get(ledger_id)
+        if info is None or entry_id < 0 or entry_id >= info.entries:
+            ledger_id, entry_id = self.ledgers.next_valid(start)
+        return self._cache.read(ledger_id, entry_id, max_entries, max_bytes)
+
+    async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        """Entries of one ledger from the first one at or after `start`; empty at the end.
+
+        Raises Damaged when they cannot be trusted.
+        """
+        while True:
+            block = self.read_cached(start, max_entries, max_bytes)
+            if block is not None:
+                return block
+            at = self.ledgers.next_valid(start)
+            ledger = self._ledgers.get(at.ledger_id)
+            if ledger is None:
+                return EMPTY
+            block = await self._factory.reader.read(ledger, at.entry_id, max_entries, max_bytes)
+            if block is not None:
+                return block
+            # The ledger was deleted meanwhile: go on behind it.
+
+    async def find_by_time(self, publish_time_ms: int) -> Position:
+        """The first entry published at or after the time, or the next to be written."""
+        for ledger_id in list(self.ledgers.ids):
+            ledger = self._ledgers.get(ledger_id)
+            if ledger is not None and ledger.info.entries and ledger.info.newest_ms >= publish_time_ms:
+                entry_id = await self._factory.reader.find_by_time(ledger, publish_time_ms)
+                if entry_id is not None:
+                    return Position(ledger_id, entry_id)
+        return self.next_position
+
+    async def publish_time(self, position: Position) -> int | None:
+        """Publish time (ms) of the first entry at or after `position`; None at the end."""
+        block = await self.read(position, 1, 1)
+        return block.publish_times[0] if len(block) else None
+
+    @property
+    def first_position(self) -> Position:
+        return self.ledgers.first_position
+
+    @property
+    def next_position(self) -> Position:
+        """The position behind the last entry."""
+        return self.ledgers.next_valid(LATEST)
+
+    # ---- cursors
+
+    async def open_cursor(
+        self,
+        name: str,
+        *,
+        initial: Position | None = None,
+        durable: bool = True,
+        properties: dict[str, str] | None = None,
+    ) -> ManagedCursor:
+        """The cursor of that name, or a new one that first reads `initial` (None or LATEST: what comes next).
+
+        A new durable cursor is on disk on return.
+        """
+        cursor = self.cursors.get(name)
+        if cursor is not None:
+            return cursor
+        if isinstance(self._refusal, Closed):
+            raise self._refusal
+        target = self.ledgers.next_valid(LATEST if initial is None else initial)
+        mark_delete = Position(target.ledger_id, target.entry_id - 1) if self.ledgers.ids else EARLIEST
+        catalog = self._factory.catalog
+        info = CursorInfo(catalog.new_id() if durable else -1, name, mark_delete, dict(properties or {}))
+        cursor = self.cursors[name] = ManagedCursor(self, info, durable=durable)
+        if durable:
+            self._register()
+            self._info.cursors[info.id] = info
+            catalog.cursor_changed(self._info.id, info)
+            await self._journal.synced(self._cursor_record(info))
+        return cursor
+
+    async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:
+        """Replaces them; durable on return."""
+        info = self.cursors[name].info
+        info.properties = dict(properties)
+        if self.cursors[name].durable:
+            self._factory.catalog.cursor_changed(self._info.id, info)
+            await self._journal.synced(self._cursor_record(info))
+
+    def _cursor_record(self, info: CursorInfo) -> bytes:
+        values = {
+            "id": info.id,
+            "name": info.name,
+            "mark_delete": list(info.mark_delete),
+            "properties": info.properties,
+        }
+        return changes.change("cursor", self._info.id, **values)
+
+    async def delete_cursor(self, name: str) -> None:
+        cursor = self.cursors.pop(name, None)
+        if cursor is not None and cursor.durable:
+            self._factory.catalog.remove_cursor(self._info, cursor.info.id)
+            await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id))
+
+    def cursor_dirty(self, cursor: ManagedCursor) -> None:
+        self._factory.cursor_dirty(self._info.id, cursor)
+
+    async def cursor_flush(self, cursor: ManagedCursor) -> None:
+        await self._factory.flush_cursor(self._info.id, cursor)
+
+    async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
+        self._factory.catalog.cursor_changed(self._info.id, cursor.info)
+        await self._journal.synced(record)
+
+    # ---- figures and end
+
+    @property
+    def entries(self) -> int:
+        return self.ledgers.entries
+
+    @property
+    def messages(self) -> int:
+        return self.ledgers.messages
+
+    @property
+    def size(self) -> int:
+        """Bytes of all entries."""
+        return self.ledgers.size
+
+    def ledger_infos(self) -> list[LedgerInfo]:
+        """Ascending; `sealed_ms` of the last is 0 while it is open."""
+        return [self._info.ledgers[i] for i in self.ledgers.ids]
+
+    async def close(self) -> None:
+        """Waits for what was appended and acknowledged; the managed ledger refuses everything afterwards."""
+        if isinstance(self._refusal, Closed):
+            return
+        self._refusal = Closed(f"{self.name} is closed")
+        for cursor in self.cursors.values():
+            await cursor.flush()
+        await self._factory.close_ledger(self._info)
+
+    @property
+    def is_open(self) -> bool:
+        return not isinstance(self._refusal, Closed)
+
+
+def _ignore(error: Exception | None) -> None:
+    """The entries that follow in the same group are told of the failure."""
+
+
+__all__ = ["Appended", "Done", "Fenced", "ManagedLedger"]

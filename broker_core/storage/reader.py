@@ -1,0 +1,128 @@
+"""Cold reads: whole spans out of ledger files, in a reader thread, into the cache.
+
+Everything that is not in the tail cache is in a file (see `cache`), so a read never waits for a write.
+Indexes of ledgers are loaded on demand and kept within a budget, least recently used first to go.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TypeVar
+
+from broker_core.storage import ledger_file
+from broker_core.storage.block import Block
+from broker_core.storage.cache import BlockCache, limited
+from broker_core.storage.disk import Disk
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.open_files import OpenFiles
+from broker_core.storage.spans import Spans
+
+_T = TypeVar("_T")
+
+
+class Reader:
+    def __init__(self, disk: Disk, files: OpenFiles, executor: Executor, cache: BlockCache, index_bytes: int) -> None:
+        self._disk = disk
+        self._files = files
+        self._executor = executor
+        self._cache = cache
+        self._index_limit = index_bytes
+        self._index_bytes = 0
+        self._indexed: OrderedDict[int, Ledger] = OrderedDict()  # loaded from files, by ledger id
+
+    async def read(self, ledger: Ledger, entry_id: int, max_entries: int, max_bytes: int) -> Block | None:
+        """Entries from `entry_id` on; None when the ledger is gone. Raises Damaged."""
+        spans = await self._spans(ledger)
+        if spans is None:
+            return None
+        first_span = spans.find(entry_id)
+        stop_span = spans.until(first_span, max_bytes)
+        if max_entries < 1000:
+            stop_span = first_span + 1
+        block = await self._read_spans(ledger, spans, first_span, stop_span)
+        if block is None:
+            return None
+        if entry_id > block.last_entry_id:
+            return await self.read(ledger, entry_id, max_entries, max_bytes)
+        return limited(block, entry_id - block.first_entry_id, max_entries, max_bytes)
+
+    async def read_span(self, ledger: Ledger, entry_id: int) -> Block | None:
+        """The whole span around an entry, which then is in the cache."""
+        spans = await self._spans(ledger)
+        if spans is None:
+            return None
+        span = spans.find(entry_id)
+        return await self._read_spans(ledger, spans, span, span + 1)
+
+    async def find_by_time(self, ledger: Ledger, publish_time_ms: int) -> int | None:
+        """The first entry of the ledger that was published at or after the time."""
+        spans = await self._spans(ledger)
+        span = spans.at_time(publish_time_ms) if spans is not None else 0
+        if spans is None or span >= len(spans):
+            return None
+        entry_id = spans.first[span]
+        while entry_id < ledger.info.entries:
+            block = self._cache.around(ledger.info.id, entry_id) or await self.read_span(ledger, entry_id)
+            if block is None:
+                return None
+            for index, time in enumerate(block.publish_times):
+                if time >= publish_time_ms and block.first_entry_id + index >= entry_id:
+                    return block.first_entry_id + index
+            entry_id = block.last_entry_id + 1
+        return None
+
+    def forget(self, ledger: Ledger) -> None:
+        if self._indexed.pop(ledger.info.id, None) and ledger.spans is not None:
+            self._index_bytes -= ledger.spans.memory
+            ledger.spans = None
+
+    async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int) -> Block | None:
+        """Spans [start, stop), but only what is in the file."""
+        first = spans.first[start]
+        begin = spans.offset[start]
+        end = spans.offset[stop] if stop < len(spans) else ledger.flushed_end
+        end = min(end, ledger.flushed_end)
+
+        def work() -> Block:
+            with self._files.use(ledger.path) as fd:
+                return ledger_file.read_block(self._disk, fd, ledger.path, ledger.info.id, first, begin, end)
+
+        block = await self._run(work)
+        if block is not None:
+            self._cache.add_cold(block)
+        return block
+
+    async def _spans(self, ledger: Ledger) -> Spans | None:
+        ledger_id = ledger.info.id
+        if ledger.spans is not None:
+            if ledger_id in self._indexed:
+                self._indexed.move_to_end(ledger_id)
+            return ledger.spans
+
+        def work() -> Spans:
+            with self._files.use(ledger.path) as fd:
+                return ledger_file.load_spans(self._disk, fd, ledger.path, ledger.info)[0]
+
+        spans = await self._run(work)
+        if spans is None or ledger.spans is not None:
+            return ledger.spans
+        ledger.spans = spans
+        self.indexed(ledger)
+        return spans
+
+    def indexed(self, ledger: Ledger) -> None:
+        """The ledger's index can be read from its file from now on: it counts against the budget."""
+        if ledger.spans is None or ledger.info.id in self._indexed:
+            return
+        self._indexed[ledger.info.id] = ledger
+        self._index_bytes += ledger.spans.memory
+        while self._index_bytes > self._index_limit and len(self._indexed) > 1:
+            self.forget(next(iter(self._indexed.values())))
+
+    async def _run(self, work: Callable[[], _T]) -> _T | None:
+        """In a reader thread; None when the file is gone, because the ledger was deleted."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        except FileNotFoundError:
+            return None

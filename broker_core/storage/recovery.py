@@ -1,0 +1,293 @@
+"""What a start has to do before the first append: replay the journal over the last checkpoint.
+
+The state after a crash is a function of the checkpoint (metadata.sqlite and the ledger files up to the end offsets
+that it names) and of the journal files since. Replay changes neither metadata.sqlite nor the journal, and writes
+ledger files only behind those ends: a kill in the middle of it changes nothing. The journal files go at the next
+checkpoint.
+
+A journal ends where no valid group follows. Is there a valid group behind an invalid one, or another journal file,
+then the invalid one was synced once and is damage: it is reported, and ledgers that miss entries by it take none
+of the later ones.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crc32c import crc32c
+
+from broker_core.storage import changes, filenames, journal, ledger_file
+from broker_core.storage.block import ACKS, CHANGE, ENTRIES, HEADER, check
+from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.disk import Disk
+from broker_core.storage.errors import DamageReport, FormatTooNew
+from broker_core.storage.open_files import OpenFiles
+
+_FLUSH = 1 << 20
+_WINDOW = 8 << 20
+
+
+@dataclass(slots=True)
+class _Replayed:
+    """A ledger that the journal continues: what was read and is not written yet."""
+
+    owner: int
+    info: LedgerInfo
+    path: Path
+    parts: list[bytes] = field(default_factory=list)
+    buffered: int = 0
+    ends: list[tuple[int, int, int, int]] = field(
+        default_factory=list
+    )  # entries, messages, size, end after each record
+    broken: bool = False
+
+
+class Recovery:
+    """Blocks; runs in a thread before anything else does."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        files: OpenFiles,
+        catalog: Catalog,
+        load_info: Callable[[int], ManagedLedgerInfo | None],
+        find_owner: Callable[[int], int | None],
+        ledger_path: Callable[[int], Path],
+    ) -> None:
+        self._disk = disk
+        self._files = files
+        self._catalog = catalog
+        self._load_info = load_info
+        self._find_owner = find_owner
+        self._ledger_path = ledger_path
+        self._ledgers: dict[int, _Replayed | None] = {}
+        self._owners: dict[int, int] = {}
+        self.damage: list[DamageReport] = []
+        self.journals: dict[int, int] = {}  # number -> bytes
+        self.next_number = 1
+        self.tail_end = 0  # of the last journal file: what lies behind was never synced
+
+    def replay(self, directory: Path, first_number: int) -> None:
+        """Journal files before `first_number` belong to an older checkpoint, and are left for the next to remove."""
+        found = (filenames.journal_number(name) for name in self._disk.list_directory(directory))
+        numbers = sorted(number for number in found if number is not None)
+        for number in numbers:
+            self.journals[number] = 0
+        numbers = [number for number in numbers if number >= first_number]
+        headers = {number: self._header(filenames.journal_file(directory, number), number) for number in numbers}
+        for number in numbers:
+            if number > first_number and number - 1 not in headers:
+                missing = filenames.journal_file(directory, number - 1)
+                self.damage.append(DamageReport(missing, 0, "journal file is missing"))
+            self._replay_file(filenames.journal_file(directory, number), number, headers.get(number + 1))
+        self.next_number = max(numbers, default=first_number - 1) + 1
+        for replayed in self._ledgers.values():
+            if replayed is not None:
+                self._flush(replayed)
+
+    def _load(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
+        info = self._catalog.infos.get(managed_ledger_id)
+        if info is None and managed_ledger_id not in self._catalog.removed:
+            info = self._load_info(managed_ledger_id)
+            if info is not None:
+                self._catalog.infos[managed_ledger_id] = info
+        if info is not None:
+            for ledger_id in info.ledgers:
+                self._owners[ledger_id] = managed_ledger_id
+        return info
+
+    # ---- journal files
+
+    def _header(self, path: Path, number: int) -> int | None:
+        """Where the journal before this one ended; None when the header is not there, as if the file were not."""
+        fd = self._disk.open(path)
+        try:
+            data = self._disk.pread(fd, journal.FILE_HEADER.size, 0)
+        finally:
+            self._disk.close(fd)
+        return None if _header_problem(path, data, number) else int(journal.FILE_HEADER.unpack(data)[4])
+
+    def _replay_file(self, path: Path, number: int, synced_end: int | None) -> None:
+        """`synced_end`: the file was synced up to there, says the next one; None: this is the last file."""
+        fd = self._disk.open(path)
+        try:
+            data = self._disk.pread(fd, self._disk.size(fd) if synced_end is None else synced_end, 0)
+        finally:
+            self._disk.close(fd)
+        self.journals[number] = len(data)
+        reason = _header_problem(path, data, number)
+        if reason and (synced_end is not None or _next_group(data, number, 0) is not None):
+            self.damage.append(DamageReport(path, 0, reason))
+        at = journal.FILE_HEADER.size
+        while at < len(data):
+            reason, length = _group_problem(data, number, at)
+            if reason is None:
+                self._replay_group(data, at + journal.GROUP_HEADER.size, at + length)
+                at += length
+                continue
+            following = _next_group(data, number, at + 1)
+            if following is None and synced_end is None:
+                break  # what a crash leaves behind the last sync: zeros, or a part of a group
+            self._replay_prefix(data, at, len(data) if following is None else following)
+            self.damage.append(DamageReport(path, at, reason))
+            if following is None:
+                break
+            at = following
+        if synced_end is not None and len(data) < synced_end:
+            self.damage.append(DamageReport(path, len(data), f"file ends before its {synced_end} bytes"))
+        self.tail_end = at
+
+    def _replay_prefix(self, data: bytes, at: int, following: int) -> None:
+        """A damaged group that was synced once: its records up to the damage are good."""
+        inside = at + journal.GROUP_HEADER.size
+        while inside < following and check(data, inside, following) is None:
+            inside = self._replay_record(data, inside)
+
+    def _replay_group(self, data: bytes, at: int, end: int) -> None:
+        while at < end:
+            at = self._replay_record(data, at)
+
+    def _replay_record(self, data: bytes, at: int) -> int:
+        _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, at)
+        end: int = at + length
+        if kind == ENTRIES:
+            self._replay_entries(data, at, end, n, ledger_id, first)
+        elif kind == CHANGE:
+            self._replay_change(data[at:end])
+        elif kind == ACKS:
+            changes.apply_acks(self._catalog, self._load, data[at:end])
+        return end
+
+    # ---- records
+
+    def _replay_entries(self, data: bytes, at: int, end: int, n: int, ledger_id: int, first: int) -> None:
+        replayed = self._ledgers.get(ledger_id)
+        if replayed is None:
+            replayed = self._start(ledger_id)
+        if replayed is None or replayed.broken or first + n <= replayed.info.entries:
+            return  # deleted since, or part of the checkpoint already
+        info = replayed.info
+        if first != info.entries:
+            replayed.broken = True
+            self.damage.append(DamageReport(replayed.path, info.end, f"entries {info.entries} to {first - 1} are lost"))
+            return
+        _, messages, size, newest_ms = ledger_file.table_totals(data, at)
+        info.entries += n
+        info.messages += messages
+        info.size += size
+        info.newest_ms = max(info.newest_ms, newest_ms)
+        info.written_ms = max(info.written_ms, newest_ms)
+        info.end += end - at
+        replayed.ends.append((info.entries, info.messages, info.size, info.end))
+        replayed.parts.append(data[at:end])
+        replayed.buffered += end - at
+        if replayed.buffered >= _FLUSH:
+            self._flush(replayed)
+
+    def _start(self, ledger_id: int) -> _Replayed | None:
+        """The first record of a ledger: what does the checkpoint say of it?"""
+        owner = self._owners.get(ledger_id)
+        if owner is None and ledger_id not in self._catalog.removed_ledgers:
+            owner = self._find_owner(ledger_id)
+        info = self._load(owner) if owner is not None else None
+        ledger = info.ledgers.get(ledger_id) if info else None
+        if info is None or ledger is None:
+            return None
+        if ledger.end == 0:
+            ledger.end = ledger_file.DATA_START
+        replayed = _Replayed(info.id, ledger, self._ledger_path(ledger_id))
+        replayed.ends.append((ledger.entries, ledger.messages, ledger.size, ledger.end))
+        self._ledgers[ledger_id] = replayed
+        self._catalog.ledger_changed(info.id, ledger)
+        return replayed
+
+    def _replay_change(self, record: bytes) -> None:
+        values = changes.parse(record)
+        if values["op"] == "seal":
+            self._truncate(values["id"], values["entries"])
+        changes.apply_change(self._catalog, self._load, values)
+        if values["op"] == "ledger":
+            self._owners[values["id"]] = values["owner"]
+        removed = values["ids"] if values["op"] == "trim" else ()
+        for ledger_id in removed:
+            self._ledgers.pop(ledger_id, None)
+
+    def _truncate(self, ledger_id: int, entries: int) -> None:
+        """Entries whose sync failed were refused, and may be in the journal all the same: the seal says where to stop."""
+        replayed = self._ledgers.get(ledger_id)
+        if replayed is None or replayed.info.entries <= entries:
+            return
+        self._flush(replayed)
+        info = replayed.info
+        while replayed.ends[-1][0] > entries:
+            replayed.ends.pop()
+        info.entries, info.messages, info.size, info.end = replayed.ends[-1]
+
+    def _flush(self, replayed: _Replayed) -> None:
+        info = replayed.info
+        offset = info.end - replayed.buffered
+        parts, replayed.parts = replayed.parts, []
+        if not parts or info.id in self._catalog.removed_ledgers:
+            return
+        replayed.buffered = 0
+        if offset == ledger_file.DATA_START:
+            parts.insert(0, ledger_file.file_header(info.id, info.created_ms))
+            offset = 0
+            self._disk.make_directory(replayed.path.parent)
+        with self._files.use(replayed.path, create=True) as fd:
+            self._disk.truncate(fd, offset)
+            self._disk.pwrite(fd, b"".join(parts), offset)
+
+    @property
+    def written(self) -> list[Path]:
+        """Ledger files that replay wrote to; the next checkpoint syncs them."""
+        return [replayed.path for replayed in self._ledgers.values() if replayed is not None]
+
+
+def _header_problem(path: Path, data: bytes, number: int) -> str | None:
+    if len(data) < journal.FILE_HEADER.size:
+        return "file is too short for its header"
+    magic, version, _, found, _, crc = journal.FILE_HEADER.unpack_from(data)
+    if magic != journal.FILE_MAGIC or crc != crc32c(data[: journal.FILE_HEADER.size - 4]):
+        return "journal header does not match its checksum"
+    if version > filenames.FORMAT_VERSION:
+        raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
+    return None if found == number else f"header says journal {found}"
+
+
+def _group_header_length(data: bytes, number: int, at: int) -> int | None:
+    """Length of the group at `at`, header included; None when there is no group header for this very place."""
+    size = journal.GROUP_HEADER.size
+    if len(data) - at < size or data[at : at + 4] != journal.GROUP_MAGIC:
+        return None
+    _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(data, at)
+    if found != number or offset != at or crc != crc32c(data[at + 8 : at + size]):
+        return None
+    return size + int(length)
+
+
+def _group_problem(data: bytes, number: int, at: int) -> tuple[str | None, int]:
+    """Why the group at `at` cannot be trusted (None when it can), and its length."""
+    length = _group_header_length(data, number, at)
+    if length is None:
+        return "no group of records", 0
+    end = at + length
+    if end > len(data):
+        return "group ends behind the file", length
+    inside = at + journal.GROUP_HEADER.size
+    while inside < end:
+        reason = check(data, inside, end)
+        if reason:
+            return f"at {inside}: {reason}", length
+        inside += struct.unpack_from("<I", data, inside + 4)[0]
+    return None, length
+
+
+def _next_group(data: bytes, number: int, at: int) -> int | None:
+    """The next offset at which a group header stands that belongs there."""
+    while (at := data.find(journal.GROUP_MAGIC, at)) >= 0:
+        if _group_header_length(data, number, at) is not None:
+            return at
+        at += 1
+    return None

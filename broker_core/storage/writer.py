@@ -1,0 +1,108 @@
+"""Writes ledger buffers to ledger files, behind the journal, in one thread.
+
+A ledger is written when its buffer reaches 128 KiB, when all buffers together fill half of what `Pressure` allows,
+when the cache wants room, and at checkpoints. Work is done in the order it was handed in, so the parts of a
+file arrive in order.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from broker_core.storage import ledger_file
+from broker_core.storage.disk import Disk
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.open_files import OpenFiles
+from broker_core.storage.pressure import Pressure
+
+_FLUSH_AT = 128 << 10
+
+
+class Writer:
+    def __init__(self, disk: Disk, files: OpenFiles, pressure: Pressure) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._disk = disk
+        self._files = files
+        self._pressure = pressure
+        self._thread = ThreadPoolExecutor(1, "writer")
+        self._buffered: dict[Ledger, None] = {}
+        self._buffered_bytes = 0
+        self._folders: set[Path] = set()  # known to exist; writer thread only
+
+    def grew(self, ledger: Ledger, length: int) -> None:
+        """`length` more bytes wait in the ledger's buffer."""
+        self._buffered_bytes += length
+        if ledger.buffered >= _FLUSH_AT:
+            self.flush(ledger)
+        else:
+            self._buffered[ledger] = None
+            if self._buffered_bytes > self._pressure.limit // 2:
+                self.flush_buffers()
+
+    def flush(self, ledger: Ledger) -> None:
+        """Hand the ledger's buffer to the thread."""
+        self._buffered.pop(ledger, None)
+        if not ledger.parts:
+            return
+        length = ledger.buffered
+        self._buffered_bytes -= length
+        offset, parts, entries, end = ledger.take_buffer()
+        self._thread.submit(self._write, ledger, offset, parts, length, entries, end)
+
+    def flush_buffers(self) -> None:
+        for ledger in list(self._buffered):
+            self.flush(ledger)
+
+    def seal(self, ledger: Ledger) -> None:
+        """Everything of the ledger is confirmed: its index goes behind its last record."""
+        self.flush(ledger)
+        assert ledger.spans is not None
+        footer = ledger_file.footer(ledger.info, ledger.spans)
+        self._thread.submit(self._write_footer, ledger, ledger.info.end, footer)
+
+    def remove(self, ledger: Ledger) -> None:
+        """Delete the file, after whatever was handed in before."""
+        self._buffered.pop(ledger, None)
+        self._buffered_bytes -= ledger.buffered
+        self._pressure.settle(ledger.buffered)
+        ledger.parts, ledger.buffered = [], 0
+        self._thread.submit(self._remove, ledger)
+
+    def barrier(self) -> "asyncio.Future[None]":
+        """Done when everything handed in so far is in the files."""
+        return asyncio.wrap_future(self._thread.submit(_nothing), loop=self._loop)
+
+    def stop(self) -> None:
+        """Blocks; not for the loop."""
+        self._thread.shutdown()
+
+    # ---- writer thread
+
+    def _write(
+        self, ledger: Ledger, offset: int, parts: "list[bytes | memoryview]", length: int, entries: int, end: int
+    ) -> None:
+        folder = ledger.path.parent
+        if folder not in self._folders:
+            self._disk.make_directory(folder)
+            self._folders.add(folder)
+        with self._files.use(ledger.path, create=True) as fd:
+            self._disk.pwrite(fd, b"".join(parts), offset)
+        ledger.flushed_entries, ledger.flushed_end = entries, end
+        self._tell(lambda: self._pressure.settle(length))
+
+    def _write_footer(self, ledger: Ledger, offset: int, footer: bytes) -> None:
+        with self._files.use(ledger.path, create=True) as fd:
+            self._disk.truncate(fd, offset)
+            self._disk.pwrite(fd, footer, offset)
+
+    def _remove(self, ledger: Ledger) -> None:
+        self._files.forget(ledger.path)
+        self._disk.remove(ledger.path)
+
+    def _tell(self, callback: Callable[[], None]) -> None:
+        self._loop.call_soon_threadsafe(callback)
+
+
+def _nothing() -> None:
+    """A place in the queue."""

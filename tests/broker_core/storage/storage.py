@@ -1,0 +1,77 @@
+"""What the storage tests share: runs of entries, an opened factory, waiting for appends."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from broker_core.config import StorageConfig
+from broker_core.storage.block import Block
+from broker_core.storage.errors import StorageError
+from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.position import EARLIEST, Position
+
+MANY = 1 << 30
+
+
+@dataclass
+class Run:
+    """Entries as the wire layer hands them in: slices of one chunk."""
+
+    data: bytes
+    starts: list[int]
+    ends: list[int]
+    counts: list[int] = field(default_factory=list)
+    publish_times: list[int] = field(default_factory=list)
+
+
+def run_of(*entries: bytes, counts: Sequence[int] = (), times: Sequence[int] = (), gap: int = 20) -> Run:
+    """A run with `gap` foreign bytes in front of each entry, as between the messages of a chunk."""
+    data = b""
+    starts, ends = [], []
+    for entry in entries:
+        data += b"\xee" * gap
+        starts.append(len(data))
+        data += entry
+        ends.append(len(data))
+    n = len(entries)
+    return Run(data, starts, ends, list(counts) or [1] * n, list(times) or list(range(1000, 1000 + n)))
+
+
+async def append(ledger: ManagedLedger, run: Run) -> Position:
+    """Append and wait for the sync; raises what `done` was told."""
+    future: asyncio.Future[Position] = asyncio.get_running_loop().create_future()
+
+    def done(position: Position | None, error: StorageError | None) -> None:
+        if position is None:
+            assert error is not None
+            future.set_exception(error)
+        else:
+            future.set_result(position)
+
+    ledger.append(run, done)
+    return await asyncio.wait_for(future, 20)
+
+
+def entries_of(block: Block) -> list[bytes]:
+    return [block.entry(i) for i in range(len(block))]
+
+
+async def read_all(
+    ledger: ManagedLedger, start: Position = EARLIEST, max_entries: int = 100
+) -> list[tuple[Position, bytes]]:
+    """Everything that can be read, with positions."""
+    found: list[tuple[Position, bytes]] = []
+    while len(block := await ledger.read(start, max_entries, MANY)):
+        found += [(Position(block.ledger_id, block.first_entry_id + i), e) for i, e in enumerate(entries_of(block))]
+        start = found[-1][0].next
+    return found
+
+
+async def contents(ledger: ManagedLedger) -> list[bytes]:
+    return [entry for _, entry in await read_all(ledger)]
+
+
+async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> ManagedLedgerFactory:
+    return await ManagedLedgerFactory.open(path, config or StorageConfig(), **options)  # type: ignore[arg-type]  # passes on
