@@ -1,0 +1,201 @@
+"""The main job on real input, start to end; `make demo`.
+
+Every command is run as a user would run it and every claim is checked; the first that does not hold ends the
+demo with exit code 1. The data is what the package `vega_datasets` ships: 3,376 airports of the United
+States, keyed by their code, and 560 monthly prices of five stocks, keyed by their symbol.
+"""
+
+import csv
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from shell import DemoFailed, Shell, Standalone, check, wait_for
+from vega_datasets import local_data
+
+NAMESPACE = "demo/flights"
+AIRPORTS = f"{NAMESPACE}/airports"
+POSITIONS = f"{NAMESPACE}/positions"
+PRICES = f"{NAMESPACE}/prices"
+REPETITIONS = 10  # of the airports, so that there is more than the megabyte of the retention
+ENTRIES_PER_LEDGER = 2000
+LEDGER_SETTING = f"managedLedgerMaxEntriesPerLedger={ENTRIES_PER_LEDGER}"
+TTL_SECONDS = 3
+RETENTION_SECONDS = 60
+RETENTION_BYTES = 1 << 20
+SLACK_SECONDS = 5.0
+
+
+class Demo:
+    def __init__(self, scratch: Path) -> None:
+        self.shell = Shell(scratch)
+        self.data_dir = scratch / "data"
+        self.airports = without_header(local_data.airports.filepath, scratch / "airports.csv")
+        self.prices = without_header(local_data.stocks.filepath, scratch / "prices.csv")
+        self.broker: Standalone
+        self.first_half: list[str] = []
+        self.expired_at = 0.0
+
+    def start(self) -> None:
+        self.broker = self.shell.start_broker(
+            "--data-dir", str(self.data_dir), "--port", "0", "--http-port", "0", "-X", LEDGER_SETTING
+        )
+        self.shell.run("brokers", "healthcheck")
+        check(f"the broker answers on {self.broker.urls['service_url']}", True)
+
+    def create(self) -> None:
+        self.shell.run("tenants", "create", "demo")
+        self.shell.run("namespaces", "create", NAMESPACE)
+        self.shell.run("topics", "create-partitioned", AIRPORTS, "-p", "4")
+        topics = self.shell.lines("topics", "list", NAMESPACE)
+        check("the topic has 4 partitions", sum("airports-partition-" in line for line in topics) == 4, topics)
+
+    def produce(self) -> None:
+        self.shell.run("topics", "create-subscription", AIRPORTS, "-s", "desk", "-m", "earliest")
+        self.shell.run("produce", AIRPORTS, "--lines", str(self.airports), "-K", ",")
+        rows = count_lines(self.airports)
+        stored = self.backlog(AIRPORTS, "desk")
+        check(f"{stored:,} of {rows:,} airports are stored", stored == rows)
+
+    def consume_half(self) -> None:
+        half = count_lines(self.airports) // 2
+        self.first_half = self.shell.lines("consume", AIRPORTS, "-s", "desk", "-n", str(half), "-F", "%k,%v\\n")
+        check(f"{len(self.first_half):,} airports came back", len(self.first_half) == half)
+
+    def report_backlog(self) -> None:
+        left = count_lines(self.airports) - len(self.first_half)
+        [row] = [row for row in self.shell.json("ops", "backlog", AIRPORTS) if row["subscription"] == "desk"]
+        check(f"Spark counts {row['messages']:,} unacknowledged messages", row["messages"] == left, row)
+        check("the broker counts the same", self.backlog(AIRPORTS, "desk") == left)
+
+    def expire_and_retain(self) -> None:
+        """A backlog that nobody reads: the TTL lets go of it, the retention of 1 MB of the files."""
+        self.shell.run("topics", "create", POSITIONS)
+        self.shell.run("topics", "create-subscription", POSITIONS, "-s", "late", "-m", "earliest")
+        produce = ("produce", POSITIONS, "--lines", str(self.airports), "-K", ",", "--disable-batching")
+        self.shell.run(*produce, "-n", str(REPETITIONS))
+        before = self.ledger_files(POSITIONS)
+        check(f"{self.backlog(POSITIONS, 'late'):,} messages wait, in {describe(before)} on disk", len(before) > 1)
+        self.shell.run("topics", "set-retention", POSITIONS, "-t", "1m", "-s", "1M")
+        self.shell.run("topics", "set-message-ttl", POSITIONS, "-t", str(TTL_SECONDS))
+        wait_for("the TTL", lambda: self.backlog(POSITIONS, "late", show=False) == 0, TTL_SECONDS + SLACK_SECONDS)
+        self.expired_at = time.monotonic()
+        check("3 seconds after they were published, none of them waits any more", True)
+        kept = wait_for("the retention", lambda: self.within_retention(POSITIONS), SLACK_SECONDS)
+        stats = self.shell.json("topics", "stats", POSITIONS)
+        check(f"`topics stats` says {stats['storageSize']:,} bytes", stats["storageSize"] < 2 * RETENTION_BYTES)
+        check(f"on disk are {describe(kept)}: the last megabyte", len(kept) < len(before))
+
+    def compact(self) -> None:
+        self.shell.run("topics", "create", PRICES)
+        self.shell.run("produce", PRICES, "--lines", str(self.prices), "-K", ",")
+        last = dict(line.split(",", 1) for line in self.prices.read_text().splitlines())
+        self.shell.run("topics", "compact", PRICES, "--wait")
+        read = ("read", PRICES, "-m", "earliest", "--compacted", "-e", "-F", "%k,%v\\n")
+        kept = dict(line.split(",", 1) for line in self.shell.lines(*read))
+        check(f"of {count_lines(self.prices)} prices the last of each stock is kept: {', '.join(kept)}", kept == last)
+
+    def kill_and_restart(self) -> None:
+        ports = ("--port", self.broker.port("service_url"), "--http-port", self.broker.port("http_url"))
+        self.broker.kill()
+        self.broker = self.shell.start_broker("--data-dir", str(self.data_dir), *ports, "-X", LEDGER_SETTING)
+        self.shell.run("brokers", "healthcheck")
+        check("the broker is back on the same ports", True)
+
+    def consume_rest(self) -> None:
+        rest = self.shell.lines("consume", AIRPORTS, "-s", "desk", "-n", "0", "-e", "-F", "%k,%v\\n")
+        wanted = sorted(self.airports.read_text().splitlines())
+        check(f"the other {len(rest):,} airports came back", sorted([*self.first_half, *rest]) == wanted)
+        check("and each of them once: kill -9 lost no acknowledgement", self.backlog(AIRPORTS, "desk") == 0)
+
+    def retention_ends(self) -> None:
+        due = self.expired_at + RETENTION_SECONDS - time.monotonic()
+        print(f"  the minute of retention ends in {max(0.0, due):.0f} s", flush=True)
+        gone = wait_for("the end of retention", lambda: not self.ledger_files(POSITIONS), max(0.0, due) + SLACK_SECONDS)
+        check("no file of the expired messages is left on disk", gone)
+        size = self.shell.json("topics", "stats", POSITIONS)["storageSize"]
+        check(f"`topics stats` says {size} bytes", size == 0)
+        check("the broker stops cleanly", self.broker.stop() == 0)
+
+    # -- what is there
+
+    def backlog(self, topic: str, subscription: str, *, show: bool = True) -> int:
+        verb = "partitioned-stats" if topic == AIRPORTS else "stats"
+        stats = self.shell.json("topics", verb, topic, show=show)
+        return int(stats["subscriptions"][subscription]["msgBacklog"])
+
+    def ledger_files(self, topic: str) -> dict[str, int]:
+        """Name and size of each file that holds entries of the topic."""
+        ledgers = self.shell.json("topics", "stats-internal", topic, show=False)["ledgers"]
+        ids = {ledger["ledgerId"] for ledger in ledgers}
+        files = (self.data_dir / "ledgers").rglob("*.ledger")
+        return {path.name: path.stat().st_size for path in files if int(path.stem) in ids}
+
+    def within_retention(self, topic: str) -> dict[str, int]:
+        """The topic's files, once they are no more than the retention and the ledger that reaches across it."""
+        files = self.ledger_files(topic)
+        return files if sum(files.values()) < RETENTION_BYTES + 2 * max(files.values(), default=0) else {}
+
+
+def without_header(source: str, target: Path) -> Path:
+    with open(source, newline="") as file, target.open("w", newline="") as out:
+        rows = csv.reader(file)
+        next(rows)
+        csv.writer(out, lineterminator="\n").writerows(rows)
+    return target
+
+
+def count_lines(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def describe(files: dict[str, int]) -> str:
+    return f"{len(files)} ledger files of {sum(files.values()):,} bytes"
+
+
+def run(scratch: Path) -> list[tuple[str, float]]:
+    """All steps in order; how long each took."""
+    demo = Demo(scratch)
+    steps: list[tuple[str, Callable[[], None]]] = [
+        ("start a broker", demo.start),
+        ("make a tenant, a namespace and a partitioned topic", demo.create),
+        ("publish a file", demo.produce),
+        ("consume half of it", demo.consume_half),
+        ("report the backlog with Spark", demo.report_backlog),
+        ("let messages expire, keep a megabyte for a minute", demo.expire_and_retain),
+        ("compact: the last message of each key", demo.compact),
+        ("kill the broker and start it again", demo.kill_and_restart),
+        ("consume the rest", demo.consume_rest),
+        ("see the minute of retention end", demo.retention_ends),
+    ]
+    took = []
+    try:
+        for number, (title, step) in enumerate(steps, 1):
+            print(f"\n{number}. {title}", flush=True)
+            started = time.monotonic()
+            step()
+            took.append((title, time.monotonic() - started))
+    finally:
+        if hasattr(demo, "broker"):
+            demo.broker.stop()
+    return took
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="pulsarctl-demo-") as scratch:
+        try:
+            took = run(Path(scratch))
+        except DemoFailed as failure:
+            print(f"\nFAILED: {failure}", file=sys.stderr)
+            return 1
+    print()
+    for title, seconds in took:
+        print(f"{seconds:6.1f} s  {title}")
+    print(f"{sum(seconds for _, seconds in took):6.1f} s  in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
