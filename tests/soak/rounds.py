@@ -64,9 +64,8 @@ class Soak:
         self._writers = {kind: ClientProcess("tests.soak.writer", url, kind, kind) for kind in KINDS}
         self._acknowledger = ClientProcess("tests.soak.acknowledger", url, *KINDS)
         self._acknowledger.ask("report")
-        self._verified: dict[str, tuple[int, pulsar.MessageId]] = dict.fromkeys(
-            KINDS, (0, pulsar.MessageId.earliest)
-        )  # per topic: first number not read back yet, and the last message that was
+        # Per topic: the first number that was not read back yet, and the last message that was.
+        self._verified: dict[str, tuple[int, pulsar.MessageId]] = dict.fromkeys(KINDS, (0, pulsar.MessageId.earliest))
         self._client = connect(url)
         for kind in KINDS:
             self._client.subscribe(kind, "keep").close()  # nothing is trimmed, so all can be read at the end

@@ -1,0 +1,54 @@
+"""What is shipped, and what a newcomer's first commands rely on."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import broker_core
+import pulsarctl
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TARGETS = "demo test lint bench soak powercut fuzz proto completions docs help".split()
+COMPILED_OF_OUR_OWN = ("*.c", "*.cpp", "*.pyx", "*.rs", "*.so")
+
+
+def test_both_packages_have_the_same_version() -> None:
+    assert broker_core.__version__ == pulsarctl.__version__
+
+
+def test_the_changelog_has_a_section_for_what_comes_next_or_for_this_version() -> None:
+    headings = re.findall(r"^## \[([^]]+)]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert {"Unreleased", pulsarctl.__version__} & set(headings)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_make_target_exists_and_says_what_it_does(target: str) -> None:
+    assert re.search(rf"^{target}:.*## \S", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("extra", ["spark", "java", "test", "demo"])
+def test_an_extra_is_offered(extra: str) -> None:
+    assert PROJECT["optional-dependencies"][extra]
+
+
+def test_the_readme_names_every_make_target_that_it_promises() -> None:
+    promised = set(re.findall(r"`?make ([a-z]+)", (ROOT / "README.md").read_text()))
+    assert promised <= set(TARGETS)
+
+
+@pytest.mark.parametrize("name", ["LICENSE", "CONTRIBUTING.md", "docs/architecture.md", "docs/cli.md"])
+def test_a_page_that_others_link_to_exists(name: str) -> None:
+    assert (ROOT / name).read_text().strip()
+
+
+@pytest.mark.parametrize("pattern", COMPILED_OF_OUR_OWN)
+def test_nothing_here_needs_a_compiler(pattern: str) -> None:
+    assert not [path for package in ("broker_core", "cli") for path in (ROOT / package).rglob(pattern)]
+
+
+def test_the_licence_is_the_one_that_the_metadata_names() -> None:
+    assert PROJECT["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
