@@ -56,6 +56,7 @@ class Compaction:
         self.last_duration_ms = 0
         self.last_removed = 0
         self.last_success_ms = 0
+        self.last_failure_ms = 0
 
     @property
     def horizon(self) -> Position:
@@ -98,6 +99,7 @@ class Compaction:
         except (BrokerError, StorageError) as error:
             self.state = CompactionState.ERROR
             self.last_error = str(error)
+            self.last_failure_ms = self._topic.clock.wall_ms()
             log.warning("compaction of %s failed: %s", self._topic.name, error)
             return
         self.state = CompactionState.SUCCESS
@@ -136,8 +138,10 @@ class Compaction:
 
     async def _switch(self, cursor: ManagedCursor, compacted: CompactedLedger, last: Position) -> None:
         old, self.compacted = self.compacted, compacted
-        cursor.acknowledge_cumulative(last, properties={LEDGER_PROPERTY: str(compacted.ledger_id)})
-        await cursor.flush()
+        # No await between the two: the journal gets mark-delete and property as one record.
+        cursor.acknowledge_up_to(last)
+        properties = {LEDGER_PROPERTY: str(compacted.ledger_id)}
+        await self._topic.ledger.set_cursor_properties(self.CURSOR, properties)
         if old is not None:
             await self._topic.ledger.delete_compacted(old)
 

@@ -91,12 +91,6 @@ class ConnectionConfig:
         "Unacknowledged publishes at which a connection is not read.",
         least=1,
     )
-    publish_buffer_mb: int = setting(
-        "maxMessagePublishBufferSizeInMB",
-        48,
-        "Unsynced bytes of all connections at which none is read (MB).",
-        least=1,
-    )
     write_buffer_bytes: int = setting(
         "connectionWriteBufferBytes",
         MB // 8,
@@ -147,7 +141,7 @@ class StorageConfig:
         "managedLedgerMaxLedgerRolloverTimeMinutes", 240, "Age at which a ledger with entries rolls (min)."
     )
     write_buffer_mb: int = setting(
-        "dbStorage_writeCacheMaxSizeMb",
+        "maxMessagePublishBufferSizeInMB",
         32,
         "Accepted bytes not yet in a ledger file at which producers wait (MB).",
         least=1,

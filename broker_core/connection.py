@@ -71,6 +71,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._decoder = FrameDecoder(self._config.max_message_size + FRAME_PADDING)
         self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
         self._flush_due = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._writable = True
@@ -116,7 +117,7 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Sends what is queued, then closes."""
-        self._flush()
+        self._write_out()
         self._transport.close()
 
     async def closed(self) -> None:
@@ -201,16 +202,21 @@ class Connection(asyncio.Protocol):
     def send(self, data: bytes) -> None:
         """Queues complete frames; what is queued within one turn of the loop leaves as one write."""
         self._outgoing.append(data)
-        if not self._flush_due:
+        self._outgoing_bytes += len(data)
+        if self._outgoing_bytes >= self._config.write_buffer_bytes:
+            self._write_out()  # at once, so that `writable` tells the truth to a dispatcher in its loop
+        elif not self._flush_due:
             self._flush_due = True
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         self._flush_due = False
-        outgoing = self._outgoing
+        self._write_out()
+
+    def _write_out(self) -> None:
+        outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
         if outgoing and not self._transport.is_closing():
             self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
-        self._outgoing = []
 
     @property
     def writable(self) -> bool:

@@ -16,6 +16,7 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.retention import Retention
 
 if TYPE_CHECKING:
+    from broker_core.subscription import Subscription
     from broker_core.topic import Topic
 
 log = logging.getLogger(__name__)
@@ -116,7 +117,11 @@ class Housekeeping:
         ttl_ms = topic.policies.ttl_seconds * 1000
         if ttl_ms > 0:
             for subscription in topic.subscriptions.values():
-                published = await subscription.cursor.oldest_publish_time() if subscription.durable else None
+                published = await self._oldest_unacknowledged_ms(subscription)
                 due.append(None if published is None else published + ttl_ms + 1)
         dated = [moment for moment in due if moment is not None]
         return max(0.0, (min(dated) - now) / 1000) if dated else None
+
+    async def _oldest_unacknowledged_ms(self, subscription: Subscription) -> int | None:
+        oldest = subscription.cursor.oldest_unacknowledged() if subscription.durable else None
+        return None if oldest is None else await self._topic.ledger.publish_time(oldest)

@@ -39,6 +39,8 @@ class Subscription:
         self.fenced = False
         self.deliveries = Rate(topic.clock)  # of consumers that have left; the connected ones carry their own
         self.expired = Rate(topic.clock)
+        self.was_used = False  # before its first consumer a subscription has no type
+        self.last_flow_ms = 0
         self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.last_expired_ms = 0
@@ -75,6 +77,8 @@ class Subscription:
             return
         self.dispatcher.remove(consumer)
         self.deliveries.add(consumer.rate.messages, consumer.rate.bytes)
+        self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
+        self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
         self.last_active_ms = self.clock.wall_ms()
         if not self.durable and not self.consumers:
             await self.topic.forget_subscription(self)
@@ -95,12 +99,12 @@ class Subscription:
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> None:
         """Everything up to the position; ignored where acknowledgement is individual, as in Pulsar."""
         if self.sub_type not in INDIVIDUAL_ACK_TYPES:
-            self.cursor.acknowledge_cumulative(position)
+            self.cursor.acknowledge_up_to(position)
             self._acknowledged(consumer, 1)
 
     def _acknowledged(self, consumer: Consumer, count: int) -> None:
         consumer.acknowledged += count
-        self.last_acked_ms = self.clock.wall_ms()
+        self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
         self.topic.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
@@ -137,38 +141,39 @@ class Subscription:
 
     async def skip(self, entries: int) -> None:
         """Acknowledges the next `entries` unacknowledged entries."""
-        self._expired_up_to(self.cursor.after_unacknowledged(entries))
+        self.cursor.skip(entries)
+        self._moved()
         await self.cursor.flush()
 
     async def clear_backlog(self) -> None:
         """Acknowledges everything that is there now."""
-        self._expired_up_to(self.topic.ledger.last_confirmed)
+        self.cursor.expire_to(self.topic.ledger.last_confirmed)
+        self._moved()
         await self.cursor.flush()
 
     async def expire_before(self, publish_time_ms: int) -> int:
         """Acknowledges the prefix that was published before the time; returns how many messages expired."""
         if not self.cursor.backlog_entries:
             return 0
-        first_kept = await self.topic.ledger.find_by_time(publish_time_ms)
-        last_expired = self.topic.ledger.previous(first_kept)
-        if last_expired <= self.cursor.mark_delete:
+        ledger_id, entry_id = await self.topic.ledger.find_by_time(publish_time_ms)
+        _, expired = self.cursor.expire_to(Position(ledger_id, entry_id - 1))
+        if not expired:
             return 0
-        expired = self._expired_up_to(last_expired)
+        self._moved()
         self.expired.add(expired, 0)
         self.last_expired_ms = self.clock.wall_ms()
         return expired
 
-    def _expired_up_to(self, position: Position) -> int:
-        messages = self.cursor.acknowledge_cumulative(position)
-        dispatcher = self.dispatcher
-        if isinstance(dispatcher, SharedDispatcher):
-            dispatcher.forget_up_to(position)
-        if self.cursor.read_position <= position:
+    def _moved(self) -> None:
+        """The cursor was moved forward over entries that consumers may have or were about to get."""
+        mark_delete = self.cursor.mark_delete
+        if isinstance(self.dispatcher, SharedDispatcher):
+            self.dispatcher.forget_up_to(mark_delete)
+        if self.cursor.read_position <= mark_delete:
             self.cursor.rewind()
-            dispatcher.jump()
-        dispatcher.wake()
+            self.dispatcher.jump()
+        self.dispatcher.wake()
         self.topic.acknowledged()
-        return messages
 
     async def close(self) -> None:
         """Closes the consumers with a word to their clients, and keeps the cursor."""
@@ -199,6 +204,7 @@ class Subscription:
         source = self.topic.compacted_source() if read_compacted else self.topic.ledger
         self.dispatcher.close()
         self.sub_type = sub_type
+        self.was_used = True
         self.dispatcher = self._new_dispatcher(sub_type, source)
 
     def _new_dispatcher(self, sub_type: int, source: Source) -> Dispatcher:

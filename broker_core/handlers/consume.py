@@ -154,7 +154,7 @@ def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:
         raise ProtocolViolation(f"A cumulative ACK names one message, not {len(command.message_id)}")
     position = _position(command.message_id[0])
     if command.message_id[0].ack_set:
-        position = consumer.subscription.topic.ledger.previous(position)
+        position = Position(position.ledger_id, position.entry_id - 1)  # the batch itself is not done
     consumer.subscription.acknowledge_cumulative(consumer, position)
 
 
