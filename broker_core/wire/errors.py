@@ -8,6 +8,7 @@ EntryError               one entry (headers and payload) cannot be read; the str
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class ProtocolError(Exception):
@@ -16,7 +17,7 @@ class ProtocolError(Exception):
     `items` holds what the same chunk brought before the broken frame.
     """
 
-    def __init__(self, reason: str, items: Sequence[object] = ()) -> None:
+    def __init__(self, reason: str, items: Sequence[Any] = ()) -> None:
         super().__init__(reason)
         self.items = items
 

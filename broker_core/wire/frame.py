@@ -22,7 +22,8 @@ from broker_core.wire.plain_send import PlainSendReader
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandMessage
 from broker_core.wire.send import SendRun, SingleSend, plain_fields, plain_fields_of
 
-SIZES = struct.Struct(">II")
+__all__ = ["Command", "FrameDecoder", "Item", "MessageFrame", "SendRun", "SingleSend", "parse_command"]
+
 SIZE = struct.Struct(">I")
 SEND = BaseCommand.SEND
 MESSAGE = BaseCommand.MESSAGE

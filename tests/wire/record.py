@@ -15,8 +15,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
-from broker_core.wire.commands import frame
-from broker_core.wire.frame import SIZES
+from broker_core.wire.commands import SIZES, frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.wire import scenarios
 from tests.wire.sessions import GOLDEN, TO_BROKER, TO_CLIENT, Chunk, write_session
