@@ -189,7 +189,7 @@ class Entry:
     def records(self) -> Iterator[Record]:
         """The messages in the entry that are wanted and not compacted away. Raises `DamagedEntry`."""
         if not self.is_batch or self.is_encrypted:
-            yield self._single()
+            yield self.as_record(self.value())
             return
         try:
             messages = batch.split_batch(self.value(), self.message_count)
@@ -201,8 +201,9 @@ class Entry:
                 number = single.sequence_id if single.HasField("sequence_id") else sequence_id + index
                 yield self._record(single, index, number, self._broker_index(index), value)
 
-    def _single(self) -> Record:
-        return self._record(self.metadata, -1, self.metadata.sequence_id, self._broker_index(0), self.value())
+    def as_record(self, value: bytes | None) -> Record:
+        """The entry as one record with that value, which for a batch means what its metadata says of the whole."""
+        return self._record(self.metadata, -1, self.metadata.sequence_id, self._broker_index(0), value)
 
     def _record(
         self,
@@ -210,7 +211,7 @@ class Entry:
         batch_index: int,
         sequence_id: int,
         broker_index: int | None,
-        value: bytes,
+        value: bytes | None,
     ) -> Record:
         """`own` has what the message says of itself; the rest is the entry's."""
         metadata, stamp = self.metadata, self.broker_metadata

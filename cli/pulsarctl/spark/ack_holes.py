@@ -1,0 +1,93 @@
+"""What a subscription has acknowledged, from the text that a broker's `internalStats` gives. Pure.
+
+A cursor is a mark-delete position (everything up to it is acknowledged) and ranges above it. The text of the ranges is
+`[(10:4..10:7],(12:0..12:3]]`: open below, closed above, so this acknowledges 10:5 to 10:7 and 12:1 to 12:3.
+"""
+
+import re
+from array import array
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+_RANGE = re.compile(r"([(\[])(-?\d+):(-?\d+)(?:\.\.|‥)(-?\d+):(-?\d+)([)\]])")
+_END = (1 << 63) - 1
+
+Position = tuple[int, int]
+
+
+def parse_position(text: str) -> Position:
+    """`ledger:entry`."""
+    ledger_id, _, entry_id = text.partition(":")
+    return int(ledger_id), int(entry_id)
+
+
+class AckedRanges:
+    """Acknowledged entries of one ledger: ascending, disjoint, inclusive ranges, packed for shipping to a task."""
+
+    __slots__ = ("_firsts", "_lasts")
+
+    def __init__(self) -> None:
+        self._firsts = array("q")
+        self._lasts = array("q")
+
+    def __len__(self) -> int:
+        return len(self._firsts)
+
+    def add(self, first: int, last: int) -> None:
+        """Ranges come in ascending order, as the broker lists them."""
+        if first <= last:
+            self._firsts.append(first)
+            self._lasts.append(last)
+
+    def __contains__(self, entry_id: int) -> bool:
+        index = bisect_right(self._firsts, entry_id) - 1
+        return index >= 0 and entry_id <= self._lasts[index]
+
+    def between(self, first: int, last: int) -> "AckedRanges":
+        """Only the ranges that touch `first <= entry <= last`."""
+        start = max(bisect_right(self._firsts, first) - 1, 0)
+        stop = bisect_right(self._firsts, last)
+        part = AckedRanges()
+        part._firsts = self._firsts[start:stop]
+        part._lasts = self._lasts[start:stop]
+        return part
+
+
+_NOTHING = AckedRanges()
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Everything up to and including `mark_delete` is acknowledged, and `ranges` by ledger."""
+
+    mark_delete: Position
+    ranges: dict[int, AckedRanges]
+
+    @classmethod
+    def from_stats(cls, stats: dict[str, Any]) -> "Cursor":
+        """From one of the `cursors` of `internalStats`."""
+        ranges: defaultdict[int, AckedRanges] = defaultdict(AckedRanges)
+        for found in _RANGE.finditer(stats["individuallyDeletedMessages"]):
+            _add(ranges, found)
+        return cls(parse_position(stats["markDeletePosition"]), dict(ranges))
+
+    def in_ledger(self, ledger_id: int) -> tuple[int, AckedRanges]:
+        """The mark-delete position as seen by one ledger (-1: before its first entry), and the ranges above it."""
+        own_ledger, entry_id = self.mark_delete
+        if own_ledger > ledger_id:
+            return _END, _NOTHING
+        return (entry_id if own_ledger == ledger_id else -1), self.ranges.get(ledger_id, _NOTHING)
+
+
+def _add(ranges: defaultdict[int, AckedRanges], found: re.Match[str]) -> None:
+    """One range of the text; one that spans ledgers is cut at their borders."""
+    opened, closed = found.group(1), found.group(6)
+    ledger_id, first, last_ledger, last = (int(found.group(index)) for index in (2, 3, 4, 5))
+    first += opened == "("
+    last -= closed == ")"
+    while ledger_id < last_ledger:
+        ranges[ledger_id].add(first, _END)
+        ledger_id, first = ledger_id + 1, 0
+    ranges[ledger_id].add(first, last)

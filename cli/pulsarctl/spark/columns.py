@@ -1,0 +1,130 @@
+"""The columns of the `pulsar` data source: name, types, and where each value comes from. One table, in this order.
+
+A row is a message (`unit=message`), or a whole entry as stored (`unit=entry`: a batch stays folded, and `messages` says
+how many a row stands for). Only the columns that are asked for are computed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from pulsarctl.entry import Entry, Record
+from pulsarctl.errors import UsageProblem
+
+BATCH_ROWS = 4096
+BATCH_VALUE_BYTES = 8 * 1024 * 1024
+TIME_MAX_MS = 253_402_300_799_999  # the end of year 9999: a producer may write anything into a time
+
+
+class Row(NamedTuple):
+    """One row before it becomes columns; `messages` is how many messages of `entry` it stands for."""
+
+    entry: Entry
+    record: Record
+    messages: int
+    subscription: str | None
+
+
+class Column(NamedTuple):
+    name: str
+    spark_type: str
+    arrow_type: pa.DataType
+    of: Callable[[Row], Any]
+
+
+def _time(ms: int | None) -> int | None:
+    """Microseconds, as Arrow wants them."""
+    return None if ms is None else max(min(ms, TIME_MAX_MS), 0) * 1000
+
+
+def _signed(number: int) -> int:
+    """Sequence ids are unsigned and 64 bits wide; Spark's numbers have a sign."""
+    return number - (1 << 64) if number >> 63 else number
+
+
+def _value_size(row: Row) -> int:
+    if row.record.value is not None:
+        return len(row.record.value)
+    if row.record.id.batch_index >= 0 or row.entry.metadata.null_value:
+        return 0
+    return row.entry.metadata.uncompressed_size or len(row.entry.payload)
+
+
+def _chunk(part: int) -> Callable[[Row], Any]:
+    return lambda row: None if row.record.chunk is None else row.record.chunk[part]
+
+
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+_PROPERTIES = pa.map_(pa.string(), pa.string())
+
+COLUMNS = (
+    Column("topic", "string", pa.string(), lambda row: row.entry.topic),
+    Column("partition", "int", pa.int32(), lambda row: row.entry.partition),
+    Column("ledger_id", "long", pa.int64(), lambda row: row.entry.ledger_id),
+    Column("entry_id", "long", pa.int64(), lambda row: row.entry.entry_id),
+    Column("batch_index", "int", pa.int32(), lambda row: row.record.id.batch_index),
+    Column("messages", "int", pa.int32(), lambda row: row.messages),
+    Column("subscription", "string", pa.string(), lambda row: row.subscription),
+    Column("key", "string", pa.string(), lambda row: row.record.key),
+    Column("key_is_base64", "boolean", pa.bool_(), lambda row: row.record.key_is_base64),
+    Column("ordering_key", "binary", pa.binary(), lambda row: row.record.ordering_key),
+    Column("properties", "map<string,string>", _PROPERTIES, lambda row: list(row.record.properties.items())),
+    Column("publish_time", "timestamp", _TIMESTAMP, lambda row: _time(row.record.publish_time_ms)),
+    Column("event_time", "timestamp", _TIMESTAMP, lambda row: _time(row.record.event_time_ms)),
+    Column("deliver_at", "timestamp", _TIMESTAMP, lambda row: _time(row.record.deliver_at_ms)),
+    Column("producer", "string", pa.string(), lambda row: row.record.producer),
+    Column("sequence_id", "long", pa.int64(), lambda row: _signed(row.record.sequence_id)),
+    Column("schema_version", "binary", pa.binary(), lambda row: row.record.schema_version),
+    Column("compression", "string", pa.string(), lambda row: row.record.compression),
+    Column("encrypted", "boolean", pa.bool_(), lambda row: row.record.encrypted),
+    Column("chunk_uuid", "string", pa.string(), _chunk(0)),
+    Column("chunk_index", "int", pa.int32(), _chunk(1)),
+    Column("chunk_count", "int", pa.int32(), _chunk(2)),
+    Column("replicated_from", "string", pa.string(), lambda row: row.record.replicated_from),
+    Column("broker_index", "long", pa.int64(), lambda row: row.record.broker_index),
+    Column("broker_time", "timestamp", _TIMESTAMP, lambda row: _time(row.record.broker_time_ms)),
+    Column("batch_size", "int", pa.int32(), lambda row: row.entry.message_count),
+    Column("entry_size", "int", pa.int32(), lambda row: row.entry.stored_bytes),
+    Column("value_size", "int", pa.int32(), _value_size),
+    Column("value", "binary", pa.binary(), lambda row: row.record.value),
+)
+
+_BY_NAME = {column.name: column for column in COLUMNS}
+
+
+def columns_named(names: Iterable[str]) -> tuple[Column, ...]:
+    """The columns of these names, in the order given. Raises `UsageProblem`."""
+    names = list(names)
+    unknown = [name for name in names if name not in _BY_NAME]
+    if unknown or not names:
+        raise UsageProblem(
+            f"the pulsar source has no column {', '.join(unknown) or 'to read'}",
+            hint=f"its columns are {', '.join(_BY_NAME)}",
+        )
+    return tuple(_BY_NAME[name] for name in names)
+
+
+def ddl(columns: Sequence[Column]) -> str:
+    """The schema as Spark reads it."""
+    return ", ".join(f"`{column.name}` {column.spark_type}" for column in columns)
+
+
+def record_batches(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
+    """Rows as Arrow batches, bounded in rows and in bytes of values."""
+    schema = pa.schema([(column.name, column.arrow_type) for column in columns])
+    pending: list[Row] = []
+    size = 0
+    for row in rows:
+        pending.append(row)
+        size += len(row.record.value or b"")
+        if len(pending) >= BATCH_ROWS or size >= BATCH_VALUE_BYTES:
+            yield _batch(pending, columns, schema)
+            pending, size = [], 0
+    if pending:
+        yield _batch(pending, columns, schema)
+
+
+def _batch(rows: list[Row], columns: Sequence[Column], schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [pa.array(map(column.of, rows), type=column.arrow_type) for column in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,131 @@
+"""What there is to read, cut into tasks: ranges of entries of one ledger of one topic partition. Pure.
+
+The input is a broker's `internalStats`, one answer for each topic partition, so ledgers and cursors are of the same
+moment. A task gets the acknowledged ranges of its own entries and nothing of the rest.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pulsarctl.spark.ack_holes import AckedRanges, Cursor, Position, parse_position
+
+TASK_BYTES_MAX = 64 * 1024 * 1024
+TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
+EARLIEST: Position = (-1, -1)
+LATEST: Position = ((1 << 63) - 1, (1 << 63) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Unacknowledged:
+    """Which entries of a range a subscription still has before it: those above `after` and not in `acked`."""
+
+    subscription: str
+    after: int
+    acked: AckedRanges
+
+    def wants(self, entry_id: int) -> bool:
+        return entry_id > self.after and entry_id not in self.acked
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRange:
+    """Entries `first <= entry <= last` of one ledger; `size` is about how many bytes they are.
+
+    With `subscriptions` an entry counts once for each that wants it, without (None) once.
+    """
+
+    topic: str
+    ledger_id: int
+    first: int
+    last: int
+    size: int
+    subscriptions: tuple[Unacknowledged, ...] | None
+
+    @property
+    def entries(self) -> int:
+        return self.last - self.first + 1
+
+
+def ranges_of_topic(
+    topic: str,
+    stats: Mapping[str, Any],
+    *,
+    subscriptions: Sequence[str] | None,
+    start: Position = EARLIEST,
+    end: Position = LATEST,
+) -> Iterator[LedgerRange]:
+    """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
+
+    `subscriptions` names those whose unacknowledged entries are wanted; None: all entries there are.
+    """
+    cursors = None
+    if subscriptions is not None:
+        cursors = {
+            name: Cursor.from_stats(stats["cursors"][name]) for name in subscriptions if name in stats["cursors"]
+        }
+    last_confirmed = parse_position(stats["lastConfirmedEntry"])
+    for ledger in stats["ledgers"]:
+        ledger_id = ledger["ledgerId"]
+        is_open = ledger_id == last_confirmed[0]
+        last = last_confirmed[1] if is_open else ledger["entries"] - 1
+        size = max(ledger["size"], stats["currentLedgerSize"] if is_open else 0)
+        whole = LedgerRange(topic, ledger_id, 0, last, size, None)
+        cut = _cut(whole, start, end)
+        if cut is not None and cursors is not None:
+            cut = _only_wanted(cut, cursors)
+        if cut is not None:
+            yield cut
+
+
+def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) -> list[LedgerRange]:
+    """Cuts ranges so that there are at least `tasks_min`, where there is enough to read, and none is too large."""
+    ranges = list(ranges)
+    total = sum(each.entries for each in ranges)
+    fair_share = max(total // max(tasks_min, 1), TASK_ENTRIES_MIN)
+    entries_max = max(min(entries_max, fair_share), 1)
+    return [part for each in ranges for part in _pieces(each, entries_max)]
+
+
+def _cut(whole: LedgerRange, start: Position, end: Position) -> LedgerRange | None:
+    first, last = whole.first, whole.last
+    if start[0] >= whole.ledger_id:
+        first = start[1] if start[0] == whole.ledger_id else last + 1
+    if end[0] <= whole.ledger_id:
+        last = min(end[1], last) if end[0] == whole.ledger_id else -1
+    return _narrowed(whole, first, last)
+
+
+def _only_wanted(whole: LedgerRange, cursors: Mapping[str, Cursor]) -> LedgerRange | None:
+    wanting = []
+    for name, cursor in cursors.items():
+        after, acked = cursor.in_ledger(whole.ledger_id)
+        if after < whole.last:
+            wanting.append(Unacknowledged(name, after, acked))
+    if not wanting:
+        return None
+    first = max(whole.first, min(each.after for each in wanting) + 1)
+    narrowed = _narrowed(whole, first, whole.last)
+    return None if narrowed is None else replace(narrowed, subscriptions=tuple(wanting))
+
+
+def _narrowed(whole: LedgerRange, first: int, last: int) -> LedgerRange | None:
+    """The part from `first` to `last`, with its share of the size; None when it is empty."""
+    if first > last or whole.entries < 1:
+        return None
+    return replace(whole, first=first, last=last, size=whole.size * (last - first + 1) // whole.entries)
+
+
+def _pieces(whole: LedgerRange, entries_max: int) -> Iterator[LedgerRange]:
+    count = max(-(-whole.entries // entries_max), -(-whole.size // TASK_BYTES_MAX))
+    count = min(count, whole.entries)
+    for index in range(count):
+        first = whole.first + whole.entries * index // count
+        last = whole.first + whole.entries * (index + 1) // count - 1
+        piece = _narrowed(whole, first, last)
+        assert piece is not None, "no more pieces than entries"
+        if whole.subscriptions is not None:
+            own = (replace(each, acked=each.acked.between(first, last)) for each in whole.subscriptions)
+            piece = replace(piece, subscriptions=tuple(each for each in own if each.after < last))
+        if piece.subscriptions != ():
+            yield piece
