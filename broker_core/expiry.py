@@ -103,7 +103,7 @@ class Housekeeping:
 
     def _retention(self) -> Retention:
         topic = self._topic
-        retention = topic.policies.retention
+        retention = topic.policies.retention.limits
         if not any(subscription.durable for subscription in topic.subscriptions.values()):
             keeps_longer = retention.time_ms < 0 or retention.time_ms > UNSUBSCRIBED_MS
             return retention if keeps_longer else Retention(UNSUBSCRIBED_MS, -1)

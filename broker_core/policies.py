@@ -11,6 +11,7 @@ from typing import Any
 
 from broker_core.config import PolicyConfig
 from broker_core.errors import InvalidRequest, PreconditionFailed
+from broker_core.storage.retention import Retention
 
 RETENTION = "retention_policies"
 TTL = "message_ttl_in_seconds"
@@ -42,14 +43,9 @@ class RetentionPolicy:
             raise InvalidRequest(_ONE_LIMIT_IS_ZERO)
 
     @property
-    def time_ms(self) -> int:
-        """The time limit in milliseconds; -1 is no limit."""
-        return -1 if self.minutes < 0 else self.minutes * 60_000
-
-    @property
-    def size_bytes(self) -> int:
-        """The size limit in bytes; -1 is no limit."""
-        return -1 if self.mb < 0 else self.mb << 20
+    def limits(self) -> Retention:
+        """As the storage takes it: milliseconds and bytes."""
+        return Retention(-1 if self.minutes < 0 else self.minutes * 60_000, -1 if self.mb < 0 else self.mb << 20)
 
     def to_document(self) -> dict[str, int]:
         return {"retentionTimeInMinutes": self.minutes, "retentionSizeInMB": self.mb}

@@ -4,6 +4,7 @@ from broker_core.bundles import Bundles
 from broker_core.config import PolicyConfig
 from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
 from broker_core.policies import PolicySet, RetentionPolicy, resolve
+from broker_core.storage.retention import Retention
 
 ONE_ZERO = (
     "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has"
@@ -45,8 +46,8 @@ def test_an_absent_limit_in_a_retention_body_is_zero() -> None:
 
 
 def test_retention_limits_in_milliseconds_and_bytes() -> None:
-    assert (RetentionPolicy(2, 3).time_ms, RetentionPolicy(2, 3).size_bytes) == (120_000, 3 * 1024 * 1024)
-    assert (RetentionPolicy(-1, -1).time_ms, RetentionPolicy(-1, -1).size_bytes) == (-1, -1)
+    assert RetentionPolicy(2, 3).limits == Retention(time_ms=120_000, size_bytes=3 * 1024 * 1024)
+    assert RetentionPolicy(-1, -1).limits == Retention(time_ms=-1, size_bytes=-1)
 
 
 def test_a_policy_set_refuses_negative_values() -> None:
