@@ -31,6 +31,7 @@ class Verb(TyperCommand):
         super().__init__(*arguments, **settings)
         self.shared = options.shared(self)
         self.params.extend(self.shared)
+        self.help = _keep_lines(self.help or "")
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_pydantic(super().get_params(ctx))
@@ -153,6 +154,11 @@ class NounGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return self.visible
+
+
+def _keep_lines(help: str) -> str:
+    """Paragraphs with indented lines (examples) are shown as they are; the others are filled."""
+    return "\n\n".join(f"\b\n{part}" if "\n  " in part else part for part in help.split("\n\n"))
 
 
 def _install_hint(module: str | None) -> str | None:

@@ -127,9 +127,7 @@ def delete(
     call: Call,
     topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC...", help="One or more.")] = None,
     force: Force = False,
-    regex: Annotated[
-        bool, typer.Option("-r", "regex", "--regex", help="Each TOPIC is a pattern within its namespace.")
-    ] = False,
+    regex: Annotated[bool, typer.Option("-r", "--regex", help="Each TOPIC is a pattern within its namespace.")] = False,
     from_file: Annotated[str | None, typer.Option("--from-file", metavar="FILE", help="One topic a line.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted.")] = False,
     delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,

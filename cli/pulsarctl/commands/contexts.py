@@ -1,0 +1,168 @@
+"""`pulsarctl context`: named sets of addresses and credentials, in the file that the Go tool of the same name keeps."""
+
+import os
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+from pulsarctl.arguments import Yes
+from pulsarctl.call import Call
+from pulsarctl.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
+from pulsarctl.errors import NotFound, UsageProblem
+from pulsarctl.grammar import Noun
+from pulsarctl.render import Table
+from pulsarctl.settings import Settings
+
+app = Noun("context", "Named sets of addresses and credentials, shared with the Go tool.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context.")]
+OptionalName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Default: the current one.")]
+SECRETS = ("token", "auth_params")
+STORED = (*ADDRESS_FIELDS.values(), *AUTH_FIELDS.values())
+NOT_SHOWN = ("origins", "notices")
+
+
+@app.verb("list", "ls")
+def list_contexts(call: Call) -> None:
+    """List the contexts; a table marks the current one.
+
+    Example: pulsarctl context list
+    """
+    file = _file()
+    rows = [
+        (name, "*" if name == file.current else "", entry.get("web_url"), entry.get("service_url"))
+        for name in file.names
+        for entry in [file.fields(name)]
+    ]
+    call.show(file.names, Table(("CONTEXT", "CURRENT", "ADMIN URL", "SERVICE URL"), rows))
+    if not rows:
+        call.notice(f"no context in {file.path}")
+
+
+@app.verb("get", hidden=True)
+def get(call: Call, name: OptionalName = None) -> None:
+    """List the contexts, or show one: the Go tool's spelling."""
+    if name:
+        _show(call, name)
+    else:
+        list_contexts(call)
+
+
+@app.verb("current")
+def current(call: Call) -> None:
+    """Print the name of the current context. Fails with exit code 3 when there is none.
+
+    Example: pulsarctl context current
+    """
+    call.show(_current(_file()))
+
+
+@app.verb("show", "view")
+def show(
+    call: Call,
+    name: OptionalName = None,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="What a command would use here, and where each value comes from.")
+    ] = False,
+) -> None:
+    """Show a context, its secrets masked.
+
+    Example: pulsarctl context show --resolved
+    """
+    if resolved:
+        _show_resolved(call)
+    else:
+        _show(call, name or _current(_file()))
+
+
+@app.verb("use", "select", "switch")
+def use(call: Call, name: Name) -> None:
+    """Make a context the current one.
+
+    Example: pulsarctl context use prod
+    """
+    file = _file()
+    file.require(name)
+    file.current = name
+    file.save()
+
+
+@app.verb("create", "set", "add")
+def create(call: Call, name: Name) -> None:
+    """Create or change a context from the connection options, and make it the current one.
+
+    Example: pulsarctl context create prod --admin-url https://pulsar.example.com:8443 --token-file prod.token
+    """
+    given = {field: value for field, value in (call.obj or {}).items() if field in STORED}
+    file = _file()
+    if not given and name not in file.names:
+        raise UsageProblem("a context of what?", hint="pulsarctl context create NAME --admin-url URL [--url URL]")
+    file.put(name, given)
+    file.current = name
+    file.save()
+
+
+@app.verb("copy")
+def copy(call: Call, old: Name, new: Name) -> None:
+    """Copy a context.
+
+    Example: pulsarctl context copy prod staging
+    """
+    file = _file()
+    file.put(new, file.fields(old))
+    file.save()
+
+
+@app.verb("rename")
+def rename(call: Call, old: Name, new: Name) -> None:
+    """Rename a context.
+
+    Example: pulsarctl context rename prod production
+    """
+    file = _file()
+    file.rename(old, new)
+    file.save()
+
+
+@app.verb("delete", "rm", "del")
+def delete(call: Call, name: Name, yes: Yes = False) -> None:
+    """Delete a context.
+
+    Example: pulsarctl context delete staging
+    """
+    file = _file()
+    file.require(name)
+    call.confirm(f"Delete context {name}?", yes=yes)
+    file.delete(name)
+    file.save()
+
+
+def _file() -> ContextFile:
+    return ContextFile(default_path(os.environ))
+
+
+def _current(file: ContextFile) -> str:
+    if not file.current:
+        raise NotFound("no context is selected", hint="pulsarctl context use NAME")
+    return file.current
+
+
+def _show(call: Call, name: str) -> None:
+    call.show({field: _masked(field, value) for field, value in _file().fields(name).items()}, as_map=True)
+
+
+def _show_resolved(call: Call) -> None:
+    settings = call.settings
+    rows = [
+        {"setting": item.name, "value": value, "source": settings.origin(item.name)}
+        for item in fields(Settings)
+        if item.name not in NOT_SHOWN and (value := _masked(item.name, getattr(settings, item.name))) is not None
+    ]
+    call.show(rows, Table(("SETTING", "VALUE", "SOURCE"), [tuple(row.values()) for row in rows]))
+
+
+def _masked(field: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return "***" if field in SECRETS and value else str(value)
