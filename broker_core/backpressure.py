@@ -12,7 +12,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker_core.storage.factory import Pressure
+    from broker_core.storage.pressure import Pressure
 
 GATHER_SENDS = 4  # from so many SENDs in one chunk on
 GATHER_SECONDS = 0.002

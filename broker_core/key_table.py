@@ -23,9 +23,9 @@ Place = tuple[int, int, int]  # ledger id, entry id, batch index (0 outside of b
 
 
 class Slot(NamedTuple):
-    """One message as far as compaction looks at it; `index` is its place in the batch."""
+    """One message as far as compaction looks at it; `batch_index` is its place in the batch."""
 
-    index: int
+    batch_index: int
     key: str | None
     is_tombstone: bool
 
@@ -68,7 +68,7 @@ class KeyTable:
                 yield row, kept
 
     def _keep(self, entry: bytes, opened: OpenedEntry, ledger_id: int, entry_id: int) -> bytes | None:
-        kept = [slot.index for slot in opened.slots if self._survives(slot, ledger_id, entry_id)]
+        kept = [slot.batch_index for slot in opened.slots if self._survives(slot, ledger_id, entry_id)]
         self.removed += len(opened.slots) - len(kept)
         if not kept:
             return None
@@ -79,7 +79,7 @@ class KeyTable:
     def _survives(self, slot: Slot, ledger_id: int, entry_id: int) -> bool:
         if slot.key is None:
             return self._retain_null_key
-        return self._latest.get(slot.key) == (ledger_id, entry_id, slot.index)
+        return self._latest.get(slot.key) == (ledger_id, entry_id, slot.batch_index)
 
 
 def open_entry(entry: bytes) -> OpenedEntry | None:

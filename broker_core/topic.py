@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
     from broker_core.producer import Producer
+    from broker_core.storage.block import EntryRun
     from broker_core.storage.factory import ManagedLedgerFactory
-    from broker_core.storage.managed_ledger import EntryRun, ManagedLedger
+    from broker_core.storage.managed_ledger import ManagedLedger
 
 log = logging.getLogger(__name__)
 

@@ -56,7 +56,7 @@ def test_within_batches_each_message_is_judged_by_itself(batches: list[list[tupl
     last = {key: (row, slot) for row, one in enumerate(batches) for slot, (key, _) in enumerate(one)}
     expected = sorted(place for place in last.values() if batches[place[0]][place[1]][1])
     found = [
-        (row, slot.index)
+        (row, slot.batch_index)
         for row, entry in compact([batch(list(one)) for one in batches])
         for slot in open_entry(entry).slots  # type: ignore[union-attr]  # it was built here
     ]

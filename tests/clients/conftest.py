@@ -14,7 +14,7 @@ def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
     client = pulsar.Client(
         pulsar_broker.service_url,
         operation_timeout_seconds=10,
-        logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Fatal),
+        logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error),
     )
     yield client
     client.close()

@@ -27,7 +27,7 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
 
 @pytest.fixture
 def client(broker: BrokerProcess) -> Iterator[pulsar.Client]:
-    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Fatal))
+    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     yield client
     client.close()
 
@@ -104,7 +104,7 @@ def test_a_frozen_client_loses_its_place_to_another(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Fatal))
+    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     try:
         assert frozen.stdout is not None
         while frozen.stdout.readline() != "ready\n":
