@@ -40,6 +40,8 @@ class ReceiptEncoder:
         """
         ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"
         partition_field = _partition_field(partition)
+        if len(run.keys) == 1:
+            return _one_receipt(run.keys[0], ledger + encode_varint(first_entry_id) + partition_field)
         parts: list[bytes] = []
         for first, last, lowest, upper in _blocks(first_entry_id, len(run.keys)):
             keys = run.keys[first:last]
@@ -53,6 +55,13 @@ class ReceiptEncoder:
                     _add_receipts(parts, same, ledger, lowest[row:], rest)
                     row += len(same)
         return b"".join(parts)
+
+
+def _one_receipt(key: bytes, message_id: bytes) -> bytes:
+    """The cheap path of a producer that waits for each receipt, and of many producers taking turns."""
+    size = len(key) + 2 + len(message_id)
+    header = HEADER.pack(size + 8, size + 4, 0x08, RECEIPT_TYPE, RECEIPT_TAG, size)
+    return b"%b%b\x1a%c%b" % (header, key, len(message_id), message_id)
 
 
 def _add_receipts(parts: list[bytes], keys: list[bytes], ledger: bytes, lowest: list[bytes], rest: bytes) -> None:
@@ -93,6 +102,8 @@ class MessageEncoder:
         """
         if redelivery_counts is not None and any(redelivery_counts):
             return self._encode_redelivered(ledger_id, first_entry_id, data, starts, ends, redelivery_counts)
+        if len(starts) == 1:
+            return self._encode_single(ledger_id, first_entry_id, data[starts[0] : ends[0]])
         parts: list[bytes] = []
         for first, last, lowest, upper in _blocks(first_entry_id, len(starts)):
             rest = upper + self._partition_field
@@ -102,6 +113,15 @@ class MessageEncoder:
                 header = headers.get(end - start) or self._header(end - start)
                 parts += (header, low, rest, data[start:end])
         return b"".join(parts)
+
+    def _encode_single(self, ledger_id: int, entry_id: int, entry: bytes) -> bytes:
+        """The cheap path of a consumer that keeps up: its messages come one by one."""
+        upper = entry_id >> 7
+        low = CONTINUED[entry_id & 0x7F] if upper else LAST[entry_id]
+        rest = (encode_varint(upper) if upper else b"") + self._partition_field
+        self._use_shape(ledger_id, len(rest), 0)
+        header = self._headers.get(len(entry)) or self._header(len(entry))
+        return header + low + rest + entry
 
     def _encode_redelivered(
         self,

@@ -1,13 +1,19 @@
 """Protobuf's variable-length integers: seven bits a byte, lowest first, the high bit says "more follows"."""
 
+from functools import lru_cache
+
 VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
 """One varint, as a regular expression over bytes."""
 
 MASK_64 = (1 << 64) - 1
 
 
+@lru_cache(maxsize=4096)
 def encode_varint(value: int) -> bytes:
-    """The bytes of `value`; a negative one in ten bytes, as protobuf writes int32."""
+    """The bytes of `value`; a negative one in ten bytes, as protobuf writes int32.
+
+    Remembered: ledger ids, consumer ids and the upper bits of entry ids come again and again.
+    """
     value &= MASK_64
     out = bytearray()
     while value > 0x7F:
