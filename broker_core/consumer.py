@@ -43,6 +43,7 @@ class Consumer:
         self.rate = Rate(subscription.clock)
         self.redelivered = 0
         self.acknowledged = 0
+        self.delivered_entries = 0
         self.permits = 0
         self.last_flow_ms = 0
         self.last_consumed_ms = 0
@@ -76,6 +77,7 @@ class Consumer:
         )
         self.permits -= messages
         self.rate.add(messages, ends[-1] - starts[0])
+        self.delivered_entries += last - first
         self.last_consumed_ms = self.subscription.clock.wall_ms()
         self.session.outbound.send(frames)
         return messages

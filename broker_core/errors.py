@@ -2,7 +2,7 @@
 
     BrokerError
     ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
-    ├── TenantNotFound, NamespaceNotFound, MessageNotFound
+    ├── ClusterNotFound, TenantNotFound, NamespaceNotFound, MessageNotFound
     ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
     │   PreconditionFailed, Unprocessable
     ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced
@@ -48,6 +48,11 @@ class SubscriptionNotFound(BrokerError):
 
 class ConsumerNotFound(BrokerError):
     server_error = 13
+    http_status = 404
+
+
+class ClusterNotFound(BrokerError):
+    server_error = 1
     http_status = 404
 
 

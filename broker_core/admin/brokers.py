@@ -1,0 +1,105 @@
+"""`/admin/v2/brokers`, `/status.html` and `/metrics`: this broker, its health and its configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.call import Answer, Call, text
+from broker_core.admin.routes import Route
+from broker_core.errors import PreconditionFailed
+from broker_core.health import check_health
+from broker_core.metrics import prometheus_text
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+
+PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def broker_id(broker: Broker) -> str:
+    """`host:port` of the admin API."""
+    return broker.http_url.removeprefix("http://")
+
+
+async def list_brokers(call: Call) -> list[str]:
+    return [broker_id(call.broker)]
+
+
+async def leader(call: Call) -> dict[str, str]:
+    return {"serviceUrl": call.broker.http_url, "brokerId": broker_id(call.broker)}
+
+
+async def health(call: Call) -> Answer:
+    """`ok` without quotes or newline: clients compare the whole body."""
+    await check_health(call.broker)
+    return text("ok")
+
+
+async def ready(_call: Call) -> Answer:
+    """This is answered only after recovery, when clients are served."""
+    return text("ok")
+
+
+async def status(_call: Call) -> Answer:
+    return text("OK")
+
+
+async def version(call: Call) -> Answer:
+    return text(call.broker.version)
+
+
+async def dynamic_names(_call: Call) -> list[str]:
+    """No setting of this broker changes while it runs."""
+    return []
+
+
+async def dynamic_values(_call: Call) -> dict[str, str]:
+    return {}
+
+
+async def set_dynamic(_call: Call) -> None:
+    raise PreconditionFailed("Can't update non-dynamic configuration")
+
+
+async def runtime_configuration(call: Call) -> dict[str, str]:
+    """Every setting under its Pulsar key, as text."""
+    found = {}
+    for _section, field, value in call.broker.config.settings():
+        setting = field.metadata["setting"]
+        shown = value if setting.scale == 1 else round(value / setting.scale)
+        found[setting.key] = str(shown).lower() if isinstance(shown, bool) else str(shown)
+    return found
+
+
+async def internal_configuration(_call: Call) -> dict[str, Any]:
+    return {
+        "zookeeperServers": "",
+        "configurationStoreServers": "",
+        "metadataStoreUrl": "",
+        "configurationMetadataStoreUrl": "",
+        "ledgersRootPath": "/ledgers",
+    }
+
+
+async def metrics(call: Call) -> Answer:
+    return Answer(200, (await prometheus_text(call.broker)).encode(), PROMETHEUS_TYPE)
+
+
+_BROKERS = "/admin/v2/brokers"
+
+ROUTES = (
+    Route("GET", _BROKERS, list_brokers),
+    Route("GET", f"{_BROKERS}/{{cluster}}", list_brokers),
+    Route("GET", f"{_BROKERS}/leaderBroker", leader),
+    Route("GET", f"{_BROKERS}/health", health),
+    Route("GET", f"{_BROKERS}/ready", ready),
+    Route("GET", f"{_BROKERS}/version", version),
+    Route("GET", f"{_BROKERS}/configuration", dynamic_names),
+    Route("GET", f"{_BROKERS}/configuration/values", dynamic_values),
+    Route("GET", f"{_BROKERS}/configuration/runtime", runtime_configuration),
+    Route("POST", f"{_BROKERS}/configuration/{{name}}/{{value}}", set_dynamic),
+    Route("DELETE", f"{_BROKERS}/configuration/{{name}}", set_dynamic),
+    Route("GET", f"{_BROKERS}/internal-configuration", internal_configuration),
+    Route("GET", "/status.html", status),
+    Route("GET", "/metrics", metrics),
+)

@@ -1,0 +1,99 @@
+"""One admin request as handlers see it, and what they answer; knows nothing of the HTTP library.
+
+Path parts arrive still encoded. A topic is decoded once, form style; a subscription twice, because tools encode
+it once or twice (`sub%2Fa` and `sub%252Fa` both mean `sub/a`). A handler returns None (204), an `Answer`, or
+anything that JSON can hold (200).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, unquote_plus
+
+from broker_core.errors import InvalidName, InvalidRequest, NotAllowed
+from broker_core.names import NON_PERSISTENT, NamespaceName, TopicName, check_entity, parse_topic
+from broker_core.policies import whole_number
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+
+JSON_TYPE = "application/json"
+TEXT_TYPE = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: bytes = b""
+    content_type: str = JSON_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names."""
+
+    broker: Broker
+    parts: Mapping[str, str]
+    query: Mapping[str, str]
+    body: bytes
+
+    def part(self, name: str) -> str:
+        return unquote(self.parts[name])
+
+    def namespace(self) -> NamespaceName:
+        tenant, local = self.part("tenant"), self.part("namespace")
+        return NamespaceName(check_entity("Tenant", tenant), check_entity("Namespace", local))
+
+    def topic(self) -> TopicName:
+        """The topic of the path; raises `InvalidName`, or `NotAllowed` for one that would not persist."""
+        namespace = self.namespace()
+        try:
+            name = parse_topic(f"{self.parts['domain']}://{namespace}/{unquote_plus(self.parts['topic'])}")
+        except InvalidName:
+            raise InvalidName("Topic name is not valid") from None
+        if name.domain == NON_PERSISTENT:
+            raise NotAllowed(f"Non-persistent topics are not supported by this broker: {name}")
+        return name
+
+    def subscription(self) -> str:
+        return unquote(unquote_plus(self.parts["subscription"]))
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        text = self.query.get(name)
+        return default if text is None else text.lower() == "true"
+
+    def number(self, name: str) -> int:
+        """A part of the path that must be a number."""
+        return whole_number(self.part(name), name)
+
+    def json(self) -> Any:
+        """The body; None when it is absent or null, whatever its content type says."""
+        if not self.body.strip():
+            return None
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            raise InvalidRequest(f"the request body is not JSON: {error}") from None
+
+    def json_object(self) -> dict[str, Any]:
+        """The body as an object; empty when it is absent, null or an empty string (tools send all three)."""
+        found = self.json()
+        if found is None or found == "":
+            return {}
+        if not isinstance(found, dict):
+            raise InvalidRequest("the request body must be a JSON object")
+        return found
+
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+def text(content: str) -> Answer:
+    return Answer(200, content.encode(), TEXT_TYPE)
+
+
+def json_answer(content: Any, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())

@@ -1,0 +1,108 @@
+"""`internalStats`: the ledgers and cursors of a topic, as Pulsar's PersistentTopicInternalStats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.stats_body import iso
+
+if TYPE_CHECKING:
+    from broker_core.storage.catalog import LedgerInfo
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.managed_ledger import ManagedLedger
+    from broker_core.topic import Topic
+
+_NO_LEDGER = {"ledgerId": -1, "entries": -1, "size": -1, "offloaded": False, "underReplicated": False}
+
+
+def internal_body(topic: Topic) -> dict[str, Any]:
+    ledger = topic.ledger
+    infos = ledger.ledger_infos()
+    current = infos[-1] if infos and not infos[-1].sealed_ms else None
+    return {
+        "entriesAddedCounter": ledger.entries,
+        "numberOfEntries": ledger.entries,
+        "totalSize": ledger.size,
+        "currentLedgerEntries": current.entries if current else 0,
+        "currentLedgerSize": current.size if current else 0,
+        "lastLedgerCreatedTimestamp": iso(infos[-1].created_ms if infos else topic.created_ms),
+        "waitingCursorsCount": sum(1 for one in topic.subscriptions.values() if _is_waiting(one.cursor, ledger)),
+        "pendingAddEntriesCount": 0,
+        "lastConfirmedEntry": str(ledger.last_confirmed),
+        "state": _state(ledger),
+        "ledgers": [_ledger(info) for info in infos],
+        "cursors": {name: _cursor(topic, cursor) for name, cursor in ledger.cursors.items()},
+        "schemaLedgers": [],
+        "compactedLedger": _compacted(topic),
+    }
+
+
+def _state(ledger: ManagedLedger) -> str:
+    if ledger.fenced_reason is not None:
+        return "Fenced"
+    return "Terminated" if ledger.terminated is not None else "LedgerOpened"
+
+
+def _ledger(info: LedgerInfo) -> dict[str, Any]:
+    """The open ledger shows 0 entries, as in Pulsar; `currentLedgerEntries` has them."""
+    return {
+        "ledgerId": info.id,
+        "entries": info.entries if info.sealed_ms else 0,
+        "size": info.size if info.sealed_ms else 0,
+        **({"timestamp": info.sealed_ms} if info.sealed_ms else {}),
+        "offloaded": False,
+        "underReplicated": False,
+    }
+
+
+def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
+    ranges = list(cursor.ack_ranges())
+    waiting = _is_waiting(cursor, topic.ledger)
+    subscription = topic.subscriptions.get(cursor.name)
+    acknowledged = sum(last - first + 1 for _ledger_id, first, last in ranges)
+    return {
+        "markDeletePosition": str(cursor.mark_delete),
+        "readPosition": str(cursor.read_position),
+        "waitingReadOp": waiting,
+        "pendingReadOps": 0,
+        "messagesConsumedCounter": max(0, topic.ledger.entries - cursor.backlog_entries),
+        "cursorLedger": -1,
+        "cursorLedgerLastEntry": -1,
+        "individuallyDeletedMessages": _ranges_text(ranges),
+        "lastLedgerSwitchTimestamp": iso(topic.created_ms),
+        "state": "Open" if cursor.durable else "NoLedger",
+        "active": subscription is not None and bool(subscription.consumers),
+        "numberOfEntriesSinceFirstNotAckedMessage": cursor.backlog_entries + acknowledged + 1,
+        "totalNonContiguousDeletedMessagesRange": len(ranges),
+        "subscriptionHavePendingRead": waiting,
+        "subscriptionHavePendingReplayRead": False,
+        "properties": {key: int(value) for key, value in cursor.properties.items() if _is_number(value)},
+    }
+
+
+def _is_waiting(cursor: ManagedCursor, ledger: ManagedLedger) -> bool:
+    return cursor.read_position > ledger.last_confirmed
+
+
+def _ranges_text(ranges: list[tuple[int, int, int]]) -> str:
+    """Open at the left end: `[(3:1..3:4]]` are the entries 2 to 4 of ledger 3."""
+    parts = (f"({ledger_id}:{first - 1}..{ledger_id}:{last}]" for ledger_id, first, last in ranges)
+    return f"[{','.join(parts)}]"
+
+
+def _is_number(text: str) -> bool:
+    """Clients read cursor properties as numbers; those of a subscription are texts and shown in `stats`."""
+    return text.lstrip("-").isdigit()
+
+
+def _compacted(topic: Topic) -> dict[str, Any]:
+    compacted = topic.compaction.compacted
+    if compacted is None:
+        return dict(_NO_LEDGER)
+    return {
+        "ledgerId": compacted.ledger_id,
+        "entries": compacted.entries,
+        "size": compacted.size,
+        "offloaded": False,
+        "underReplicated": False,
+    }

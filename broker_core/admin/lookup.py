@@ -1,0 +1,33 @@
+"""`/lookup/v2/topic`: where a topic is, for clients whose service URL is http://."""
+
+from __future__ import annotations
+
+from broker_core.admin.call import Answer, Call, text
+from broker_core.admin.routes import Route
+from broker_core.errors import TopicNotFound
+
+
+async def lookup(call: Call) -> dict[str, str]:
+    """Always this broker. C++ clients need a TLS key beside `brokerUrl`, so the old one stays, empty."""
+    name, broker = call.topic(), call.broker
+    broker.tenancy.check_namespace_of(name)
+    known = broker.partitions(name) or broker.topic_exists(name)
+    if not known and not broker.config.topics.allow_auto_creation:
+        raise TopicNotFound("Topic not found.")
+    return {
+        "brokerUrl": broker.service_url,
+        "httpUrl": broker.http_url,
+        "nativeUrl": broker.service_url,
+        "brokerUrlSsl": "",
+    }
+
+
+async def bundle(call: Call) -> Answer:
+    name = call.topic()
+    call.broker.tenancy.check_namespace_of(name)
+    return text(call.broker.tenancy.namespace(name.namespace).bundles.bundle_of(str(name)))
+
+
+_TOPIC = "/lookup/v2/topic/{domain}/{tenant}/{namespace}/{topic}"
+
+ROUTES = (Route("GET", _TOPIC, lookup), Route("GET", f"{_TOPIC}/bundle", bundle))

@@ -1,0 +1,113 @@
+"""`/admin/v2/namespaces`: create, delete, list, and what a namespace is. Its policies are in `policies`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.routes import Route
+from broker_core.errors import InvalidRequest, NotAllowed
+from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+
+MODES = {"PERSISTENT": (PERSISTENT,), "NON_PERSISTENT": (NON_PERSISTENT,), "ALL": (PERSISTENT, NON_PERSISTENT)}
+SYSTEM_PREFIX = "__"  # local names of topics that the broker makes for itself
+
+
+async def list_namespaces(call: Call) -> list[str]:
+    return [str(name) for name in call.broker.tenancy.namespaces(call.part("tenant"))]
+
+
+async def get_namespace(call: Call) -> dict[str, Any]:
+    return call.broker.tenancy.namespace(call.namespace()).to_body()
+
+
+async def create_namespace(call: Call) -> None:
+    await call.broker.tenancy.create_namespace(call.namespace(), call.json_object())
+
+
+async def delete_namespace(call: Call) -> None:
+    name = call.namespace()
+    if call.flag("force"):
+        if not call.broker.config.policies.force_delete_namespace:
+            raise NotAllowed("Broker doesn't allow forced deletion of namespaces")
+        await delete_with_topics(call.broker, name)
+    else:
+        await call.broker.tenancy.delete_namespace(name, lambda: not visible_topics(call.broker, name))
+
+
+async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
+    """Deletes a namespace with everything in it, whoever uses it."""
+    for partitioned in broker.tenancy.partitioned_topics(name, PERSISTENT):
+        await broker.delete_partitioned(partitioned, force=True)
+    for topic in broker.topics_of(name):
+        await broker.delete_topic(parse_topic(topic), force=True)
+    await broker.tenancy.delete_namespace(name, lambda: not broker.topics_of(name))
+
+
+def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:
+    """The full names of the topics that users made, partitions each by itself."""
+    start = f"{domain}://{name}/{SYSTEM_PREFIX}"
+    return [topic for topic in broker.topics_of(name, domain) if not topic.startswith(start)]
+
+
+async def topics_of_namespace(call: Call) -> list[str]:
+    name = call.namespace()
+    call.broker.tenancy.namespace(name)
+    mode = call.query.get("mode", "PERSISTENT")
+    if mode not in MODES:
+        raise InvalidRequest(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    listed = call.broker.topics_of if call.flag("includeSystemTopic") else None
+    found: list[str] = []
+    for domain in MODES[mode]:
+        found += listed(name, domain) if listed else visible_topics(call.broker, name, domain)
+    return found
+
+
+async def bundles(call: Call) -> dict[str, Any]:
+    return call.broker.tenancy.namespace(call.namespace()).bundles.to_document()
+
+
+async def replication(call: Call) -> list[str]:
+    return list(call.broker.tenancy.namespace(call.namespace()).replication_clusters)
+
+
+async def unload(call: Call) -> None:
+    """Closes every topic of the namespace; clients come again and find it loaded anew."""
+    name = call.namespace()
+    call.broker.tenancy.namespace(name)
+    for topic in call.broker.topics_of(name):
+        await call.broker.unload_topic(parse_topic(topic))
+
+
+async def get_properties(call: Call) -> dict[str, str]:
+    return dict(call.broker.tenancy.namespace(call.namespace()).properties)
+
+
+async def merge_properties(call: Call) -> None:
+    added = {str(key): str(value) for key, value in call.json_object().items()}
+    properties = {**await get_properties(call), **added}
+    await call.broker.tenancy.set_namespace_properties(call.namespace(), properties)
+
+
+async def clear_properties(call: Call) -> None:
+    await call.broker.tenancy.set_namespace_properties(call.namespace(), {})
+
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+
+ROUTES = (
+    Route("GET", "/admin/v2/namespaces/{tenant}", list_namespaces),
+    Route("GET", _NAMESPACE, get_namespace),
+    Route("PUT", _NAMESPACE, create_namespace),
+    Route("DELETE", _NAMESPACE, delete_namespace),
+    Route("GET", f"{_NAMESPACE}/topics", topics_of_namespace),
+    Route("GET", f"{_NAMESPACE}/bundles", bundles),
+    Route("GET", f"{_NAMESPACE}/replication", replication),
+    Route("PUT", f"{_NAMESPACE}/unload", unload),
+    Route("GET", f"{_NAMESPACE}/properties", get_properties),
+    Route("PUT", f"{_NAMESPACE}/properties", merge_properties),
+    Route("DELETE", f"{_NAMESPACE}/properties", clear_properties),
+)

@@ -1,0 +1,80 @@
+"""Which handler serves which method and path. Pure.
+
+Paths are matched raw, segment by segment; empty segments (doubled or trailing slashes) do not count. A literal
+segment wins over a variable one (`/partitioned` over `/{topic}`), unless it does not know the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from broker_core.admin.call import Handler
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`path` is a template: `/admin/v2/tenants/{tenant}`."""
+
+    method: str
+    path: str
+    handler: Handler
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    handler: Handler
+    parts: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Node:
+    literals: dict[str, _Node] = field(default_factory=dict)
+    variable: _Node | None = None
+    methods: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+
+
+class Routes:
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._root = _Node()
+        for route in routes:
+            self._add(route)
+
+    def _add(self, route: Route) -> None:
+        node, names = self._root, []
+        for segment in _segments(route.path):
+            if segment.startswith("{"):
+                names.append(segment[1:-1])
+                node.variable = node.variable or _Node()
+                node = node.variable
+            else:
+                node = node.literals.setdefault(segment, _Node())
+        assert route.method not in node.methods, f"{route.method} {route.path} is routed twice"
+        node.methods[route.method] = (route.handler, tuple(names))
+
+    def find(self, method: str, path: str) -> Match | frozenset[str]:
+        """The match, or else the methods that this path does know; none of them: there is no such path."""
+        ends = _ends(self._root, _segments(path), ())
+        known: set[str] = set()
+        for node, values in ends:
+            if method in node.methods:
+                handler, names = node.methods[method]
+                return Match(handler, dict(zip(names, values, strict=True)))
+            known.update(node.methods)
+        return frozenset(known)
+
+
+def _ends(node: _Node, segments: list[str], values: tuple[str, ...]) -> Iterable[tuple[_Node, tuple[str, ...]]]:
+    """Every node where the path may end, literal segments first, with the values of the variable ones."""
+    if not segments:
+        yield node, values
+        return
+    first, rest = segments[0], segments[1:]
+    if first in node.literals:
+        yield from _ends(node.literals[first], rest, values)
+    if node.variable is not None:
+        yield from _ends(node.variable, rest, (*values, first))
+
+
+def _segments(path: str) -> list[str]:
+    return [segment for segment in path.split("/") if segment]

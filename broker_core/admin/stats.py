@@ -1,0 +1,109 @@
+"""`stats`, `partitioned-stats`, `internalStats` and their kin of a topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.internal_stats_body import internal_body
+from broker_core.admin.routes import Route
+from broker_core.admin.stats_body import publisher_body, topic_body
+from broker_core.admin.targets import existing_partitions, one_topic
+from broker_core.errors import PreconditionFailed, TopicNotFound
+from broker_core.names import PARTITION_SUFFIX, TopicName
+from broker_core.stats import TopicStats, earliest_backlog, merge, topic_stats
+
+if TYPE_CHECKING:
+    from broker_core.topic import Topic
+
+# Of one partition alone; a merged publisher or consumer is on several connections.
+_OWN_PUBLISHER_FIELDS = ("accessMode", "address", "connectedSince", "clientVersion", "metadata", "producerName")
+_OWN_CONSUMER_FIELDS = ("address", "connectedSince", "clientVersion", "metadata")
+
+
+async def stats(call: Call) -> dict[str, Any]:
+    return _body(call, await _snapshot(call, await one_topic(call)))
+
+
+async def partitioned_stats(call: Call) -> dict[str, Any]:
+    """All partitions as one, and with `perPartition` each by itself."""
+    name = _partitioned(call)
+    parts = {
+        str(part): await _snapshot(call, await call.broker.get_topic(part))
+        for part in existing_partitions(call.broker, name)
+    }
+    total = merge(parts.values())
+    body = _body(call, total)
+    for field in ("deduplicationStatus", "ownerBroker"):
+        del body[field]
+    body["publishers"] = [] if call.flag("excludePublishers") else _merged_publishers(total)
+    for subscription in body["subscriptions"].values():
+        for consumer in subscription["consumers"]:
+            for field in _OWN_CONSUMER_FIELDS:
+                del consumer[field]
+    body["metadata"] = {"partitions": call.broker.partitions(name), "deleted": False}
+    per_partition = call.flag("perPartition", True)
+    body["partitions"] = {part: _body(call, one) for part, one in parts.items()} if per_partition else {}
+    return body
+
+
+def _merged_publishers(total: TopicStats) -> list[dict[str, Any]]:
+    bodies = [publisher_body(one) for one in total.publishers]
+    return [{key: value for key, value in body.items() if key not in _OWN_PUBLISHER_FIELDS} for body in bodies]
+
+
+async def internal_stats(call: Call) -> dict[str, Any]:
+    return internal_body(await one_topic(call))
+
+
+async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
+    name = _partitioned(call)
+    parts = {
+        str(part): internal_body(await call.broker.get_topic(part)) for part in existing_partitions(call.broker, name)
+    }
+    return {
+        "metadata": {"partitions": call.broker.partitions(name), "deleted": False},
+        "partitions": parts,
+    }
+
+
+def _partitioned(call: Call) -> TopicName:
+    name = call.topic()
+    if PARTITION_SUFFIX in name.local:
+        raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
+    call.broker.tenancy.check_namespace_of(name)
+    if not call.broker.partitions(name):
+        raise TopicNotFound(f"Partitioned Topic {name} not found")
+    return name
+
+
+async def _snapshot(call: Call, topic: Topic) -> TopicStats:
+    """Exact: what is needed of the disk to weigh each backlog is read before."""
+    for subscription in list(topic.subscriptions.values()):
+        await subscription.cursor.measure()
+    earliest = await earliest_backlog(topic) if call.flag("getEarliestTimeInBacklog") else None
+    return topic_stats(topic, earliest)
+
+
+def _body(call: Call, snapshot: TopicStats) -> dict[str, Any]:
+    body = topic_body(
+        snapshot,
+        owner=call.broker.http_url.removeprefix("http://"),
+        subscription_sizes=call.flag("subscriptionBacklogSize", True),
+    )
+    if call.flag("excludePublishers"):
+        body["publishers"] = []
+    if call.flag("excludeConsumers"):
+        for subscription in body["subscriptions"].values():
+            subscription["consumers"] = []
+    return body
+
+
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+
+ROUTES = (
+    Route("GET", f"{_TOPIC}/stats", stats),
+    Route("GET", f"{_TOPIC}/partitioned-stats", partitioned_stats),
+    Route("GET", f"{_TOPIC}/internalStats", internal_stats),
+    Route("GET", f"{_TOPIC}/partitioned-internalStats", partitioned_internal_stats),
+)

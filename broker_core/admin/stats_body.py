@@ -1,0 +1,182 @@
+"""Snapshots as the JSON objects of Pulsar's admin API, with its fields in its order. Pure.
+
+Compared field by field with Pulsar 4.0.7. Fields of features that this broker does not have are constant; objects
+and lists are always there, because clients look into them; a time as text carries milliseconds and `Z`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from broker_core.stats import CompactionStats, ConsumerStats, PublisherStats, SubscriptionStats, TopicStats, Traffic
+
+_ACK_RANGE_BYTES = 12  # of one range in `nonContiguousDeletedMessagesRangesSerializedSize`
+_DRAINING = {"drainingHashesCount": 0, "drainingHashesClearedTotal": 0, "drainingHashesUnackedMessages": 0}
+_FILTER = {f"filter{verb}MsgCount": 0 for verb in ("Processed", "Accepted", "Rejected", "Rescheduled")}
+_THROTTLED = {
+    f"dispatchThrottled{what}EventsBy{level}Limit": 0
+    for level in ("Subscription", "Topic", "Broker")
+    for what in ("Msg", "Bytes")
+}
+
+
+def iso(wall_ms: int) -> str:
+    return datetime.fromtimestamp(wall_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def topic_body(stats: TopicStats, *, owner: str, subscription_sizes: bool = True) -> dict[str, Any]:
+    """TopicStats. `subscription_sizes` False: -1 instead of the bytes of each subscription's backlog."""
+    subscriptions = {
+        name: subscription_body(one, with_size=subscription_sizes) for name, one in stats.subscriptions.items()
+    }
+    return {
+        **_topic_head(stats),
+        "publishers": [publisher_body(one) for one in stats.publishers],
+        "waitingPublishers": 0,
+        "subscriptions": subscriptions,
+        "replication": {},
+        "deduplicationStatus": "Disabled",
+        **_topic_tail(stats),
+        "ownerBroker": owner,
+        "topicCreationTimeStamp": stats.created_ms,
+        "lastPublishTimeStamp": stats.last_published_ms,
+    }
+
+
+def _topic_head(stats: TopicStats) -> dict[str, Any]:
+    incoming, outgoing = stats.incoming, stats.outgoing
+    return {
+        "msgRateIn": incoming.message_rate,
+        "msgThroughputIn": incoming.byte_rate,
+        "msgRateOut": outgoing.message_rate,
+        "msgThroughputOut": outgoing.byte_rate,
+        "bytesInCounter": incoming.bytes,
+        "msgInCounter": incoming.messages,
+        "systemTopicBytesInCounter": 0,
+        "bytesOutCounter": outgoing.bytes,
+        "msgOutCounter": outgoing.messages,
+        "bytesOutInternalCounter": 0,
+        "averageMsgSize": incoming.average_size,
+        "msgChunkPublished": False,
+        "storageSize": stats.storage_bytes,
+        "backlogSize": stats.backlog_bytes,
+        "backlogQuotaLimitSize": -1,
+        "backlogQuotaLimitTime": -1,
+        "oldestBacklogMessageAgeSeconds": -1,
+        "publishRateLimitedTimes": 0,
+        "earliestMsgPublishTimeInBacklogs": stats.earliest_backlog_ms,
+        "offloadedStorageSize": 0,
+        "lastOffloadLedgerId": 0,
+        "lastOffloadSuccessTimeStamp": 0,
+        "lastOffloadFailureTimeStamp": 0,
+        "ongoingTxnCount": 0,
+        "abortedTxnCount": 0,
+        "committedTxnCount": 0,
+    }
+
+
+def _topic_tail(stats: TopicStats) -> dict[str, Any]:
+    ranges = sum(one.ack_ranges for one in stats.subscriptions.values())
+    return {
+        "nonContiguousDeletedMessagesRanges": ranges,
+        "nonContiguousDeletedMessagesRangesSerializedSize": ranges * _ACK_RANGE_BYTES,
+        "delayedMessageIndexSizeInBytes": 0,
+        "compaction": _compaction_body(stats.compaction),
+    }
+
+
+def _compaction_body(stats: CompactionStats) -> dict[str, int]:
+    return {
+        "lastCompactionRemovedEventCount": stats.removed_events,
+        "lastCompactionSucceedTimestamp": stats.last_success_ms,
+        "lastCompactionFailedTimestamp": stats.last_failure_ms,
+        "lastCompactionDurationTimeInMills": stats.last_duration_ms,
+    }
+
+
+def publisher_body(stats: PublisherStats) -> dict[str, Any]:
+    return {
+        "accessMode": "Shared",
+        "msgRateIn": stats.traffic.message_rate,
+        "msgThroughputIn": stats.traffic.byte_rate,
+        "averageMsgSize": stats.traffic.average_size,
+        "chunkedMessageRate": 0.0,
+        "producerId": stats.producer_id,
+        "supportsPartialProducer": False,
+        "producerName": stats.name,
+        "address": stats.address,
+        "connectedSince": iso(stats.connected_since_ms),
+        "clientVersion": stats.client_version,
+        "metadata": dict(stats.metadata),
+    }
+
+
+def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> dict[str, Any]:
+    return {
+        **_outgoing(stats.traffic),
+        "msgBacklog": stats.backlog_entries,
+        "backlogSize": stats.backlog_bytes if with_size else -1,
+        "earliestMsgPublishTimeInBacklog": stats.earliest_backlog_ms,
+        "msgBacklogNoDelayed": stats.backlog_entries,
+        "blockedSubscriptionOnUnackedMsgs": stats.blocked,
+        "msgDelayed": 0,
+        "msgInReplay": stats.in_replay,
+        "unackedMessages": stats.unacked_messages,
+        **({"type": stats.type} if stats.type else {}),
+        **({"activeConsumerName": stats.active_consumer} if stats.active_consumer else {}),
+        "msgRateExpired": stats.expired.message_rate,
+        "totalMsgExpired": stats.expired.messages,
+        "lastExpireTimestamp": stats.last_expired_ms,
+        "lastConsumedFlowTimestamp": stats.last_flow_ms,
+        "lastConsumedTimestamp": stats.last_consumed_ms,
+        "lastAckedTimestamp": stats.last_acked_ms,
+        "lastMarkDeleteAdvancedTimestamp": 0,
+        "consumers": [consumer_body(one) for one in stats.consumers],
+        "isDurable": stats.durable,
+        "isReplicated": False,
+        "allowOutOfOrderDelivery": False,
+        "consumersAfterMarkDeletePosition": {},
+        **_DRAINING,
+        "nonContiguousDeletedMessagesRanges": stats.ack_ranges,
+        "nonContiguousDeletedMessagesRangesSerializedSize": stats.ack_ranges * _ACK_RANGE_BYTES,
+        "delayedMessageIndexSizeInBytes": 0,
+        "subscriptionProperties": dict(stats.properties),
+        **_FILTER,
+        **_THROTTLED,
+        "durable": stats.durable,
+        "replicated": False,
+    }
+
+
+def _outgoing(traffic: Traffic) -> dict[str, Any]:
+    return {
+        "msgRateOut": traffic.message_rate,
+        "msgThroughputOut": traffic.byte_rate,
+        "bytesOutCounter": traffic.bytes,
+        "msgOutCounter": traffic.messages,
+        "msgRateRedeliver": 0.0,
+        "messageAckRate": 0.0,
+        "chunkedMessageRate": 0.0,
+    }
+
+
+def consumer_body(stats: ConsumerStats) -> dict[str, Any]:
+    return {
+        **_outgoing(stats.traffic),
+        "consumerName": stats.name,
+        "availablePermits": stats.permits,
+        "unackedMessages": stats.unacked_messages,
+        "avgMessagesPerEntry": stats.messages_per_entry,
+        "blockedConsumerOnUnackedMsgs": stats.blocked,
+        **_DRAINING,
+        "address": stats.address,
+        "connectedSince": iso(stats.connected_since_ms),
+        "clientVersion": stats.client_version,
+        "lastAckedTimestamp": stats.last_acked_ms,
+        "lastConsumedTimestamp": stats.last_consumed_ms,
+        "lastConsumedFlowTimestamp": stats.last_flow_ms,
+        "metadata": dict(stats.metadata),
+        "lastAckedTime": iso(stats.last_acked_ms),
+        "lastConsumedTime": iso(stats.last_consumed_ms),
+    }

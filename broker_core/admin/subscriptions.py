@@ -1,0 +1,164 @@
+"""Subscriptions of a topic: list, create, delete, move, clear. On a partitioned topic: of every partition."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import check_exists, every_topic, one_topic
+from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
+from broker_core.policies import whole_number
+from broker_core.storage.position import LATEST, Position
+
+if TYPE_CHECKING:
+    from broker_core.subscription import Subscription
+    from broker_core.topic import Topic
+
+RESERVED_PREFIX = "pulsar.repl"
+RESERVED_NAMES = frozenset({"pulsar.dedup", "__compaction"})
+
+
+async def list_subscriptions(call: Call) -> list[str]:
+    topics = await every_topic(call)
+    return sorted({name for topic in topics for name in topic.subscriptions})
+
+
+async def create_subscription(call: Call) -> None:
+    """At the position of the body (a ResetCursorData), without one at the end; a missing topic is created."""
+    name = call.subscription()
+    if not name.strip() or name.startswith(RESERVED_PREFIX) or name in RESERVED_NAMES:
+        raise PreconditionFailed(f"Subscription name {name} is reserved")
+    body = call.json_object()
+    await _create_topic_if_missing(call)
+    topics = await every_topic(call)
+    missing = [topic for topic in topics if name not in topic.subscriptions]
+    if not missing:
+        raise Conflict("Subscription already exists for topic")
+    properties = {str(key): str(value) for key, value in (body.get("properties") or {}).items()}
+    start = _position(body) if "ledgerId" in body else LATEST
+    for topic in missing:
+        await topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
+
+
+async def _create_topic_if_missing(call: Call) -> None:
+    name, broker = call.topic(), call.broker
+    broker.tenancy.check_namespace_of(name)
+    if not broker.partitions(name) and not broker.topic_exists(name):
+        await broker.partitions_for_client(name, create=True)
+        if not broker.partitions(name):
+            await broker.topic_for_client(name)
+
+
+async def delete_subscription(call: Call) -> None:
+    """Where only some partitions have it, those lose it."""
+    name, force = call.subscription(), call.flag("force")
+    topics = await every_topic(call)
+    having = [topic for topic in topics if name in topic.subscriptions]
+    if not having:
+        raise _missing(call, name)
+    if not force and any(topic.subscriptions[name].consumers for topic in having):
+        raise PreconditionFailed("Subscription has active connected consumers")
+    for topic in having:
+        await topic.delete_subscription(name, force=force)
+
+
+def _missing(call: Call, name: str) -> SubscriptionNotFound:
+    if call.broker.partitions(call.topic()):
+        return SubscriptionNotFound("Subscription not found")
+    return SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
+
+
+async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[Any]]) -> list[Any]:
+    """Acts on the subscription of the path in every topic that has it; none of them: it is not found."""
+    name = call.subscription()
+    topics = [topic for topic in await every_topic(call) if name in topic.subscriptions]
+    if not topics:
+        raise SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
+    return [await act(topic, topic.subscriptions[name]) for topic in topics]
+
+
+async def clear_backlog(call: Call) -> None:
+    async def clear(_topic: Topic, subscription: Subscription) -> None:
+        await subscription.clear_backlog()
+
+    await _for_each(call, clear)
+
+
+async def skip(call: Call) -> None:
+    topic = await one_topic(call, "Skip messages on a partitioned topic is not allowed")
+    await topic.get_subscription(call.subscription()).skip(call.number("count"))
+
+
+async def reset_to_time(call: Call) -> None:
+    """The next message is the first one published at that time or later."""
+    moment = call.number("timestamp")
+
+    async def reset(topic: Topic, subscription: Subscription) -> None:
+        await subscription.reset(await topic.ledger.find_by_time(moment))
+
+    await _for_each(call, reset)
+
+
+async def reset_to_position(call: Call) -> None:
+    topic = await one_topic(call, "Reset-cursor at position is not allowed for partitioned-topic")
+    subscription = topic.get_subscription(call.subscription())
+    await subscription.reset(_position(call.json_object()))
+
+
+async def expire(call: Call) -> None:
+    """Acknowledges what is older than the number of seconds; 409 where that is nothing, as in Pulsar."""
+    name = call.subscription()
+    before = _moment_before(call)
+
+    async def act(_topic: Topic, subscription: Subscription) -> int:
+        return await subscription.expire_before(before)
+
+    if not any(await _for_each(call, act)):
+        raise _nothing_expired(call, name)
+
+
+async def expire_all(call: Call) -> None:
+    check_exists(call.broker, call.topic())
+    before = _moment_before(call)
+    for topic in await every_topic(call):
+        for subscription in list(topic.subscriptions.values()):
+            if not await subscription.expire_before(before):
+                raise _nothing_expired(call, subscription.name)
+
+
+def _moment_before(call: Call) -> int:
+    return call.broker.clock.wall_ms() - call.number("seconds") * 1000
+
+
+def _nothing_expired(call: Call, name: str) -> Conflict:
+    return Conflict(
+        f"Expire message by timestamp not issued on topic {call.topic()} for subscription {name} due to ongoing "
+        "message expiration not finished or subscription almost catch  up. If it's performed on a partitioned "
+        "topic operation might succeeded on other partitions, please check stats of individual partition."
+    )
+
+
+def _position(body: Mapping[str, Any]) -> Position:
+    """Reads Pulsar's ResetCursorData: the next to be read, or with `excluded` the one before that."""
+    if body.get("ledgerId") is None or body.get("entryId") is None:
+        raise InvalidRequest("a message id with ledgerId and entryId is needed")
+    found = Position(whole_number(body["ledgerId"], "ledgerId"), whole_number(body["entryId"], "entryId"))
+    return found.next if body.get("excluded") and found < LATEST else found
+
+
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+_SUBSCRIPTION = f"{_TOPIC}/subscription/{{subscription}}"
+
+ROUTES = (
+    Route("GET", f"{_TOPIC}/subscriptions", list_subscriptions),
+    Route("PUT", _SUBSCRIPTION, create_subscription),
+    Route("DELETE", _SUBSCRIPTION, delete_subscription),
+    Route("POST", f"{_SUBSCRIPTION}/skip_all", clear_backlog),
+    Route("POST", f"{_SUBSCRIPTION}/skip/{{count}}", skip),
+    Route("POST", f"{_SUBSCRIPTION}/resetcursor", reset_to_position),
+    Route("POST", f"{_SUBSCRIPTION}/resetcursor/{{timestamp}}", reset_to_time),
+    Route("POST", f"{_SUBSCRIPTION}/expireMessages/{{seconds}}", expire),
+    Route("POST", f"{_TOPIC}/all_subscription/expireMessages/{{seconds}}", expire_all),
+)

@@ -1,0 +1,52 @@
+"""What a topic call acts on: one topic, or every partition of a partitioned one; or the reason why nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.admin.call import Call
+from broker_core.errors import NotAllowed, TopicNotFound
+from broker_core.names import TopicName
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+    from broker_core.topic import Topic
+
+
+def check_exists(broker: Broker, name: TopicName) -> None:
+    """Raises `TopicNotFound` unless there is such a topic, partitioned or not."""
+    broker.tenancy.check_namespace_of(name)
+    if not broker.partitions(name) and not broker.topic_exists(name):
+        raise not_found(broker, name)
+
+
+def not_found(broker: Broker, name: TopicName) -> TopicNotFound:
+    if name.is_partition and broker.partitions(name.base):
+        return TopicNotFound("Topic partitions were not yet created")
+    return TopicNotFound(f"Topic {name} not found")
+
+
+async def one_topic(call: Call, refusal: str = "") -> Topic:
+    """The topic of the path, loaded; a partitioned one is not found, or refused with 405 and `refusal`."""
+    name = call.topic()
+    broker = call.broker
+    broker.tenancy.check_namespace_of(name)
+    if refusal and broker.partitions(name):
+        raise NotAllowed(refusal)
+    if not broker.topic_exists(name):
+        raise not_found(broker, name)
+    return await broker.get_topic(name)
+
+
+async def every_topic(call: Call) -> list[Topic]:
+    """The topic of the path, or the existing partitions of a partitioned one, loaded."""
+    name = call.topic()
+    check_exists(call.broker, name)
+    if not call.broker.partitions(name):
+        return [await call.broker.get_topic(name)]
+    return [await call.broker.get_topic(part) for part in existing_partitions(call.broker, name)]
+
+
+def existing_partitions(broker: Broker, name: TopicName) -> list[TopicName]:
+    parts = (name.partition_name(index) for index in range(broker.partitions(name)))
+    return [part for part in parts if broker.topic_exists(part)]

@@ -1,0 +1,63 @@
+"""`/admin/v2/tenants`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.namespaces import delete_with_topics
+from broker_core.admin.routes import Route
+from broker_core.errors import InvalidRequest, NotAllowed, PreconditionFailed
+from broker_core.tenancy import Tenant
+
+
+async def list_tenants(call: Call) -> list[str]:
+    return call.broker.tenancy.tenants()
+
+
+async def get_tenant(call: Call) -> dict[str, Any]:
+    return call.broker.tenancy.tenant(call.part("tenant")).to_document()
+
+
+async def create_tenant(call: Call) -> None:
+    await call.broker.tenancy.create_tenant(call.part("tenant"), _tenant(call.json_object()))
+
+
+async def update_tenant(call: Call) -> None:
+    """Both lists replace the old ones; tools that change one of them read first."""
+    await call.broker.tenancy.update_tenant(call.part("tenant"), _tenant(call.json_object()))
+
+
+async def delete_tenant(call: Call) -> None:
+    tenancy, name = call.broker.tenancy, call.part("tenant")
+    if call.flag("force"):
+        if not call.broker.config.policies.force_delete_tenant:
+            raise NotAllowed("Broker doesn't allow forced deletion of tenants")
+        for namespace in tenancy.namespaces(name):
+            await delete_with_topics(call.broker, namespace)
+    await tenancy.delete_tenant(name)
+
+
+def _tenant(info: Mapping[str, Any]) -> Tenant:
+    """Reads Pulsar's `TenantInfo`."""
+    if info.get("allowedClusters") is None:
+        raise PreconditionFailed("Clusters cannot be null")
+    return Tenant(
+        _names(info.get("adminRoles") or [], "adminRoles"), _names(info["allowedClusters"], "allowedClusters")
+    )
+
+
+def _names(value: Any, field: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InvalidRequest(f"{field} must be a list of names")
+    return tuple(value)
+
+
+ROUTES = (
+    Route("GET", "/admin/v2/tenants", list_tenants),
+    Route("GET", "/admin/v2/tenants/{tenant}", get_tenant),
+    Route("PUT", "/admin/v2/tenants/{tenant}", create_tenant),
+    Route("POST", "/admin/v2/tenants/{tenant}", update_tenant),
+    Route("DELETE", "/admin/v2/tenants/{tenant}", delete_tenant),
+)

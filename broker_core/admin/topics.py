@@ -1,0 +1,209 @@
+"""`/admin/v2/persistent`: topics and partitioned topics, from creation to deletion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.namespaces import visible_topics
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import check_exists, every_topic, existing_partitions, not_found, one_topic
+from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, TopicNotFound
+from broker_core.names import PARTITION_SUFFIX, TopicName
+from broker_core.policies import whole_number
+from broker_core.wire.message import parse_metadata
+
+
+async def list_topics(call: Call) -> list[str]:
+    """Full names; of a partitioned topic its partitions, not its own."""
+    name, domain = call.namespace(), call.parts["domain"]
+    call.broker.tenancy.namespace(name)
+    if call.flag("includeSystemTopic"):
+        return call.broker.topics_of(name, domain)
+    return visible_topics(call.broker, name, domain)
+
+
+async def list_partitioned(call: Call) -> list[str]:
+    name = call.namespace()
+    call.broker.tenancy.namespace(name)
+    return [str(topic) for topic in call.broker.tenancy.partitioned_topics(name, call.parts["domain"])]
+
+
+async def create_topic(call: Call) -> None:
+    name, broker = call.topic(), call.broker
+    broker.tenancy.check_namespace_of(name)
+    _check_partition_name(call, name)
+    if broker.partitions(name) or broker.topic_exists(name):
+        raise Conflict("This topic already exists")
+    await broker.create_topic(name, _properties(call.json()))
+
+
+def _check_partition_name(call: Call, name: TopicName) -> None:
+    """A partition's name is for a partition: of a topic that is partitioned, and within its count."""
+    if not name.is_partition:
+        return
+    partitions, base = call.broker.partitions(name.base), name.base.local
+    if not partitions:
+        raise PreconditionFailed(
+            f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by numeric value'
+            f" if there isn't a partitioned topic {base} created."
+        )
+    if name.partition >= partitions:
+        raise PreconditionFailed(
+            f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by a number'
+            f" smaller than number of partition of partitioned topic {base}"
+        )
+
+
+def _properties(body: Any) -> dict[str, str]:
+    """Tools send all kinds of bodies here; only an object means properties."""
+    return {str(key): str(value) for key, value in body.items()} if isinstance(body, dict) else {}
+
+
+async def delete_topic(call: Call) -> None:
+    name, broker = call.topic(), call.broker
+    broker.tenancy.check_namespace_of(name)
+    if broker.partitions(name):
+        raise Conflict(
+            f"{name} is a partitioned topic, instead of calling delete topic, please call delete-partitioned-topic."
+        )
+    if not broker.topic_exists(name):
+        raise not_found(broker, name)
+    await broker.delete_topic(name, force=call.flag("force"))
+
+
+async def unload(call: Call) -> None:
+    name = call.topic()
+    check_exists(call.broker, name)
+    partitioned = call.broker.partitions(name) > 0
+    for each in existing_partitions(call.broker, name) if partitioned else [name]:
+        await call.broker.unload_topic(each)
+
+
+# Partitioned topics
+
+
+async def create_partitioned(call: Call) -> None:
+    name = call.topic()
+    partitions, properties = _partitions(call)
+    await call.broker.create_partitioned(name, partitions, properties)
+
+
+async def update_partitioned(call: Call) -> None:
+    """More partitions, or as many: then missing ones are created."""
+    name = call.topic()
+    partitions, _ = _partitions(call)
+    await call.broker.update_partitions(name, partitions)
+    await call.broker.create_missing_partitions(name)
+
+
+async def create_missing(call: Call) -> None:
+    name = call.topic()
+    if not call.broker.partitions(name):
+        raise TopicNotFound(f"Topic {name} not found")
+    await call.broker.create_missing_partitions(name)
+
+
+def _partitions(call: Call) -> tuple[int, dict[str, str]]:
+    """A bare number, or an object with `partitions` and `properties`, whatever the content type says."""
+    body = call.json()
+    if isinstance(body, dict):
+        return whole_number(body.get("partitions"), "partitions"), _properties(body.get("properties"))
+    if body is None:
+        raise InvalidRequest("the number of partitions is missing")
+    return whole_number(body, "partitions"), {}
+
+
+async def get_partitioned(call: Call) -> dict[str, Any]:
+    """`partitions` is 0 for a topic without; with `checkAllowAutoCreation` also for one that use would create."""
+    name, broker = call.topic(), call.broker
+    if call.flag("checkAllowAutoCreation"):
+        broker.tenancy.check_namespace_of(name)
+        await broker.partitions_for_client(name, create=True)
+    else:
+        check_exists(broker, name)
+    found = broker.tenancy.partitioned_topic(name)
+    body: dict[str, Any] = {"partitions": found.partitions if found else 0, "deleted": False}
+    if found and found.properties:
+        body["properties"] = dict(found.properties)
+    return body
+
+
+async def delete_partitioned(call: Call) -> None:
+    name, broker = call.topic(), call.broker
+    if PARTITION_SUFFIX in name.local:
+        raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
+    broker.tenancy.check_namespace_of(name)
+    if not broker.partitions(name):
+        if broker.topic_exists(name):
+            raise Conflict(
+                f"{name} is a non-partitioned topic. Instead of calling delete-partitioned-topic please call delete."
+            )
+        raise TopicNotFound(f"Topic {name} not found.")
+    await broker.delete_partitioned(name, force=call.flag("force"))
+
+
+# Compaction and message ids
+
+
+async def start_compaction(call: Call) -> None:
+    """In the background; a partitioned topic compacts every partition."""
+    for topic in await every_topic(call):
+        topic.compaction.start()
+
+
+async def compaction_status(call: Call) -> dict[str, str]:
+    compaction = (await one_topic(call)).compaction
+    return {"status": compaction.state.value, "lastError": compaction.last_error}
+
+
+async def last_message_id(call: Call) -> dict[str, int]:
+    topic = await one_topic(call)
+    _, entry = await topic.last_entry(compacted=False)
+    metadata = parse_metadata(entry) if entry is not None else None
+    batch = metadata.num_messages_in_batch if metadata and metadata.HasField("num_messages_in_batch") else 0
+    last = topic.ledger.last_confirmed
+    return message_id(topic.name, last.ledger_id, last.entry_id, batch_size=batch)
+
+
+async def message_id_by_time(call: Call) -> dict[str, int]:
+    """The first message published at the time or later; the next to be written when there is none."""
+    topic = await one_topic(
+        call,
+        "Get message ID by timestamp on a partitioned topic is not allowed, "
+        "please try do it on specific topic partition",
+    )
+    found = await topic.ledger.find_by_time(call.number("timestamp"))
+    return message_id(topic.name, found.ledger_id, found.entry_id)
+
+
+def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: int = 0) -> dict[str, int]:
+    """Pulsar's MessageId as JSON; `batchIndex` is that of the last message of a batch."""
+    return {
+        "ledgerId": ledger_id,
+        "entryId": entry_id,
+        "partitionIndex": topic.partition,
+        "batchSize": batch_size,
+        "batchIndex": batch_size - 1,
+    }
+
+
+_NAMESPACE = "/admin/v2/{domain}/{tenant}/{namespace}"
+_TOPIC = f"{_NAMESPACE}/{{topic}}"
+
+ROUTES = (
+    Route("GET", _NAMESPACE, list_topics),
+    Route("GET", f"{_NAMESPACE}/partitioned", list_partitioned),
+    Route("PUT", _TOPIC, create_topic),
+    Route("DELETE", _TOPIC, delete_topic),
+    Route("PUT", f"{_TOPIC}/unload", unload),
+    Route("PUT", f"{_TOPIC}/partitions", create_partitioned),
+    Route("POST", f"{_TOPIC}/partitions", update_partitioned),
+    Route("GET", f"{_TOPIC}/partitions", get_partitioned),
+    Route("DELETE", f"{_TOPIC}/partitions", delete_partitioned),
+    Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing),
+    Route("PUT", f"{_TOPIC}/compaction", start_compaction),
+    Route("GET", f"{_TOPIC}/compaction", compaction_status),
+    Route("GET", f"{_TOPIC}/lastMessageId", last_message_id),
+    Route("GET", f"{_TOPIC}/messageid/{{timestamp}}", message_id_by_time),
+)

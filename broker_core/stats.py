@@ -1,0 +1,308 @@
+"""What a topic is doing, as immutable snapshots; `admin.stats_body` and `metrics` only put them into words.
+
+Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
+A backlog counts entries, as Pulsar's `msgBacklog` does; a batch is one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from broker_core.dispatch.shared import SharedDispatcher
+
+if TYPE_CHECKING:
+    from broker_core.consumer import Consumer
+    from broker_core.producer import Producer
+    from broker_core.rate import Rate
+    from broker_core.subscription import Subscription
+    from broker_core.topic import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Messages and bytes so far, and their rates."""
+
+    messages: int = 0
+    bytes: int = 0
+    message_rate: float = 0.0
+    byte_rate: float = 0.0
+
+    @property
+    def average_size(self) -> float:
+        """Bytes a message at the current rates; 0 when nothing moves."""
+        return self.byte_rate / self.message_rate if self.message_rate else 0.0
+
+    @classmethod
+    def of(cls, rates: Iterable[Rate]) -> Traffic:
+        total = cls()
+        for rate in rates:
+            message_rate, byte_rate = rate.per_second()
+            total += cls(rate.messages, rate.bytes, message_rate, byte_rate)
+        return total
+
+    def __add__(self, other: Traffic) -> Traffic:
+        return Traffic(
+            self.messages + other.messages,
+            self.bytes + other.bytes,
+            self.message_rate + other.message_rate,
+            self.byte_rate + other.byte_rate,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherStats:
+    name: str
+    producer_id: int
+    traffic: Traffic
+    address: str
+    connected_since_ms: int
+    client_version: str
+    metadata: Mapping[str, str]
+
+    @classmethod
+    def of(cls, producer: Producer) -> PublisherStats:
+        return cls(
+            producer.name,
+            producer.producer_id,
+            Traffic.of([producer.rate]),
+            producer.session.address,
+            producer.connected_since_ms,
+            producer.session.client_version,
+            producer.metadata,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerStats:
+    name: str
+    traffic: Traffic
+    permits: int
+    unacked_messages: int
+    messages_per_entry: int
+    blocked: bool
+    address: str
+    connected_since_ms: int
+    client_version: str
+    last_acked_ms: int
+    last_consumed_ms: int
+    last_flow_ms: int
+    metadata: Mapping[str, str]
+
+    @classmethod
+    def of(cls, consumer: Consumer) -> ConsumerStats:
+        return cls(
+            consumer.name,
+            Traffic.of([consumer.rate]),
+            consumer.permits,
+            consumer.unacked_messages,
+            round(consumer.rate.messages / consumer.delivered_entries) if consumer.delivered_entries else 0,
+            consumer.blocked,
+            consumer.session.address,
+            consumer.connected_since_ms,
+            consumer.session.client_version,
+            consumer.last_acked_ms,
+            consumer.last_consumed_ms,
+            consumer.last_flow_ms,
+            consumer.metadata,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionStats:
+    """`type` is Pulsar's name of it, "" before the first consumer; `active_consumer` only of an Exclusive one."""
+
+    name: str
+    type: str
+    active_consumer: str
+    durable: bool
+    traffic: Traffic
+    expired: Traffic
+    backlog_entries: int
+    backlog_bytes: int
+    earliest_backlog_ms: int
+    unacked_messages: int
+    blocked: bool
+    in_replay: int
+    last_expired_ms: int
+    last_acked_ms: int
+    last_consumed_ms: int
+    last_flow_ms: int
+    ack_ranges: int
+    properties: Mapping[str, str]
+    consumers: tuple[ConsumerStats, ...]
+
+    @classmethod
+    def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
+        cursor = subscription.cursor
+        consumers = tuple(ConsumerStats.of(consumer) for consumer in subscription.consumers)
+        connected = Traffic.of(consumer.rate for consumer in subscription.consumers)
+        kind = subscription.type_name if subscription.was_used else ""
+        unacked = sum(consumer.unacked_messages for consumer in consumers)
+        return cls(
+            name=subscription.name,
+            type=kind,
+            active_consumer=consumers[0].name if consumers and kind == "Exclusive" else "",
+            durable=subscription.durable,
+            traffic=Traffic.of([subscription.deliveries]) + connected,
+            expired=Traffic.of([subscription.expired]),
+            backlog_entries=cursor.backlog_entries,
+            backlog_bytes=cursor.backlog_bytes,
+            earliest_backlog_ms=earliest_backlog_ms,
+            unacked_messages=unacked,
+            blocked=0 < subscription.topic.dispatch_config.max_unacked_per_subscription <= unacked,
+            in_replay=_in_replay(subscription),
+            last_expired_ms=subscription.last_expired_ms,
+            last_acked_ms=subscription.last_acked_ms,
+            last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
+            last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
+            ack_ranges=sum(1 for _range in cursor.ack_ranges()),
+            properties=cursor.properties,
+            consumers=consumers,
+        )
+
+
+def _in_replay(subscription: Subscription) -> int:
+    """Messages given back by consumers and not delivered again yet."""
+    dispatcher = subscription.dispatcher
+    return len(dispatcher.redelivery) if isinstance(dispatcher, SharedDispatcher) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionStats:
+    removed_events: int = 0
+    last_success_ms: int = 0
+    last_failure_ms: int = 0
+    last_duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStats:
+    incoming: Traffic
+    outgoing: Traffic
+    storage_bytes: int
+    backlog_bytes: int
+    created_ms: int
+    last_published_ms: int
+    publishers: tuple[PublisherStats, ...]
+    subscriptions: Mapping[str, SubscriptionStats]
+    compaction: CompactionStats
+
+    @property
+    def earliest_backlog_ms(self) -> int:
+        """Publish time of the oldest message that some subscription has not acknowledged; 0: not looked at."""
+        known = [one.earliest_backlog_ms for one in self.subscriptions.values() if one.earliest_backlog_ms]
+        return min(known, default=0)
+
+    @property
+    def backlog_entries(self) -> int:
+        return sum(one.backlog_entries for one in self.subscriptions.values())
+
+
+def topic_stats(topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = None) -> TopicStats:
+    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription, where it was looked up."""
+    earliest = earliest_backlog_ms or {}
+    subscriptions = {
+        name: SubscriptionStats.of(one, earliest.get(name, 0)) for name, one in topic.subscriptions.items()
+    }
+    compaction = topic.compaction
+    return TopicStats(
+        incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
+        outgoing=sum((one.traffic for one in subscriptions.values()), Traffic()),
+        storage_bytes=topic.ledger.size,
+        backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
+        created_ms=topic.created_ms,
+        last_published_ms=max((info.written_ms for info in topic.ledger.ledger_infos()), default=0),
+        publishers=tuple(PublisherStats.of(topic.producers[name]) for name in sorted(topic.producers)),
+        subscriptions=subscriptions,
+        compaction=CompactionStats(
+            compaction.last_removed,
+            compaction.last_success_ms,
+            compaction.last_failure_ms,
+            compaction.last_duration_ms,
+        ),
+    )
+
+
+def merge(parts: Iterable[TopicStats]) -> TopicStats:
+    """The partitions of a topic as one: publishers, subscriptions and consumers of the same name are summed up."""
+    stats = list(parts)
+    publishers = _by_name(one for part in stats for one in part.publishers)
+    subscriptions = _by_name(one for part in stats for one in part.subscriptions.values())
+    return TopicStats(
+        incoming=sum((part.incoming for part in stats), Traffic()),
+        outgoing=sum((part.outgoing for part in stats), Traffic()),
+        storage_bytes=sum(part.storage_bytes for part in stats),
+        backlog_bytes=sum(part.backlog_bytes for part in stats),
+        created_ms=min((part.created_ms for part in stats), default=0),
+        last_published_ms=max((part.last_published_ms for part in stats), default=0),
+        publishers=tuple(_merged_publisher(same) for same in publishers.values()),
+        subscriptions={name: _merged_subscription(same) for name, same in subscriptions.items()},
+        compaction=CompactionStats(
+            sum(part.compaction.removed_events for part in stats),
+            max((part.compaction.last_success_ms for part in stats), default=0),
+            max((part.compaction.last_failure_ms for part in stats), default=0),
+            max((part.compaction.last_duration_ms for part in stats), default=0),
+        ),
+    )
+
+
+Named = TypeVar("Named", PublisherStats, SubscriptionStats, ConsumerStats)
+
+
+def _by_name(stats: Iterable[Named]) -> dict[str, list[Named]]:
+    found: dict[str, list[Named]] = {}
+    for one in stats:
+        found.setdefault(one.name, []).append(one)
+    return found
+
+
+def _merged_publisher(same: Sequence[PublisherStats]) -> PublisherStats:
+    return replace(same[0], traffic=sum((one.traffic for one in same), Traffic()))
+
+
+def _merged_consumer(same: Sequence[ConsumerStats]) -> ConsumerStats:
+    return replace(
+        same[0],
+        traffic=sum((one.traffic for one in same), Traffic()),
+        permits=sum(one.permits for one in same),
+        unacked_messages=sum(one.unacked_messages for one in same),
+        blocked=any(one.blocked for one in same),
+        last_acked_ms=max(one.last_acked_ms for one in same),
+        last_consumed_ms=max(one.last_consumed_ms for one in same),
+        last_flow_ms=max(one.last_flow_ms for one in same),
+    )
+
+
+def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats:
+    consumers = _by_name(consumer for one in same for consumer in one.consumers)
+    return replace(
+        same[0],
+        type=next((one.type for one in same if one.type), ""),
+        active_consumer="",
+        traffic=sum((one.traffic for one in same), Traffic()),
+        expired=sum((one.expired for one in same), Traffic()),
+        backlog_entries=sum(one.backlog_entries for one in same),
+        backlog_bytes=sum(one.backlog_bytes for one in same),
+        earliest_backlog_ms=min((one.earliest_backlog_ms for one in same if one.earliest_backlog_ms), default=0),
+        unacked_messages=sum(one.unacked_messages for one in same),
+        blocked=any(one.blocked for one in same),
+        in_replay=sum(one.in_replay for one in same),
+        last_expired_ms=max(one.last_expired_ms for one in same),
+        last_acked_ms=max(one.last_acked_ms for one in same),
+        last_consumed_ms=max(one.last_consumed_ms for one in same),
+        last_flow_ms=max(one.last_flow_ms for one in same),
+        ack_ranges=sum(one.ack_ranges for one in same),
+        consumers=tuple(_merged_consumer(alike) for alike in consumers.values()),
+    )
+
+
+async def earliest_backlog(topic: Topic) -> dict[str, int]:
+    """Publish time of each subscription's oldest unacknowledged message; may read from disk."""
+    found = {}
+    for name, subscription in list(topic.subscriptions.items()):
+        oldest = subscription.cursor.oldest_unacknowledged()
+        published = await topic.ledger.publish_time(oldest) if oldest is not None else None
+        found[name] = published or 0
+    return found
