@@ -302,4 +302,3 @@ def _check_unused(topic: Topic) -> None:
         raise PreconditionFailed("Topic has active producers/subscriptions")
     if any(subscription.consumers for subscription in topic.subscriptions.values()):
         raise PreconditionFailed("Topic has active producers/subscriptions")
-

@@ -276,4 +276,3 @@ class Connection(asyncio.Protocol):
             if not waiting.done():
                 waiting.set_result(alive)
         self._listening.clear()
-

@@ -84,7 +84,8 @@ def parse_topic(text: str) -> TopicName:
         domain, rest = PERSISTENT, text
         if text.count("/") not in (0, 2):
             raise InvalidName(
-                f"Invalid short topic name '{text}', it should be in the format of <tenant>/<namespace>/<topic> or <topic>"
+                f"Invalid short topic name '{text}', it should be in the format of"
+                " <tenant>/<namespace>/<topic> or <topic>"
             )
         if "/" not in text:
             rest = f"public/default/{text}"
@@ -102,7 +103,8 @@ def _from_parts(domain: str, rest: str, text: str) -> TopicName:
     check_entity("Namespace", namespace)
     if "/" in local:
         raise InvalidName(
-            f"Invalid topic name: {text}: the form tenant/cluster/namespace/topic is not supported; use tenant/namespace/topic"
+            f"Invalid topic name: {text}: the form tenant/cluster/namespace/topic is not supported;"
+            " use tenant/namespace/topic"
         )
     found = _PARTITION.match(local)
     return TopicName(domain, tenant, namespace, local, int(found.group(2)) if found else -1)

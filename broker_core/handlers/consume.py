@@ -248,4 +248,3 @@ def _position(message_id: pb.MessageIdData) -> Position:
 
 def _signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
-

@@ -36,9 +36,9 @@ async def on_partitioned_metadata(session: Session, command: pb.CommandPartition
 
 def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTopicsOfNamespace) -> bytes:
     namespace = NamespaceName.parse(command.namespace)
-    topics = [
-        topic for domain in MODES[command.mode] for topic in session.broker.topics_of(namespace, domain=domain)
-    ]
+    topics = [topic for domain in MODES[command.mode] for topic in session.broker.topics_of(namespace, domain=domain)]
     found = topics_hash(topics)
     changed = not command.topics_hash or command.topics_hash != found
-    return commands.topics_of_namespace(command.request_id, topics if changed else [], topics_hash=found, changed=changed)
+    return commands.topics_of_namespace(
+        command.request_id, topics if changed else [], topics_hash=found, changed=changed
+    )

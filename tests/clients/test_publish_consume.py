@@ -107,9 +107,7 @@ def test_a_second_exclusive_consumer_is_refused(client: pulsar.Client, topic: st
 
 
 def test_a_shared_subscription_deals_each_message_once(client: pulsar.Client, topic: str) -> None:
-    consumers = [
-        client.subscribe(topic, "s", pulsar.ConsumerType.Shared, receiver_queue_size=10) for _ in range(3)
-    ]
+    consumers = [client.subscribe(topic, "s", pulsar.ConsumerType.Shared, receiver_queue_size=10) for _ in range(3)]
     producer = client.create_producer(topic)
     for index in range(90):
         producer.send(str(index).encode())
@@ -129,9 +127,7 @@ def test_a_shared_subscription_deals_each_message_once(client: pulsar.Client, to
 
 
 def test_a_nacked_message_comes_again_with_its_count(client: pulsar.Client, topic: str) -> None:
-    consumer = client.subscribe(
-        topic, "s", pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=100
-    )
+    consumer = client.subscribe(topic, "s", pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=100)
     client.create_producer(topic).send(b"again")
     first = consumer.receive(timeout_millis=TIMEOUT_MS)
     assert first.redelivery_count() == 0
@@ -150,7 +146,9 @@ def test_messages_of_a_lost_shared_consumer_go_to_the_others(client: pulsar.Clie
     assert sorted(int(message.data()) for message in receive(second, 100)) == list(range(100))
 
 
-def test_partitions_are_published_to_and_consumed_as_one(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_partitions_are_published_to_and_consumed_as_one(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     pulsar_broker.create_partitioned_topic(topic, 4)
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
