@@ -4,7 +4,7 @@ A record is one run of entries: the very same bytes go to the journal and to the
 
     u32 crc32c      of all that follows in this record
     u32 length      of the whole record, this header included
-    u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 entries with explicit ids
+    u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 compacted entries, 6 their index
     u8  0, u16 0
     u32 n           entries in the table
     u64 ledger id
@@ -32,12 +32,14 @@ CHANGE = 2
 ACKS = 3
 INDEX = 4
 COMPACTED = 5
+COMPACTED_INDEX = 6
 
 HEADER = struct.Struct("<IIBBHIQQII")
 HEADER_SIZE = HEADER.size
 ROW_SIZE = 4 + 4 + 4 + 8
 GAP = 64  # bytes between two entries up to which one slice beats a join
 
+_TABLE_ROW = {ENTRIES: ROW_SIZE, COMPACTED: 16 + ROW_SIZE}
 _CRC = struct.Struct("<I")
 _BODY = struct.Struct("<IBBHIQQII")
 _ONE = struct.Struct("<IBBHIQQIIIIIQ")
@@ -178,16 +180,11 @@ def encode_record(kind: int, payload: bytes, *, ledger_id: int = 0, first: int =
 
 
 def table(block: Block) -> bytes:
-    columns = [
-        _column("I", block.starts),
-        _column("I", block.ends),
-        _column("I", block.counts),
-        _column("Q", block.publish_times),
-    ]
-    return b"".join(columns)
+    columns = (("I", block.starts), ("I", block.ends), ("I", block.counts), ("Q", block.publish_times))
+    return b"".join([column_bytes(kind, values) for kind, values in columns])
 
 
-def _column(kind: str, values: Sequence[int]) -> bytes:
+def column_bytes(kind: str, values: Sequence[int]) -> bytes:
     column = values if isinstance(values, array) else array(kind, values)
     if sys.byteorder == "big":
         column = column[:]
@@ -204,6 +201,15 @@ def column(kind: str, data: bytes | memoryview) -> "array[int]":
     return values
 
 
+def read_columns(data: bytes, at: int, n: int, base: int) -> "tuple[array[int], array[int], array[int], array[int]]":
+    """The table at `at` of `data`, with starts and ends turned into offsets of `data`; the blob lies behind it."""
+    rows = memoryview(data)
+    shift = at + ROW_SIZE * n - base
+    starts = array("I", [start + shift for start in column("I", rows[at : at + 4 * n])])
+    ends = array("I", [end + shift for end in column("I", rows[at + 4 * n : at + 8 * n])])
+    return starts, ends, column("I", rows[at + 8 * n : at + 12 * n]), column("Q", rows[at + 12 * n : at + 20 * n])
+
+
 class Columns:
     """Gathers the entries of consecutive records of one buffer into one block."""
 
@@ -216,19 +222,19 @@ class Columns:
     def add(self, data: bytes, offset: int, n: int, base: int) -> None:
         """The `n` rows of the record that starts at `offset` of `data`."""
         at = offset + HEADER_SIZE
-        shift = at + ROW_SIZE * n - base
         if n == 1:
+            shift = at + ROW_SIZE - base
             start, end, count, time = _ROW.unpack_from(data, at)
             self.starts.append(start + shift)
             self.ends.append(end + shift)
             self.counts.append(count)
             self.publish_times.append(time)
             return
-        rows = memoryview(data)
-        self.starts.extend([start + shift for start in column("I", rows[at : at + 4 * n])])
-        self.ends.extend([end + shift for end in column("I", rows[at + 4 * n : at + 8 * n])])
-        self.counts.extend(column("I", rows[at + 8 * n : at + 12 * n]))
-        self.publish_times.extend(column("Q", rows[at + 12 * n : at + 20 * n]))
+        starts, ends, counts, times = read_columns(data, at, n, base)
+        self.starts.extend(starts)
+        self.ends.extend(ends)
+        self.counts.extend(counts)
+        self.publish_times.extend(times)
 
     def block(self, ledger_id: int, first: int, data: bytes) -> Block:
         return Block(ledger_id, first, data, self.starts, self.ends, self.counts, self.publish_times)
@@ -243,6 +249,6 @@ def check(data: bytes | memoryview, offset: int, limit: int) -> str | None:
         return f"record length {length} is impossible here"
     if crc32c(memoryview(data)[offset + 4 : offset + length]) != crc:
         return "record checksum does not match"
-    if kind in (ENTRIES, COMPACTED) and length < HEADER_SIZE + ROW_SIZE * n:
+    if length < HEADER_SIZE + _TABLE_ROW.get(kind, 0) * n:
         return "record table does not fit its length"
     return None

@@ -47,6 +47,7 @@ class ManagedLedgerInfo:
     terminated: Position | None = None
     ledgers: dict[int, LedgerInfo] = field(default_factory=dict)  # ascending ids
     cursors: dict[int, CursorInfo] = field(default_factory=dict)
+    compacted: list[int] = field(default_factory=list)  # compacted ledgers whose files may exist
 
 
 class Catalog:

@@ -79,49 +79,58 @@ def forget_passed_windows(cursor: CursorInfo) -> None:
         cursor.dirty_windows.add(ledger_id)
 
 
-def _ledger(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _ledger(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     catalog.next_id = max(catalog.next_id, values["id"] + 1)
     if values["id"] not in info.ledgers:
         info.ledgers[values["id"]] = LedgerInfo(values["id"], values["at"])
         catalog.ledger_changed(info.id, info.ledgers[values["id"]])
 
 
-def _seal(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _seal(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     ledger = info.ledgers.get(values["id"])
     if ledger is not None:
         ledger.sealed_ms = values["at"]
         catalog.ledger_changed(info.id, ledger)
 
 
-def _trim(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _trim(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     catalog.remove_ledgers(info, values["ids"])
 
 
-def _delete(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _delete(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     catalog.remove(info)
 
 
-def _properties(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _properties(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     info.properties = dict(values["properties"])
     catalog.changed.add(info.id)
 
 
-def _terminate(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _terminate(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     info.terminated = Position(*values["at"])
     catalog.changed.add(info.id)
 
 
-def _cursor(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _compacted(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
+    info.compacted = list(values["ids"])
+    catalog.next_id = max([catalog.next_id, *(i + 1 for i in info.compacted)])
+    catalog.changed.add(info.id)
+
+
+def _cursor(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     catalog.next_id = max(catalog.next_id, values["id"] + 1)
     cursor = info.cursors.get(values["id"])
     if cursor is None:
         cursor = CursorInfo(values["id"], values["name"], Position(*values["mark_delete"]))
         info.cursors[cursor.id] = cursor
+    # Properties and mark-delete change together: the result of a compaction and its horizon.
     cursor.properties = dict(values["properties"])
+    cursor.mark_delete = max(cursor.mark_delete, Position(*values["mark_delete"]))
+    forget_passed_windows(cursor)
     catalog.cursor_changed(info.id, cursor)
 
 
-def _reset(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _reset(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     cursor = info.cursors.get(values["cursor"])
     if cursor is not None:
         cursor.dirty_windows.update(cursor.windows)
@@ -130,17 +139,18 @@ def _reset(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) ->
         catalog.cursor_changed(info.id, cursor)
 
 
-def _delete_cursor(catalog: Catalog, info: ManagedLedgerInfo, values: dict[str, Any]) -> None:
+def _delete_cursor(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     catalog.remove_cursor(info, values["cursor"])
 
 
-_APPLY: dict[str, Callable[[Catalog, ManagedLedgerInfo, dict[str, Any]], None]] = {
+_APPLY: dict[str, Callable[[Catalog, ManagedLedgerInfo, Change], None]] = {
     "ledger": _ledger,
     "seal": _seal,
     "trim": _trim,
     "delete": _delete,
     "properties": _properties,
     "terminate": _terminate,
+    "compacted": _compacted,
     "cursor": _cursor,
     "reset": _reset,
     "delete-cursor": _delete_cursor,

@@ -14,6 +14,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,7 +50,7 @@ class ManagedLedgerFactory:
         self.pressure = Pressure(config.write_buffer_mb * _MB)
         self.full: str | None = None  # why appends are refused, while the disk is full
         self.wall_ms = clock.wall_ms()  # as of the last group
-        self._disk = disk
+        self.disk = disk
         self._loop = asyncio.get_running_loop()
         self._checkpointer = ThreadPoolExecutor(1, "checkpoint")
         self._readers = ThreadPoolExecutor(2, "reader")
@@ -82,16 +83,16 @@ class ManagedLedgerFactory:
         return factory
 
     async def _open(self) -> None:
-        self._lock_fd = await self._run(lambda: directory.take(self._disk, self.path, self.config))
+        self._lock_fd = await self._run(lambda: directory.take(self.disk, self.path, self.config))
         try:
             recovery = await self._run(self._recover)
         except BaseException:
-            self._disk.close(self._lock_fd)
+            self.disk.close(self._lock_fd)
             raise
         self.damage = recovery.damage
         self._unsynced.update(recovery.written)
         self.journal = Journal(
-            self._disk,
+            self.disk,
             self._journal_directory,
             recovery.next_number,
             recovery.tail_end,
@@ -108,7 +109,7 @@ class ManagedLedgerFactory:
         self.metadata.open()
         self.catalog = self.metadata.load_catalog()
         recovery = Recovery(
-            self._disk, self._files, self.catalog, self.metadata.load_info, self.metadata.find_owner, self.ledger_path
+            self.disk, self._files, self.catalog, self.metadata.load_info, self.metadata.find_owner, self.ledger_path
         )
         recovery.replay(self._journal_directory, self.metadata.first_journal)
         return recovery
@@ -119,6 +120,13 @@ class ManagedLedgerFactory:
 
     def ledger_path(self, ledger_id: int) -> Path:
         return filenames.ledger_file(self.path, ledger_id)
+
+    def compacted_path(self, ledger_id: int) -> Path:
+        return filenames.compacted_file(self.path, ledger_id)
+
+    async def read_thread(self, work: Callable[[], _T]) -> _T:
+        """Run `work` in a reader thread."""
+        return await self._loop.run_in_executor(self._readers, work)
 
     # ---- managed ledgers
 
@@ -175,9 +183,12 @@ class ManagedLedgerFactory:
         if info.id not in self.catalog.infos:
             return
         ids = list(info.ledgers)
+        compacted = [self.compacted_path(i) for i in info.compacted]
         self.catalog.remove(info)
         await self.journal.synced(changes.change("delete", info.id))
         self._forget_ledgers(ledger, ids)
+        for path in compacted:
+            await self.read_thread(partial(self.disk.remove, path))
 
     async def remove_ledgers(self, owner: ManagedLedger, ledger_ids: list[int]) -> None:
         """Trim: durable first, then the files go."""
@@ -312,12 +323,12 @@ class ManagedLedgerFactory:
 
     def _make_durable(self, unsynced: set[Path], statements: list[Statement], number: int) -> None:
         for path in sorted(unsynced):
-            if not self._disk.exists(path):
+            if not self.disk.exists(path):
                 continue  # trimmed meanwhile
             with self._files.use(path) as fd:
-                self._disk.sync(fd)
+                self.disk.sync(fd)
         for folder in sorted({path.parent for path in unsynced}):
-            self._disk.sync_directory(folder)
+            self.disk.sync_directory(folder)
         self.metadata.commit(statements)
         self.journal.remove_before(number)
 
@@ -348,7 +359,7 @@ class ManagedLedgerFactory:
         self._writer.stop()
         self._files.close()
         self.metadata.close()
-        self._disk.close(self._lock_fd)
+        self.disk.close(self._lock_fd)
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         return await self._loop.run_in_executor(self._checkpointer, work)

@@ -6,6 +6,7 @@ RESERVE                      space kept for acknowledgements on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 journal/0000000001.journal   numbered without gaps, ascending
 ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
+ledgers/000/0000000009.compacted   the result of a compaction
 """
 
 import re
@@ -61,6 +62,10 @@ def ledgers_directory(directory: Path) -> Path:
 def ledger_file(directory: Path, ledger_id: int) -> Path:
     """Folders hold a thousand ids each, so that listing and syncing a folder stays cheap."""
     return ledgers_directory(directory) / f"{ledger_id // 1000:03d}" / f"{ledger_id:010d}.ledger"
+
+
+def compacted_file(directory: Path, ledger_id: int) -> Path:
+    return ledger_file(directory, ledger_id).with_suffix(".compacted")
 
 
 def ledger_number(name: str) -> int | None:

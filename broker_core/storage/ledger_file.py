@@ -11,7 +11,7 @@ from pathlib import Path
 from crc32c import crc32c
 
 from broker_core.storage import filenames
-from broker_core.storage.block import COMPACTED, ENTRIES, HEADER, HEADER_SIZE, INDEX, Block, Columns, check, column
+from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, Block, Columns, check, column
 from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
@@ -42,29 +42,45 @@ def check_header(path: Path, data: bytes, ledger_id: int) -> None:
         raise Damaged(path, 0, f"belongs to ledger {found}, not {ledger_id}")
 
 
+def trailer(offset: int, length: int) -> bytes:
+    """The last bytes of a sealed file: where its index record lies."""
+    place = struct.pack("<QI", offset, length)
+    return place + struct.pack("<I8s", crc32c(place), TRAILER_MAGIC)
+
+
+def read_index(disk: Disk, fd: int, path: Path, kind: int) -> tuple[int, bytes]:
+    """Offset and bytes of the index record of a sealed file. Raises Damaged."""
+    size = disk.size(fd)
+    last = disk.pread(fd, TRAILER.size, max(0, size - TRAILER.size))
+    if len(last) < TRAILER.size or last[-8:] != TRAILER_MAGIC:
+        raise Damaged(path, max(0, size - TRAILER.size), "no trailer: the ledger is not sealed")
+    offset, length, crc, _ = TRAILER.unpack(last)
+    if crc != crc32c(last[:12]) or offset + length + TRAILER.size != size:
+        raise Damaged(path, size - TRAILER.size, "trailer does not match its checksum")
+    data = disk.pread(fd, length, offset)
+    reason = check(data, 0, len(data))
+    if reason or HEADER.unpack_from(data)[2] != kind:
+        raise Damaged(path, offset, reason or "not the index of this kind of file")
+    return offset, data
+
+
 def footer(info: LedgerInfo, spans: Spans) -> bytes:
     """Index record and trailer of a sealed ledger, to be written at `info.end`."""
     totals = _TOTALS.pack(
         info.entries, info.messages, info.size, info.end, info.created_ms, info.sealed_ms, info.newest_ms
     )
     index = encode(INDEX, totals + spans.encode(), ledger_id=info.id, n=len(spans))
-    place = struct.pack("<QI", info.end, len(index))
-    return index + place + struct.pack("<I8s", crc32c(place), TRAILER_MAGIC)
+    return index + trailer(info.end, len(index))
 
 
-def read_footer(disk: Disk, fd: int, info: LedgerInfo) -> Spans | None:
+def read_footer(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> Spans | None:
     """The index at the end of the file; None when there is none that fits the ledger."""
-    size = disk.size(fd)
-    if size < info.end + HEADER_SIZE + TRAILER.size:
-        return None
-    offset, length, crc, magic = TRAILER.unpack(disk.pread(fd, TRAILER.size, size - TRAILER.size))
-    if magic != TRAILER_MAGIC or offset != info.end or crc != crc32c(struct.pack("<QI", offset, length)):
-        return None
-    data = disk.pread(fd, length, offset)
-    if check(data, 0, len(data)) is not None:
-        return None
+    try:
+        offset, data = read_index(disk, fd, path, INDEX)
+    except Damaged:
+        return None  # not sealed, or not to be trusted: the records themselves tell
     count = HEADER.unpack_from(data)[5]
-    if _TOTALS.unpack_from(data, HEADER_SIZE)[0] != info.entries:
+    if offset != info.end or _TOTALS.unpack_from(data, HEADER_SIZE)[0] != info.entries:
         return None
     at = HEADER_SIZE + _TOTALS.size
     return Spans.decode(memoryview(data)[at : at + POINT_SIZE * count], count)
@@ -98,7 +114,7 @@ def scan(disk: Disk, fd: int, path: Path, start: int, end: int) -> Iterator[tupl
 def load_spans(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> tuple[Spans, bool]:
     """The index of a ledger and whether it was found in the file; else the ledger's records are gone through."""
     check_header(path, disk.pread(fd, DATA_START, 0), info.id)
-    found = read_footer(disk, fd, info)
+    found = read_footer(disk, fd, path, info)
     if found is not None:
         return found, True
     spans = Spans()
@@ -138,7 +154,7 @@ def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, star
         if reason:
             raise Damaged(path, start + inside, reason)
         _, length, kind, _, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
-        if kind not in (ENTRIES, COMPACTED) or owner != ledger_id or record_first != expected:
+        if kind != ENTRIES or owner != ledger_id or record_first != expected:
             raise Damaged(path, start + inside, f"entries {ledger_id}:{expected} expected, not {owner}:{record_first}")
         columns.add(data, inside, n, base)
         expected += n

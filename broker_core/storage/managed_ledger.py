@@ -9,11 +9,13 @@ any -> closed. A full disk refuses appends too, but heals by itself.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.storage import changes, retention
 from broker_core.storage.block import EMPTY, Block, EntryRun, encode_run
 from broker_core.storage.catalog import CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
@@ -46,6 +48,7 @@ class ManagedLedger:
         self._abandoned: list[Ledger] = []  # to be sealed at what was confirmed, before the next append
         self._refusal: StorageError | None = None
         self.fenced_reason: str | None = None
+        self._known_compacted: set[int] = set()  # created or opened in this run; others are leftovers
         self.ledgers = LedgerList(info.ledgers)
         self.weights = Weights(ledgers, factory.cache, factory.reader.read_span)
         self.last_confirmed = self.ledgers.last_confirmed
@@ -363,6 +366,51 @@ class ManagedLedger:
     async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
         self._factory.catalog.cursor_changed(self._info.id, cursor.info)
         await self._journal.synced(record)
+
+    # ---- compaction
+
+    async def create_compacted(self) -> CompactedWriter:
+        """A new compacted ledger, to be filled and sealed. Leftovers of a compaction that was killed are removed."""
+        self._register()
+        await self._remove_stale()
+        ledger_id = self._factory.catalog.new_id()
+        self._info.compacted.append(ledger_id)
+        self._known_compacted.add(ledger_id)
+        await self._compacted_changed()
+
+        def forget() -> None:
+            self._info.compacted.remove(ledger_id)
+            self._known_compacted.discard(ledger_id)
+
+        created_ms = self._clock.wall_ms()
+        path = self._factory.compacted_path(ledger_id)
+        return CompactedWriter(self._factory.disk, self._factory.read_thread, path, ledger_id, created_ms, forget)
+
+    async def open_compacted(self, ledger_id: int) -> CompactedLedger:
+        """Raises Damaged or FileNotFoundError."""
+        path = self._factory.compacted_path(ledger_id)
+        opened = await CompactedLedger(self._factory.disk, self._factory.read_thread, path, ledger_id).open()
+        self._known_compacted.add(ledger_id)
+        return opened
+
+    async def delete_compacted(self, compacted: CompactedLedger) -> None:
+        """The old result, after a cursor property names the new one durably."""
+        await compacted.close()
+        self._known_compacted.discard(compacted.ledger_id)
+        await self._remove_stale()
+
+    async def _remove_stale(self) -> None:
+        stale = [i for i in self._info.compacted if i not in self._known_compacted]
+        for ledger_id in stale:
+            path = self._factory.compacted_path(ledger_id)
+            await self._factory.read_thread(partial(self._factory.disk.remove, path))
+        if stale:
+            self._info.compacted = [i for i in self._info.compacted if i not in stale]
+            await self._compacted_changed()
+
+    async def _compacted_changed(self) -> None:
+        self._factory.catalog.changed.add(self._info.id)
+        await self._journal.synced(changes.change("compacted", self._info.id, ids=self._info.compacted))
 
     # ---- figures and end
 

@@ -24,7 +24,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS instance(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS document(kind TEXT, key TEXT, doc TEXT NOT NULL, PRIMARY KEY(kind, key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS managed_ledger(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, properties TEXT NOT NULL,
-  terminated_ledger INTEGER, terminated_entry INTEGER);
+  compacted TEXT NOT NULL, terminated_ledger INTEGER, terminated_entry INTEGER);
 CREATE TABLE IF NOT EXISTS ledger(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, created_ms INTEGER NOT NULL,
   entries INTEGER NOT NULL, messages INTEGER NOT NULL, size INTEGER NOT NULL, end_offset INTEGER NOT NULL,
   newest_ms INTEGER NOT NULL, written_ms INTEGER NOT NULL, sealed_ms INTEGER NOT NULL);
@@ -139,14 +139,15 @@ class Metadata:
 
     def load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         row = self._connection.execute(
-            "SELECT name, properties, terminated_ledger, terminated_entry FROM managed_ledger WHERE id = ?",
+            "SELECT name, properties, compacted, terminated_ledger, terminated_entry FROM managed_ledger WHERE id = ?",
             (managed_ledger_id,),
         ).fetchone()
         if row is None:
             return None
         info = ManagedLedgerInfo(managed_ledger_id, row[0], json.loads(row[1]))
-        if row[2] is not None:
-            info.terminated = Position(row[2], row[3])
+        info.compacted = json.loads(row[2])
+        if row[3] is not None:
+            info.terminated = Position(row[3], row[4])
         ledgers = self._connection.execute(
             "SELECT id, created_ms, entries, messages, size, end_offset, newest_ms, written_ms, sealed_ms FROM ledger WHERE owner = ? ORDER BY id",
             (managed_ledger_id,),
@@ -201,8 +202,8 @@ def checkpoint_statements(catalog: Catalog, first_journal: int) -> list[Statemen
 
 def _managed_ledger_row(info: ManagedLedgerInfo) -> Statement:
     ledger_id, entry_id = info.terminated or (None, None)
-    sql = "INSERT OR REPLACE INTO managed_ledger VALUES(?, ?, ?, ?, ?)"
-    return sql, (info.id, info.name, json.dumps(info.properties), ledger_id, entry_id)
+    sql = "INSERT OR REPLACE INTO managed_ledger VALUES(?, ?, ?, ?, ?, ?)"
+    return sql, (info.id, info.name, json.dumps(info.properties), json.dumps(info.compacted), ledger_id, entry_id)
 
 
 def _ledger_row(owner: int, ledger: LedgerInfo) -> Statement:

@@ -1,0 +1,112 @@
+"""Nanoseconds per message of the storage engine: append in runs of 60 and of 1, read, acknowledge.
+
+    python -m tests.bench.storage [seconds per row, default 1]
+
+Wall time of the event loop's thread in our own code; the disk is the real one, in a temporary directory, and the
+journal syncs. `append` is the call alone; `append + confirm` adds what happens on the loop after the sync.
+"""
+
+import asyncio
+import gc
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from broker_core.config import StorageConfig
+from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.storage import Run, run_of
+
+PAYLOAD = 120
+
+
+def print_row(name: str, values: list[float], unit: str = "ns/msg") -> None:
+    print(f"{name:42} {statistics.median(values):10.0f} {unit}   (best {min(values):.0f})")  # noqa: T201  # a report
+
+
+async def settled(factory: ManagedLedgerFactory) -> None:
+    await factory.synced()
+
+
+async def measure_append(factory: ManagedLedgerFactory, name: str, run: Run, runs: int, rounds: int) -> None:
+    ledger = await factory.open_ledger(name)
+    n = len(run.starts)
+    calls: list[float] = []
+    totals: list[float] = []
+    for _ in range(rounds):
+        ledger.append(run, lambda position, error: None)
+        await settled(factory)
+        start = time.thread_time_ns()
+        for _ in range(runs):
+            ledger.append(run, lambda position, error: None)
+        calls.append((time.thread_time_ns() - start) / (runs * n))
+        await settled(factory)
+        totals.append((time.thread_time_ns() - start) / (runs * n))
+    print_row(f"append, runs of {n}", calls)
+    print_row(f"append + confirm, runs of {n}", totals)
+
+
+async def measure_sync(factory: ManagedLedgerFactory) -> None:
+    ledger = await factory.open_ledger("sync")
+    run = run_of(b"x" * PAYLOAD)
+    waits: list[float] = []
+    for _ in range(1000):
+        future = asyncio.get_running_loop().create_future()
+        start = time.perf_counter_ns()
+        ledger.append(run, lambda position, error, f=future: f.set_result(None))
+        await future
+        waits.append((time.perf_counter_ns() - start) / 1000)
+    print_row("one append at a time, until synced", waits, "us")
+
+
+async def measure_read(ledger: ManagedLedger, name: str) -> None:
+    values: list[float] = []
+    for _ in range(5):
+        position, count = EARLIEST, 0
+        start = time.process_time_ns()
+        while count < 50_000 and len(block := await ledger.read(position, 1000, 1 << 20)):
+            count += len(block)
+            position = Position(block.ledger_id, block.last_entry_id + 1)
+        values.append((time.process_time_ns() - start) / max(1, count))
+    print_row(name, values)
+
+
+async def measure_acks(ledger: ManagedLedger, name: str, shape: Callable[[int], list[list[int]]]) -> None:
+    first = ledger.first_position
+    values: list[float] = []
+    for round_number in range(5):
+        cursor = await ledger.open_cursor(f"{name}{round_number}", initial=EARLIEST)
+        batches = shape(20_000)
+        start = time.thread_time_ns()
+        acked = sum(cursor.acknowledge(first.ledger_id, ids) for ids in batches)
+        values.append((time.thread_time_ns() - start) / acked)
+        await cursor.flush()
+    print_row(name, values)
+
+
+async def main() -> None:
+    print(f"{platform.machine()}, Python {platform.python_version()}")  # noqa: T201  # a report
+    gc.disable()
+    with tempfile.TemporaryDirectory() as directory:
+        factory = await ManagedLedgerFactory.open(Path(directory), StorageConfig(cache_mb=8))
+        await measure_append(factory, "sixty", run_of(*(b"x" * PAYLOAD for _ in range(60))), 400, 20)
+        await measure_append(factory, "one", run_of(b"x" * PAYLOAD), 4000, 20)
+        await measure_sync(factory)
+        await factory.checkpoint()
+        await measure_read(await factory.open_ledger("sixty"), "read from files, runs of 60")
+        await measure_read(await factory.open_ledger("one"), "read from files, runs of 1")
+        acked = await factory.open_ledger("sixty")
+        await measure_acks(acked, "ack, in order, 400 ids", lambda n: [list(range(i, i + 400)) for i in range(0, n, 400)])
+        await measure_acks(acked, "ack, in order, one id", lambda n: [[i] for i in range(n)])
+        await measure_acks(acked, "ack, every second, 400 ids", lambda n: [list(range(i, i + 800, 2)) for i in range(0, n, 800)])
+        await measure_acks(acked, "ack, reversed, one id", lambda n: [[n - 1 - i] for i in range(n)])
+        await factory.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(), debug="-d" in sys.argv)

@@ -1,0 +1,77 @@
+"""Compacted ledgers: entries under their original positions."""
+
+from pathlib import Path
+
+from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.storage import append, entries_of, opened, run_of
+
+SURVIVORS = [Position(3, i) for i in range(0, 3000, 2)] + [Position(7, i) for i in range(10)]
+
+
+def entry_at(position: Position) -> bytes:
+    return b"entry %d:%d" % position + b"." * 100
+
+
+async def test_entries_are_found_by_the_first_id_at_or_after_a_position(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"a"))
+    writer = await ledger.create_compacted()
+    for position in SURVIVORS:
+        writer.append(position, entry_at(position), 1, 99)
+        await writer.flush()
+    compacted = await writer.seal()
+    assert (compacted.entries, compacted.messages, compacted.last_position) == (1510, 1510, Position(7, 9))
+    blocks = await compacted.read(Position(3, 2001), 1, 1)
+    assert (blocks[0].ledger_id, blocks[0].first_entry_id) == (3, 2002)
+    assert await compacted.read(Position(7, 10), 10, 10) == []
+    assert [len(block) for block in await compacted.read(Position(5, 0), 100, 1 << 20)] == [10]
+    await factory.close()
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    compacted = await ledger.open_compacted(compacted.ledger_id)
+    found, start = {}, EARLIEST
+    while blocks := await compacted.read(start, 5000, 1 << 18):
+        for block in blocks:
+            for i, entry in enumerate(entries_of(block)):
+                start = Position(block.ledger_id, block.first_entry_id + i)
+                found[start] = entry
+        start = start.next
+    assert found == {position: entry_at(position) for position in SURVIVORS}
+    await compacted.close()
+    await factory.close()
+
+
+async def test_leftovers_of_a_killed_compaction_are_removed_by_the_next(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"a"))
+    writer = await ledger.create_compacted()
+    writer.append(Position(1, 0), b"x", 1, 1)
+    await writer.flush()
+    leftover = factory.compacted_path(writer.ledger_id)
+    await factory.close()
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    assert leftover.exists()
+    new = await ledger.create_compacted()
+    assert new.ledger_id > writer.ledger_id
+    assert not leftover.exists()
+    await new.abandon()
+    await factory.close()
+
+
+async def test_a_new_result_replaces_the_old_one(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    results = []
+    for _ in range(2):
+        writer = await ledger.create_compacted()
+        writer.append(Position(1, 0), b"x", 1, 1)
+        results.append(await writer.seal())
+    assert results[0].path.exists()
+    await ledger.delete_compacted(results[0])
+    assert not results[0].path.exists()
+    assert len(await results[1].read(EARLIEST, 1, 1)) == 1
+    await results[1].close()
+    await factory.close()
