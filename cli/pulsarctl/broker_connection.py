@@ -107,6 +107,11 @@ class BrokerConnection:
             self.close()
             raise
 
+    @property
+    def server_version(self) -> str:
+        """As the broker calls itself; ours starts with `pulsarctl`."""
+        return str(self._connected.server_version)
+
     def request(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
         """Sends the frame that `frame_of` makes for a fresh request id; returns the reply that carries this id.
 

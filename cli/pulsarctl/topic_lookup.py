@@ -25,6 +25,10 @@ class TopicLookup:
         self._token = token
         self._connections: dict[tuple[Address, Address | None], BrokerConnection] = {}
 
+    def server_version(self) -> str:
+        """Of the first broker that answers."""
+        return self._service().server_version
+
     def partitions(self, topic: str) -> int:
         """Number of partitions, 0 for a topic without. Raises `NotFound`, where the broker can tell."""
         connection = self._service()

@@ -35,7 +35,7 @@ class ReadOptions:
     subscriptions     names separated by commas, or `*`: what they have not acknowledged, a row for each that has not
     start, end        `earliest`, `latest`, `LEDGER:ENTRY` (of the one partition that has this ledger) or `@TIME`
     unit              `message`: batches are unfolded; `entry`: a row for each stored entry
-    columns           names separated by commas: no others are computed; without `value`, unit=entry decompresses nothing
+    columns           names separated by commas: no others are computed, nor is anything decompressed for them
     tasks_min         the work is cut into at least as many tasks, where there is enough of it
     entries_per_task  no task has more
     timeout_seconds   bounds each connect, each request and each silence
