@@ -1,0 +1,131 @@
+"""A broker for tests: real, in this process, on free ports, in a folder of its own.
+
+    with EmbeddedBroker() as broker:
+        client = pulsar.Client(broker.service_url)
+
+It runs on an event loop in a thread, so that blocking clients can be used beside it; inside a running event
+loop `async with EmbeddedBroker()` does the same without blocking it. The folder is removed at the end unless
+one was given, and then what was published is there at the next start. The pytest fixture `pulsar_broker`
+(plugin `broker_core.pytest_plugin`) is one of these, shared by the tests of a module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from broker_core.config import BrokerConfig, ServerConfig
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+    from broker_core.clock import Clock
+    from broker_core.storage.disk import Disk
+
+T = TypeVar("T")
+DEADLINE_SECONDS = 30.0  # for starting, stopping and each call
+FREE_PORTS = ServerConfig(broker_port=0, web_port=0)
+
+
+class EmbeddedBroker:
+    """`config` defaults to Pulsar's settings on free ports; `directory` to a temporary one."""
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        config: BrokerConfig | None = None,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        self._temporary = directory is None
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="pulsarctl-"))
+        self._config = config or BrokerConfig(server=FREE_PORTS)
+        self._clock = clock
+        self._disk = disk
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self.service_url = ""
+        self.http_url = ""
+        self.broker: Broker
+
+    def start(self) -> Self:
+        """Returns when the broker answers; raises what kept it from starting."""
+        from broker_core.server import Server
+
+        started = threading.Event()
+        failure: list[BaseException] = []
+        self._thread = threading.Thread(target=self._run, args=(started, failure), name="broker", daemon=True)
+        self._server = Server(self._config, self.directory, clock=self._clock, disk=self._disk)
+        self._thread.start()
+        if not started.wait(DEADLINE_SECONDS):
+            raise TimeoutError(f"the broker did not start within {DEADLINE_SECONDS:.0f} s")
+        if failure:
+            self._thread.join()
+            self._remove_folder()
+            raise failure[0]
+        self.broker = self._server.broker
+        self.service_url, self.http_url = self.broker.service_url, self.broker.http_url
+        return self
+
+    def _run(self, started: threading.Event, failure: list[BaseException]) -> None:
+        loop = self._loop = _new_event_loop()
+        try:
+            loop.run_until_complete(self._server.start())
+        except BaseException as error:
+            failure.append(error)
+        started.set()
+        if not failure:
+            loop.run_forever()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine of the broker on its loop and waits for the result: `broker.call(topic.close())`."""
+        assert self._loop is not None, "the broker was not started"
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE_SECONDS)
+
+    def create_partitioned_topic(self, topic: str, partitions: int) -> None:
+        from broker_core.names import parse_topic
+
+        self.call(self.broker.create_partitioned(parse_topic(topic), partitions))
+
+    def stop(self) -> None:
+        """A clean stop; removes the folder if it was a temporary one."""
+        if self._loop is None or self._thread is None:
+            return
+        try:
+            self.call(self._server.stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(DEADLINE_SECONDS)
+            self._loop = self._thread = None
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._temporary:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.stop)
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
