@@ -30,7 +30,19 @@ def document(value: Any, indent: int = 0) -> str:
         return _object(value, indent)
     if isinstance(value, list):
         return "[ " + ", ".join(document(item, indent) for item in value) + " ]" if value else "[ ]"
+    if isinstance(value, float):
+        return _double(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _double(value: float) -> str:
+    """As Java's `Double.toString`: the shortest digits, with an exponent outside of 0.001 to 10,000,000."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    from decimal import Decimal
+
+    mantissa, _, exponent = f"{Decimal(repr(value)).normalize():E}".partition("E")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
 
 
 def _object(value: dict[str, Any], indent: int) -> str:

@@ -1,0 +1,112 @@
+"""The context file is the Go tool's too: what we do not know survives, and nobody sees half a file."""
+
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pulsarctl.contexts import ContextFile, default_path
+from pulsarctl.errors import UsageProblem
+
+FOREIGN = """
+auth-info:
+  prod:
+    token: t
+    issuer_endpoint: https://login.example.com
+    client_id: me
+contexts:
+  prod:
+    admin-service-url: http://prod:8080
+    bookie-service-url: http://bookie:8083
+    something-new: 1
+current-context: prod
+preferences: {colour: fabulous}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "pulsar" / "config"
+
+
+def test_keys_and_contexts_that_we_do_not_know_survive_a_change(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text(FOREIGN)
+    file = ContextFile(path)
+    file.put("prod", {"web_url": "http://new:8080"})
+    file.put("second", {"web_url": "http://second:8080", "token": "u"})
+    file.current = "second"
+    file.save()
+    expected = yaml.safe_load(FOREIGN)
+    expected["contexts"]["prod"]["admin-service-url"] = "http://new:8080"
+    expected["contexts"]["second"] = {"admin-service-url": "http://second:8080"}
+    expected["auth-info"]["second"] = {"token": "u"}
+    expected["current-context"] = "second"
+    assert yaml.safe_load(path.read_text()) == expected
+
+
+def test_the_file_is_its_owners_alone(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text(FOREIGN)
+    path.chmod(0o644)
+    file = ContextFile(path)
+    file.save()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_stays_a_link(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir()
+    real = tmp_path / "real"
+    real.write_text(FOREIGN)
+    path.symlink_to(real)
+    file = ContextFile(path)
+    file.delete("prod")
+    file.save()
+    assert path.is_symlink()
+    assert yaml.safe_load(real.read_text())["contexts"] == {}
+
+
+def test_a_failed_save_leaves_the_old_file(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text(FOREIGN)
+    file = ContextFile(path)
+    file.put("bad", {"web_url": object()})
+    with pytest.raises(yaml.representer.RepresenterError):
+        file.save()
+    assert path.read_text() == FOREIGN
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_renamed_current_context_stays_current(path: Path) -> None:
+    file = ContextFile(path)
+    file.put("a", {"web_url": "http://a", "token": "t"})
+    file.current = "a"
+    file.rename("a", "b")
+    assert file.current == "b"
+    assert file.fields("b") == {"web_url": "http://a", "token": "t"}
+
+
+def test_a_name_that_is_taken_is_refused(path: Path) -> None:
+    file = ContextFile(path)
+    file.put("a", {"web_url": "http://a"})
+    file.put("b", {"web_url": "http://b"})
+    with pytest.raises(UsageProblem, match="there is a context 'b' already"):
+        file.rename("a", "b")
+
+
+@pytest.mark.parametrize("text", ["- a list", "contexts: [", "contexts: 3"])
+def test_a_file_that_is_none_is_refused_naming_it(path: Path, text: str) -> None:
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(UsageProblem, match=str(path)):
+        ContextFile(path).fields("a")
+
+
+def test_pulsarconfig_names_the_file(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    environ = {"PULSARCONFIG": f"{first}:{second}", "HOME": "/nowhere"}
+    assert default_path(environ) == first
+    second.touch()
+    assert default_path(environ) == second
+    assert default_path({"HOME": "/home/me"}) == Path("/home/me/.config/pulsar/config")

@@ -1,0 +1,53 @@
+"""Names become paths of the REST API, encoded once."""
+
+import pytest
+
+from pulsarctl.admin_topics import LATEST, MessageId
+from pulsarctl.errors import UsageProblem
+from pulsarctl.names import full_topic, namespace_path, topic_path
+
+
+@pytest.mark.parametrize(
+    ("topic", "path"),
+    [
+        ("t", "persistent/public/default/t"),
+        ("shop/orders/t", "persistent/shop/orders/t"),
+        ("non-persistent://shop/orders/t", "non-persistent/shop/orders/t"),
+        ("persistent://shop/orders/a/b c%", "persistent/shop/orders/a%2Fb%20c%25"),
+        ("grüße 😀", "persistent/public/default/gr%C3%BC%C3%9Fe%20%F0%9F%98%80"),
+    ],
+)
+def test_a_topic_is_one_encoded_segment(topic: str, path: str) -> None:
+    assert topic_path(topic) == path
+
+
+@pytest.mark.parametrize("topic", ["a/b", "http://a/b/c", "persistent://a/b", "", "persistent://a/b/"])
+def test_what_is_no_topic_is_refused(topic: str) -> None:
+    with pytest.raises(UsageProblem):
+        full_topic(topic)
+
+
+@pytest.mark.parametrize("namespace", ["public", "a/b/c", "/b", ""])
+def test_what_is_no_namespace_is_refused(namespace: str) -> None:
+    with pytest.raises(UsageProblem):
+        namespace_path(namespace)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("earliest", MessageId(-1, -1)),
+        ("Latest", MessageId(LATEST, LATEST)),
+        ("3:4", MessageId(3, 4)),
+        ("-1:-1", MessageId(-1, -1)),
+        ("3:4:1:2", MessageId(3, 4, 1, 2)),
+    ],
+)
+def test_a_message_id_is_read(text: str, expected: MessageId) -> None:
+    assert MessageId.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["3", "a:b", "1:2:3:4:5", ""])
+def test_what_is_no_message_id_is_refused(text: str) -> None:
+    with pytest.raises(UsageProblem):
+        MessageId.parse(text)

@@ -1,0 +1,77 @@
+"""Durations and sizes: what pulsar-admin takes means the same, and the rest is refused with what there is."""
+
+import pytest
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.quantities import human_size, parse_duration, parse_seconds, parse_size
+from pulsarctl.times import parse_timestamp_ms
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("30", 30),
+        ("-1", -1),
+        ("10s", 10),
+        ("5m", 300),
+        ("2H", 7200),
+        ("7d", 604_800),
+        ("1w", 604_800),
+        ("1y", 31_536_000),
+        ("500ms", 0.5),
+        ("1d12h", 129_600),
+        ("PT30M", 1800),
+        ("P1DT2H", 93_600),
+    ],
+)
+def test_a_duration_is_read_in_seconds(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "1x", "h", "1.5h", "10 s", "P", "--5", "m5"])
+def test_a_wrong_duration_is_refused_with_the_suffixes(text: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        parse_duration(text)
+    assert "10s" in str(caught.value.hint)
+
+
+def test_part_of_a_second_is_stored_as_a_whole_one() -> None:
+    assert parse_seconds("500ms") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4096", 4096), ("10K", 10_240), ("5m", 5 << 20), ("1GiB", 1 << 30), ("2tb", 2 << 40), ("-1", -1)],
+)
+def test_a_size_is_read_in_bytes(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "10X", "1.5G", "K"])
+def test_a_wrong_size_is_refused(text: str) -> None:
+    with pytest.raises(UsageProblem):
+        parse_size(text)
+
+
+def test_sizes_are_shown_in_binary_units() -> None:
+    assert [human_size(size) for size in (0, 1023, 1536, 5 << 30, 3 << 40)] == [
+        "0 B",
+        "1023 B",
+        "1.5 KiB",
+        "5.0 GiB",
+        "3.0 TiB",
+    ]
+
+
+@pytest.mark.parametrize("text", ["1h", "@-1h", "@1h"])
+def test_a_duration_is_a_point_that_long_ago(text: str) -> None:
+    assert parse_timestamp_ms(text, lambda: 10_000_000) == 10_000_000 - 3_600_000
+
+
+def test_an_iso_time_is_a_point_in_time() -> None:
+    assert parse_timestamp_ms("2026-01-31T12:00:00Z", lambda: 0) == 1_769_860_800_000
+
+
+def test_a_wrong_time_is_refused() -> None:
+    with pytest.raises(UsageProblem):
+        parse_timestamp_ms("yesterday", lambda: 0)

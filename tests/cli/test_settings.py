@@ -1,0 +1,108 @@
+"""Which value wins, and what is known about where it came from."""
+
+from pathlib import Path
+
+import pytest
+
+from pulsarctl.errors import NotFound, UsageProblem
+from pulsarctl.render import Output
+from pulsarctl.settings import resolve
+
+CONTEXTS = """
+contexts:
+  prod: {admin-service-url: "http://prod:8080", broker-service-url: "pulsar://prod:6650"}
+  test: {admin-service-url: "http://test:8080"}
+auth-info:
+  prod: {token: secret-of-prod}
+current-context: prod
+"""
+
+
+def write_contexts(home: Path) -> dict[str, str]:
+    folder = home / ".config" / "pulsar"
+    folder.mkdir(parents=True)
+    (folder / "config").write_text(CONTEXTS)
+    return {"HOME": str(home)}
+
+
+def test_defaults_are_a_broker_on_this_machine(tmp_path: Path) -> None:
+    settings = resolve({}, {"HOME": str(tmp_path)}, tmp_path)
+    assert (settings.web_url, settings.service_url) == ("http://localhost:8080", "pulsar://localhost:6650")
+    assert settings.origin("web_url") == "the default"
+
+
+def test_each_source_outweighs_the_ones_after_it(tmp_path: Path) -> None:
+    environ = write_contexts(tmp_path / "home")
+    (tmp_path / "client.conf").write_text("webServiceUrl=http://local-conf:8080\n")
+    named = tmp_path / "named.conf"
+    named.write_text("# a comment\nwebServiceUrl=http://named-conf:8080\nauthParams=token:abc=\n")
+    conf = {"PULSAR_CLIENT_CONF": str(named)}
+    variable = {"PULSARCTL_ADMIN_URL": "http://variable:8080"}
+    context = {"PULSARCTL_CONTEXT": "test"}
+    steps = [
+        ({}, {}, "http://prod:8080", "current context 'prod'"),
+        ({}, conf, "http://named-conf:8080", f"{named} (PULSAR_CLIENT_CONF)"),
+        ({}, conf | variable, "http://variable:8080", "PULSARCTL_ADMIN_URL"),
+        ({}, conf | variable | context, "http://test:8080", "context 'test' (PULSARCTL_CONTEXT)"),
+        ({"context": "prod"}, conf | variable | context, "http://prod:8080", "context 'prod' (--context)"),
+        ({"context": "prod", "web_url": "http://flag"}, conf | variable, "http://flag", "--admin-url"),
+    ]
+    for flags, extra, url, origin in steps:
+        settings = resolve(flags, environ | extra, tmp_path)
+        assert (settings.web_url, settings.origin("web_url")) == (url, origin)
+
+
+def test_a_client_conf_in_the_working_directory_outweighs_only_the_default(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "client.conf").write_text("brokerServiceUrl=pulsar://near:6650/\n")
+    settings = resolve({}, {"HOME": str(tmp_path)}, tmp_path)
+    assert settings.service_url == "pulsar://near:6650/"
+    assert settings.origin("service_url") == "conf/client.conf"
+
+
+def test_a_variable_over_the_current_context_is_said(tmp_path: Path) -> None:
+    environ = write_contexts(tmp_path) | {"PULSARCTL_ADMIN_URL": "http://other:8080"}
+    assert resolve({}, environ, tmp_path).notices == (
+        "notice: PULSARCTL_ADMIN_URL is set and outweighs the current context 'prod'",
+    )
+
+
+def test_no_context_reads_no_context_file(tmp_path: Path) -> None:
+    settings = resolve({"no_context": True}, write_contexts(tmp_path), tmp_path)
+    assert settings.web_url == "http://localhost:8080"
+
+
+def test_an_unknown_context_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"no context 'nix' in .* \(there are: prod, test\)"):
+        resolve({"context": "nix"}, write_contexts(tmp_path), tmp_path)
+
+
+def test_values_have_their_types(tmp_path: Path) -> None:
+    environ = {
+        "HOME": str(tmp_path),
+        "PULSARCTL_REQUEST_TIMEOUT": "2m",
+        "PULSARCTL_OUTPUT": "json",
+        "PULSARCTL_TLS_ALLOW_INSECURE": "true",
+        "PULSARCTL_EMBEDDED": "/data/my broker",
+    }
+    settings = resolve({}, environ, tmp_path)
+    assert settings.request_timeout_seconds == 120
+    assert settings.output is Output.JSON
+    assert settings.tls_allow_insecure is True
+    assert settings.embedded == Path("/data/my broker")
+
+
+def test_an_unknown_output_is_refused_naming_its_source(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="PULSARCTL_OUTPUT: there is no output 'xml'"):
+        resolve({}, {"HOME": str(tmp_path), "PULSARCTL_OUTPUT": "xml"}, tmp_path)
+
+
+def test_a_missing_client_conf_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="cannot read .*nix.conf"):
+        resolve({"config_file": str(tmp_path / "nix.conf")}, {"HOME": str(tmp_path)}, tmp_path)
+
+
+def test_secrets_are_not_in_the_representation(tmp_path: Path) -> None:
+    settings = resolve({"token": "very-secret", "auth_params": "also"}, {"HOME": str(tmp_path)}, tmp_path)
+    assert "very-secret" not in repr(settings)
+    assert "also" not in repr(settings)
