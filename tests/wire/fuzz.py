@@ -9,11 +9,12 @@ import random
 import time
 
 from broker_core.wire import batch, message
+from broker_core.wire.commands import SIZES
 from broker_core.wire.errors import EntryError, ProtocolError
 from broker_core.wire.frame import FrameDecoder, Item, MessageFrame
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
-from broker_core.wire.send import SendRun, SingleSend
-from tests.wire.protobuf_decoder import by_producer, decode, rows
+from broker_core.wire.send import SEND_COMMAND, SendRun, SingleSend
+from tests.wire.protobuf_decoder import Row, by_producer, decode, rows
 from tests.wire.send_frames import send
 from tests.wire.sessions import TO_BROKER, TO_CLIENT, session_names, stream
 
@@ -44,6 +45,21 @@ def mutate(original: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+def reseal(data: bytes) -> bytes:
+    """Gives every SEND the right checksum again, so that damaged metadata gets past it."""
+    sealed = bytearray(data)
+    position = 0
+    while len(data) - position >= 8:
+        size, command_size = SIZES.unpack_from(data, position)
+        entry, end = position + 8 + command_size, position + 4 + size
+        if end > len(data) or size < 4 or entry + 10 > end:
+            break
+        if data.startswith(SEND_COMMAND, position + 8) and data.startswith(message.MAGIC, entry):
+            sealed[entry + 2 : entry + 6] = message.checksum(data[entry + 6 : end]).to_bytes(4, "big")
+        position = end
+    return bytes(sealed)
+
+
 def feed(data: bytes, cuts: list[int]) -> tuple[list[Item], bool, int]:
     """Items, whether a `ProtocolError` came, bytes held; `cuts` are where the stream is split, in order."""
     decoder = FrameDecoder(FRAME_SIZE_MAX)
@@ -57,13 +73,19 @@ def feed(data: bytes, cuts: list[int]) -> tuple[list[Item], bool, int]:
     return items, False, decoder.buffered
 
 
-def check(data: bytes, cuts: list[int]) -> bool:
-    """Raises `AssertionError` if an invariant does not hold; true if the stream was sound."""
+def check(data: bytes, cuts: list[int], resealed: bool = False) -> bool:
+    """Raises `AssertionError` if an invariant does not hold; true if the stream was sound.
+
+    In a `resealed` stream metadata may be wrong behind the publish time, where a plain SEND's is not read.
+    """
     items, broken, held = feed(data, cuts)
     expected = decode(data, FRAME_SIZE_MAX)
-    found = rows(items)
+    found = by_producer(rows(items))
     assert broken == expected.broken, (data, cuts)
-    assert by_producer(found) == by_producer(expected.rows), (data, cuts)
+    if resealed:
+        assert sorted(entries(found)) == sorted(entries(expected.rows)), (data, cuts)
+    else:
+        assert found == by_producer(expected.rows), (data, cuts)
     assert broken or held == expected.left, (data, cuts)
     for item in items:
         if isinstance(item, MessageFrame):
@@ -73,6 +95,10 @@ def check(data: bytes, cuts: list[int]) -> bool:
         elif isinstance(item, SendRun):
             open_entry(item.entry(0))
     return not broken
+
+
+def entries(found: list[Row]) -> list[bytes]:
+    return [row[2] if row[0] == "single" else row[-1] for row in found]
 
 
 def open_entry(entry: bytes) -> None:
@@ -105,7 +131,8 @@ def fuzz(count: int, seed: int) -> int:
     for _ in range(count):
         data = mutate(chance.choice(originals), chance)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.choice((0, 0, 1, 3))))
-        sound += check(data, cuts)
+        resealed = chance.randrange(3) == 0
+        sound += check(reseal(data) if resealed else data, cuts, resealed)
     return sound
 
 
