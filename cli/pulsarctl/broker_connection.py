@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
-from broker_core.wire.frame import FrameDecoder, MessageFrame
+from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandCloseConsumer, ProtocolVersion, ServerError
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
 
@@ -56,6 +56,9 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
     ServerError.TopicNotFound: NotFound,
     ServerError.SubscriptionNotFound: NotFound,
 }
+
+
+_REFUSAL_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
 
 
 def parse_service_url(url: str) -> list[Address]:
@@ -161,7 +164,7 @@ class BrokerConnection:
         for item in items:
             if isinstance(item, MessageFrame):
                 self.arrived.append(item)
-            else:
+            elif isinstance(item, Command):
                 self._file(item.type, item.message)
         return True
 
@@ -220,6 +223,6 @@ class BrokerConnection:
 
 def refusal(error: int, message: str, tried: str) -> CliError:
     """The broker's ServerError as one of ours; `tried` says what was asked of whom."""
-    name = ServerError.Name(error) if error in ServerError.values() else f"error {error}"
+    name = _REFUSAL_NAMES.get(error, f"error {error}")
     reason = name if message in ("", name) else f"{message} ({name})"
     return ERROR_OF_REFUSAL.get(error, CliError)(f"{tried}: {reason}", reason=message or name, request=tried)
