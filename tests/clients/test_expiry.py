@@ -1,0 +1,105 @@
+"""TTL and retention act when they are due, seen through an official client and the files on disk."""
+
+from collections.abc import Iterator
+
+import pulsar
+import pytest
+
+from broker_core.names import NamespaceName, parse_topic
+from broker_core.policies import RetentionPolicy
+from broker_core.testing import EmbeddedBroker
+from broker_core.topic import Topic
+from tests.clients.conftest import TIMEOUT_MS
+from tests.condition import wait_until
+
+DEFAULT = NamespaceName("public", "default")
+
+
+@pytest.fixture(autouse=True)
+def no_policies(pulsar_broker: EmbeddedBroker) -> Iterator[None]:
+    yield
+    set_policies(pulsar_broker, ttl_seconds=None, retention=None)
+
+
+def set_policies(broker: EmbeddedBroker, **policies: object) -> None:
+    broker.call(broker.broker.tenancy.set_namespace_policies(DEFAULT, **policies))
+
+
+def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
+    return broker.call(broker.broker.get_topic(parse_topic(topic)))
+
+
+def publish(client: pulsar.Client, topic: str, count: int) -> None:
+    producer = client.create_producer(topic, block_if_queue_full=True)
+    for index in range(count):
+        producer.send_async(str(index).encode(), lambda result, message_id: None)
+    producer.flush()
+    producer.close()
+
+
+def test_messages_expire_within_a_second_of_their_ttl(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    client.subscribe(topic, "s").close()
+    set_policies(pulsar_broker, ttl_seconds=1)
+    publish(client, topic, 100)
+    cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
+    assert cursor.backlog_messages == 100
+    assert wait_until(lambda: cursor.backlog_messages == 0, 3) > 0.5
+
+
+def test_a_shorter_ttl_takes_effect_at_once(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+    client.subscribe(topic, "s").close()
+    set_policies(pulsar_broker, ttl_seconds=3600)
+    publish(client, topic, 10)
+    cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
+    set_policies(pulsar_broker, ttl_seconds=1)
+    wait_until(lambda: cursor.backlog_messages == 0, 3)
+
+
+def test_what_everyone_acknowledged_leaves_the_disk(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s")
+    publish(client, topic, 100)
+    ledger = loaded(pulsar_broker, topic).ledger
+    assert ledger.size > 0
+    for _ in range(100):
+        consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
+    wait_until(lambda: ledger.size == 0, 3)
+
+
+def test_what_nobody_subscribed_to_stays(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+    publish(client, topic, 100)
+    consumer = client.subscribe(topic, "s", initial_position=pulsar.InitialPosition.Earliest)
+    for _ in range(100):
+        consumer.receive(timeout_millis=TIMEOUT_MS)
+    assert loaded(pulsar_broker, topic).ledger.messages == 100
+
+
+def test_retention_keeps_what_was_acknowledged(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    set_policies(pulsar_broker, retention=RetentionPolicy(-1, -1))
+    consumer = client.subscribe(topic, "s")
+    publish(client, topic, 10)
+    for _ in range(10):
+        consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
+    consumer.close()
+    reader = client.create_reader(topic, pulsar.MessageId.earliest)
+    found = [reader.read_next(timeout_millis=TIMEOUT_MS).data() for _ in range(10)]
+    assert found == [str(index).encode() for index in range(10)]
+
+
+def test_the_end_of_retention_frees_the_disk_at_once(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    set_policies(pulsar_broker, retention=RetentionPolicy(-1, -1))
+    consumer = client.subscribe(topic, "s")
+    publish(client, topic, 10)
+    for _ in range(10):
+        consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
+    consumer.close()
+    ledger = loaded(pulsar_broker, topic).ledger
+    set_policies(pulsar_broker, retention=RetentionPolicy(0, 0))
+    wait_until(lambda: ledger.size == 0, 2)

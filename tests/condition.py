@@ -1,0 +1,17 @@
+"""Waiting for a condition instead of sleeping."""
+
+import threading
+import time
+from collections.abc import Callable
+
+INTERVAL_SECONDS = 0.02
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> float:
+    """Returns after how many seconds the condition held; fails when it does not within `seconds`."""
+    started = time.monotonic()
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() - started < seconds, f"not within {seconds} s"
+        pause.wait(INTERVAL_SECONDS)
+    return time.monotonic() - started
