@@ -10,7 +10,7 @@ from broker_core.wire import commands
 from broker_core.wire.encode import MessageEncoder, ReceiptEncoder
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from broker_core.wire.send import SendRun
+from broker_core.wire.send import SendRun, receipt_key
 from tests.wire.send_frames import entry, send, send_frame
 
 LIMIT = 1 << 20
@@ -132,3 +132,12 @@ def test_a_partly_acknowledged_batch_says_what_is_left(ack_set: list[int]) -> No
 def test_one_message_with_nothing_rare_is_the_same_as_in_a_run() -> None:
     encoder = MessageEncoder(3, -1)
     assert encoder.encode_one(1, 2, b"entry") == encoder.encode(1, 2, b"entry", [0], [5])
+
+
+@given(st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1))
+def test_a_key_made_for_a_single_send_gives_the_same_receipt(producer_id: int, sequence_id: int, highest: int) -> None:
+    run = SendRun(producer_id, b"", [0], [0], [receipt_key(producer_id, sequence_id, highest)], [1], [0])
+    (receipt,) = FrameDecoder(LIMIT).feed(ReceiptEncoder().receipts(run, 1, 2, -1))
+    assert isinstance(receipt, Command)
+    ids = (receipt.message.producer_id, receipt.message.sequence_id, receipt.message.highest_sequence_id)
+    assert ids == (producer_id, sequence_id, highest)

@@ -1,0 +1,20 @@
+from broker_core.wire.message import checksum
+from broker_core.wire.topics_hash import topics_hash
+
+
+def test_no_topics_have_the_hash_of_nothing() -> None:
+    assert topics_hash([]) == "00000000"
+
+
+def test_the_checksum_is_written_low_byte_first() -> None:
+    assert topics_hash(["123456789"]) == "839206e3"
+
+
+def test_the_order_does_not_matter() -> None:
+    assert topics_hash(["b", "a"]) == topics_hash(["a", "b"]) == checksum(b"a,b").to_bytes(4, "little").hex()
+
+
+def test_names_are_sorted_by_their_utf_16_units() -> None:
+    beyond_the_first_plane, late_in_it = "\U0001f600", "\uff00"
+    joined = f"{beyond_the_first_plane},{late_in_it}".encode()
+    assert topics_hash([late_in_it, beyond_the_first_plane]) == checksum(joined).to_bytes(4, "little").hex()
