@@ -44,9 +44,6 @@ _CRC = struct.Struct("<I")
 _BODY = struct.Struct("<IBBHIQQII")
 _ONE = struct.Struct("<IBBHIQQIIIIIQ")
 _ROW = struct.Struct("<IIIQ")
-_ONCE = (1,)
-_ZERO = (0,)
-_SMALL = 4096  # a copy of this size costs less than the view that avoids it
 
 
 class EntryRun(Protocol):
@@ -117,16 +114,14 @@ class Block:
 
 EMPTY = Block(-1, 0, b"", (), (), (), ())
 
-# What is known of an encoded run: header and table, blob, block, messages, entry bytes, newest publish time.
-Encoded = tuple[bytes, "bytes | memoryview", Block, int, int, int]
+# What is known of an encoded run: header and table, blob, block.
+Encoded = tuple[bytes, "bytes | memoryview", Block]
 
 
 def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
     """The record of a run, in two parts to be written one after the other, and its block for the cache."""
     starts = run.starts
     n = len(starts)
-    if n == 1:
-        return _encode_one(run, ledger_id, first)
     data, ends = run.data, run.ends
     base, stop = starts[0], ends[-1]
     size = sum(ends) - sum(starts)
@@ -158,19 +153,26 @@ def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
         block
     )
     head = _CRC.pack(crc32c(blob, crc32c(body))) + body
-    return head, blob, block, sum(run.counts), size, max(run.publish_times)
+    return head, blob, block
 
 
-def _encode_one(run: EntryRun, ledger_id: int, first: int) -> Encoded:
-    """A run of one entry, the common case at moderate rates: one pack, no arrays."""
-    start, end = run.starts[0], run.ends[0]
-    blob = run.data[start:end]
-    size = end - start
+def encode_one(run: EntryRun, ledger_id: int, first: int) -> bytes:
+    """The record of a run of one entry, the common case at moderate rates: one pack, no arrays, no block."""
+    blob = run.data[run.starts[0] : run.ends[0]]
+    size = len(blob)
     count, time = run.counts[0], run.publish_times[0]
-    body = _ONE.pack(HEADER_SIZE + ROW_SIZE + size, ENTRIES, 0, 0, 1, ledger_id, first, 0, 0, 0, size, count, time)
-    head = _CRC.pack(crc32c(blob, crc32c(body))) + body
-    block = Block(ledger_id, first, blob, _ZERO, (size,), _ONCE if count == 1 else (count,), (time,))
-    return head, blob, block, count, size, time
+    body = (
+        _ONE.pack(HEADER_SIZE + ROW_SIZE + size, ENTRIES, 0, 0, 1, ledger_id, first, 0, 0, 0, size, count, time) + blob
+    )
+    return _CRC.pack(crc32c(body)) + body
+
+
+def block_of_one(record: bytes) -> Block:
+    """The block of a record with one entry, which starts behind its table."""
+    _, _, _, _, _, _, ledger_id, first, base, _ = HEADER.unpack_from(record)
+    start, end, count, time = _ROW.unpack_from(record, HEADER_SIZE)
+    shift = HEADER_SIZE + ROW_SIZE - base
+    return Block(ledger_id, first, record, (start + shift,), (end + shift,), (count,), (time,))
 
 
 def encode_record(kind: int, payload: bytes, *, ledger_id: int = 0, first: int = 0, n: int = 0) -> bytes:

@@ -49,14 +49,15 @@ class ManagedLedgerFactory:
         self.damage: list[DamageReport] = []
         self.pressure = Pressure(config.write_buffer_mb * _MB)
         self.full: str | None = None  # why appends are refused, while the disk is full
-        self.wall_ms = clock.wall_ms()  # as of the last group
+        self.wall_ms = clock.wall_ms()  # as of the last group, like
+        self.now = clock.monotonic()
         self.disk = disk
         self._loop = asyncio.get_running_loop()
         self._checkpointer = ThreadPoolExecutor(1, "checkpoint")
         self._readers = ThreadPoolExecutor(2, "reader")
         self._files = OpenFiles(disk, config.open_files)
-        self._writer = Writer(disk, self._files, self.pressure)
-        self.cache = BlockCache(config.cache_mb * _MB, self._writer.flush)
+        self.writer = Writer(disk, self._files, self.pressure)
+        self.cache = BlockCache(config.cache_mb * _MB, self.writer.flush)
         self.reader = Reader(disk, self._files, self._readers, self.cache, config.index_cache_mb * _MB)
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._checkpointer)
         self._loaded: dict[str, ManagedLedger] = {}
@@ -67,7 +68,8 @@ class ManagedLedgerFactory:
         self._checkpoint_lock = asyncio.Lock()
         self._checkpoint_task: asyncio.Task[None] | None = None
         self._journaled = 0  # bytes since the last checkpoint
-        self._unsynced: set[Path] = set()  # ledger files written since the last checkpoint
+        self._unsynced: set[Ledger] = set()  # written since the last checkpoint
+        self._replayed: set[Path] = set()  # ledger files that recovery wrote
         self._closed = False
 
     @classmethod
@@ -90,7 +92,7 @@ class ManagedLedgerFactory:
             self.disk.close(self._lock_fd)
             raise
         self.damage = recovery.damage
-        self._unsynced.update(recovery.written)
+        self._replayed.update(recovery.written)
         self.journal = Journal(
             self.disk,
             self._journal_directory,
@@ -202,22 +204,22 @@ class ManagedLedgerFactory:
         for ledger_id in ledger_ids:
             ledger = owner.forget(ledger_id)
             if ledger is not None:
-                self.cache.forget(ledger_id)
+                self.cache.forget(ledger)
                 self.reader.forget(ledger)
-                self._unsynced.discard(ledger.path)
-                self._writer.remove(ledger)
+                self._unsynced.discard(ledger)
+                self.writer.remove(ledger)
 
-    def ledger_grew(self, owner: int, ledger: Ledger, length: int) -> None:
-        """`length` bytes were confirmed and wait in the ledger's buffer."""
+    def ledger_changed(self, owner: int, ledger: Ledger) -> None:
+        """Its first new entries since the last checkpoint."""
+        ledger.changed = True
         self.catalog.ledger_changed(owner, ledger.info)
-        self._unsynced.add(ledger.path)
-        self._writer.grew(ledger, length)
+        self._unsynced.add(ledger)
 
     def ledger_sealed(self, owner: int, ledger: Ledger) -> None:
         self.catalog.ledger_changed(owner, ledger.info)
         if ledger.info.entries:
-            self._unsynced.add(ledger.path)
-            self._writer.seal(ledger)
+            self._unsynced.add(ledger)
+            self.writer.seal(ledger)
             self.reader.indexed(ledger)
 
     # ---- journal
@@ -232,18 +234,24 @@ class ManagedLedgerFactory:
             self._on_failed(group, error)
             return
         self.wall_ms = self.clock.wall_ms()
+        self.now = self.clock.monotonic()
         touched: dict[Appender, None] = {}
+        last = None
         for appender, what in group.waiting:
             try:
                 if appender is None:
                     what(None)
-                else:
-                    appender.confirm(what)
+                    continue
+                if appender is not last:
                     touched[appender] = None
+                    last = appender
+                appender.confirm(what)
             except Exception:
                 log.exception("a callback of a synced record failed")
         for appender in touched:
             appender.group_ended()
+        if 2 * self.pressure.bytes > self.pressure.limit:
+            self.writer.flush_buffers()
         self._journaled += group.size
         if self._journaled > self.config.journal_max_mb * _MB // 4:
             self._start_checkpoint()
@@ -314,9 +322,13 @@ class ManagedLedgerFactory:
             self._journaled = 0
             number = await self.journal.rotate()
             # No await until the statements are made: they and the flushed buffers are one state.
-            self._writer.flush_buffers()
-            written = self._writer.barrier()
-            unsynced, self._unsynced = self._unsynced, set()
+            self.writer.flush_buffers()
+            written = self.writer.barrier()
+            unsynced = {ledger.path for ledger in self._unsynced} | self._replayed
+            for ledger in self._unsynced:
+                ledger.changed = False
+            self._unsynced.clear()
+            self._replayed.clear()
             statements = checkpoint_statements(self.catalog, number)
             await written
             await self._run(lambda: self._make_durable(unsynced, statements, number))
@@ -356,7 +368,7 @@ class ManagedLedgerFactory:
 
     def _close_files(self) -> None:
         self.journal.stop()
-        self._writer.stop()
+        self.writer.stop()
         self._files.close()
         self.metadata.close()
         self.disk.close(self._lock_fd)

@@ -60,12 +60,11 @@ class Appender(Protocol):
 class Group:
     """Records that share one sync. `waiting` is told in order: `(appender, appended)` for a run, `(None, done)` else."""
 
-    __slots__ = ("parts", "records", "size", "waiting")
+    __slots__ = ("parts", "size", "waiting")
 
     def __init__(self) -> None:
         self.parts: list[bytes | memoryview] = []
         self.size = 0
-        self.records = 0
         self.waiting: list[tuple[Appender | None, Any]] = []
 
 
@@ -112,17 +111,16 @@ class Journal:
         self._live.update(existing)
         self._thread.start()
 
-    def add(self, head: bytes, blob: bytes | memoryview | None, appender: Appender | None, what: Any) -> None:
-        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
+    def add(
+        self, head: bytes, blob: bytes | memoryview | None, length: int, appender: Appender | None, what: Any
+    ) -> None:
+        """Put a record of `length` bytes into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
         with self._lock:
             group = self._group
             group.parts.append(head)
-            size = len(head)
             if blob is not None:
                 group.parts.append(blob)
-                size += len(blob)
-            group.size += size
-            group.records += 1
+            group.size += length
             group.waiting.append((appender, what))
             if self._idle:
                 self._idle = False
@@ -130,7 +128,7 @@ class Journal:
 
     def write(self, record: bytes, done: Done) -> None:
         """A record other than a run; `done(error or None)` is called on the loop after the sync."""
-        self.add(record, None, None, done)
+        self.add(record, None, len(record), None, done)
 
     async def synced(self, record: bytes) -> None:
         """Write a record and wait until it is durable."""
@@ -200,11 +198,11 @@ class Journal:
                 if self._rotations:
                     rotations, self._rotations = self._rotations, []
                     return rotations, None
-                pending = self._group.records > 0 and not self._failed
+                pending = bool(self._group.parts) and not self._failed
                 if pending and (sum(self._live.values()) < self._max_bytes or self._stopping):
                     group, self._group = self._group, Group()
                     return [], group
-                if self._stopping and not self._group.records:
+                if self._stopping and not self._group.parts:
                     return [], None
                 self._idle = not pending
                 self._changed.wait()
@@ -221,14 +219,14 @@ class Journal:
             with self._lock:
                 self._failed = True
         self._report(group, error)
-        if group.records >= _PACED_GROUP and self._group.records and not self._stopping:
+        if len(group.waiting) >= _PACED_GROUP and self._group.parts and not self._stopping:
             time.sleep(self._pace)
 
     def _put(self, group: Group) -> None:
         if self._fd is None:
             self._open_next()
         assert self._fd is not None
-        header = group_header(self._number, self._offset, group.size, group.records)
+        header = group_header(self._number, self._offset, group.size, len(group.waiting))
         data = b"".join((header, *group.parts))
         end = self._offset + len(data)
         if end > self._allocated:

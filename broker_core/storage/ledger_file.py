@@ -16,7 +16,8 @@ from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
-from broker_core.storage.spans import POINT_SIZE, Spans
+from broker_core.storage.spans import POINT_SIZE, SPAN_BYTES, SPAN_ENTRIES, Spans
+from broker_core.storage.tail import Tail
 
 FILE_MAGIC = b"PCLEDGR1"
 _HEADER = struct.Struct("<8sIIQQ")  # magic, format version, 0, ledger id, creation time (ms)
@@ -165,11 +166,11 @@ def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, star
 class Ledger:
     """A ledger in use. `flushed_entries` of its `info.entries` are in the file; the rest is in `parts` and the cache.
 
-    `next_entry` runs ahead of `info.entries` by what the journal has not confirmed yet.
+    `next_entry` and `next_end` run ahead of `info.entries` and `info.end` by what the journal has not confirmed yet.
     """
 
     __slots__ = (
-        "buffered",
+        "changed",
         "flushed_end",
         "flushed_entries",
         "header_written",
@@ -179,45 +180,74 @@ class Ledger:
         "opened",
         "parts",
         "path",
+        "span_end",
+        "span_entries",
         "spans",
+        "tail",
+        "taken_end",
     )
 
     def __init__(self, info: LedgerInfo, path: Path, *, new: bool) -> None:
         self.info = info
         self.path = path
         self.spans: Spans | None = Spans() if new else None
+        self.span_entries = 0  # the entry and
+        self.span_end = 0  # the offset at which the next record opens a new span
+        self.tail: Tail | None = None  # the cache's
         self.parts: list[bytes | memoryview] = []
-        self.buffered = 0
         if new:
             info.end = DATA_START
         self.header_written = not new
         self.next_entry = info.entries
         self.next_end = info.end
         self.flushed_entries = info.entries
-        self.flushed_end = info.end
+        self.flushed_end = self.taken_end = info.end  # what is in the file, and what the writer was given
         self.opened = 0.0  # monotonic
+        self.changed = False  # since the last checkpoint
 
-    def confirm(self, head: bytes, blob: bytes | memoryview, n: int, messages: int, size: int, newest_ms: int) -> None:
+    def confirm(
+        self,
+        head: bytes,
+        blob: bytes | memoryview | None,
+        length: int,
+        n: int,
+        messages: int,
+        size: int,
+        newest_ms: int,
+    ) -> None:
         """The journal has made a run durable: it now belongs to the ledger, and waits for its place in the file."""
         info = self.info
-        assert self.spans is not None
-        self.spans.add(info.entries, info.end, info.messages, info.size, newest_ms)
+        if newest_ms > info.newest_ms:
+            info.newest_ms = newest_ms
+        if info.entries >= self.span_entries or info.end >= self.span_end:
+            self._open_span()
+        elif self.spans is not None:
+            self.spans.newest[-1] = info.newest_ms
         self.parts.append(head)
-        self.parts.append(blob)
-        length = len(head) + len(blob)
-        self.buffered += length
+        if blob is not None:
+            self.parts.append(blob)
         info.entries += n
         info.messages += messages
         info.size += size
         info.end += length
-        if newest_ms > info.newest_ms:
-            info.newest_ms = newest_ms
+
+    def _open_span(self) -> None:
+        info = self.info
+        assert self.spans is not None
+        self.spans.add(info.entries, info.end, info.messages, info.size, info.newest_ms)
+        self.span_entries = info.entries + SPAN_ENTRIES
+        self.span_end = info.end + SPAN_BYTES
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of confirmed records that the writer was not given yet."""
+        return self.info.end - self.taken_end
 
     def take_buffer(self) -> tuple[int, list[bytes | memoryview], int, int]:
         """What is to be written: file offset and parts; entries and end of the file afterwards."""
-        offset = self.info.end - self.buffered
+        offset = self.taken_end
         parts, self.parts = self.parts, []
-        self.buffered = 0
+        self.taken_end = self.info.end
         if not self.header_written:
             self.header_written = True
             parts.insert(0, file_header(self.info.id, self.info.created_ms))

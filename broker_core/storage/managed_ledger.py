@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.storage import changes, retention
-from broker_core.storage.block import EMPTY, Block, EntryRun, encode_run
+from broker_core.storage.block import EMPTY, HEADER_SIZE, ROW_SIZE, Block, EntryRun, encode_one, encode_run
 from broker_core.storage.catalog import CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
 from broker_core.storage.cursor import ManagedCursor
@@ -23,14 +23,19 @@ from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.storage.retention import Retention
 from broker_core.storage.weights import Weights
+from broker_core.storage.writer import FLUSH_AT
 
 if TYPE_CHECKING:
     from broker_core.storage.factory import ManagedLedgerFactory
 
 Done = Callable[[Position | None, StorageError | None], None]
 
-# A run on its way to the journal: first position, ledger, head, blob, block, messages, entry bytes, newest time, done.
-Appended = tuple[Position, Ledger, bytes, "bytes | memoryview", Block, int, int, int, Done]
+# A run on its way to the journal: first position, ledger, length of the record, the record (or its header and table,
+# then blob and block), entries, messages, entry bytes, newest publish time, done.
+Appended = tuple[Position, Ledger, int, bytes, "bytes | memoryview | None", "Block | None", int, int, int, int, "Done"]
+
+_ONE = HEADER_SIZE + ROW_SIZE  # of a record with one entry, before the entry
+_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
 
 
 class ManagedLedger:
@@ -40,7 +45,11 @@ class ManagedLedger:
         self._cache = factory.cache
         self._pressure = factory.pressure
         self._clock = factory.clock
+        self._writer = factory.writer
         self._config = factory.config
+        self._max_entries = factory.config.max_entries_per_ledger
+        self._max_bytes = factory.config.max_ledger_mb << 20
+        self._max_age = factory.config.max_rollover_minutes * 60
         self._info = info
         self._ledgers = ledgers  # in use, by id: all of them
         self._registered = info.name in factory.catalog.names
@@ -86,28 +95,47 @@ class ManagedLedger:
         if self._refusal is not None or self._factory.full is not None:
             raise self._refusal or DiskFull(self._factory.full)
         ledger = self._current
-        if ledger is None or self._is_due(ledger):
-            ledger = self._open_next_ledger()
-        info = ledger.info
+        if (
+            ledger is None
+            or ledger.next_entry >= self._max_entries
+            or ledger.next_end >= self._max_bytes
+            or self._factory.now >= ledger.opened + self._max_age
+        ):
+            ledger = self._roll_if_due()
+        entry_id = ledger.next_entry
+        first: Position = _new(Position, (ledger.info.id, entry_id))
         n = len(run.starts)
-        first = Position(info.id, ledger.next_entry)
-        head, blob, block, messages, size, newest_ms = encode_run(run, info.id, ledger.next_entry)
-        length = len(head) + len(blob)
-        ledger.next_entry += n
+        what: Appended
+        if n == 1:
+            head = encode_one(run, first[0], entry_id)
+            length = len(head)
+            size = length - _ONE
+            what = (first, ledger, length, head, None, None, 1, run.counts[0], size, run.publish_times[0], done)
+            self._journal.add(head, None, length, self, what)
+        else:
+            head, blob, block = encode_run(run, first[0], entry_id)
+            length = len(head) + len(blob)
+            messages, newest_ms = sum(run.counts), max(run.publish_times)
+            what = (first, ledger, length, head, blob, block, n, messages, block.size, newest_ms, done)
+            self._journal.add(head, blob, length, self, what)
+        ledger.next_entry = entry_id + n
         ledger.next_end += length
         self._pressure.bytes += length
-        self._journal.add(head, blob, self, (first, ledger, head, blob, block, messages, size, newest_ms, done))
         return first
 
     def confirm(self, appended: Appended) -> None:
         """The journal has synced the run: it can be read now."""
-        first, ledger, head, blob, block, messages, size, newest_ms, done = appended
-        n = len(block.starts)
-        ledger.confirm(head, blob, n, messages, size, newest_ms)
+        first, ledger, length, head, blob, block, n, messages, size, newest_ms, done = appended
+        if not ledger.parts:
+            self._writer.buffered[ledger] = None
+            if not ledger.changed:
+                self._factory.ledger_changed(self._info.id, ledger)
+        ledger.confirm(head, blob, length, n, messages, size, newest_ms)
         ledger.info.written_ms = self._factory.wall_ms
-        self.last_confirmed = Position(first.ledger_id, first.entry_id + n - 1)
-        self._cache.add(ledger, block, size)
-        self._factory.ledger_grew(self._info.id, ledger, len(head) + len(blob))
+        self.last_confirmed = first if n == 1 else _new(Position, (first[0], first[1] + n - 1))
+        self._cache.add(ledger, first[1], head if block is None else block)
+        if ledger.info.end - ledger.taken_end >= FLUSH_AT:
+            self._writer.flush(ledger)
         done(first, None)
 
     def group_ended(self) -> None:
@@ -116,8 +144,8 @@ class ManagedLedger:
 
     def fail(self, appended: Appended, error: StorageError) -> None:
         """The run is not durable, or nobody knows: its ledger takes no more entries."""
-        _, ledger, head, blob, *_, done = appended
-        self._pressure.settle(len(head) + len(blob))
+        ledger, length, done = appended[1], appended[2], appended[-1]
+        self._pressure.settle(length)
         self._abandon(ledger)
         if not isinstance(error, DiskFull) and self._refusal is None:
             self.fenced_reason = str(error)
@@ -138,15 +166,15 @@ class ManagedLedger:
 
     # ---- ledgers
 
-    def _is_due(self, ledger: Ledger) -> bool:
-        """Whether the ledger is full or old (Pulsar's roll-over rule)."""
-        if not ledger.next_entry:
-            return False
-        now = self._clock.monotonic()
-        config = self._config
-        full = ledger.next_entry >= config.max_entries_per_ledger or ledger.next_end >= config.max_ledger_mb << 20
-        age_minutes = (now - ledger.opened) / 60
-        return (full and age_minutes >= config.min_rollover_minutes) or age_minutes >= config.max_rollover_minutes
+    def _roll_if_due(self) -> Ledger:
+        """Pulsar's roll-over rule: full and not too young, or old; `append` has looked at the limits."""
+        ledger = self._current
+        if ledger is None:
+            return self._open_next_ledger()
+        age = self._factory.now - ledger.opened
+        if not ledger.next_entry or age < min(self._max_age, self._config.min_rollover_minutes * 60):
+            return ledger
+        return self._open_next_ledger()
 
     def _open_next_ledger(self) -> Ledger:
         """The records that make it travel in front of its first entries, so no wait is needed."""
@@ -155,7 +183,7 @@ class ManagedLedger:
         catalog = self._factory.catalog
         info = LedgerInfo(catalog.new_id(), self._clock.wall_ms())
         ledger = Ledger(info, self._factory.ledger_path(info.id), new=True)
-        ledger.opened = self._clock.monotonic()
+        ledger.opened = self._factory.now = self._clock.monotonic()
         record = changes.change("ledger", self._info.id, id=info.id, at=info.created_ms)
         self._journal.write(record, _ignore)
         self.ledgers.add(info)
@@ -259,7 +287,8 @@ class ManagedLedger:
         info = self._info.ledgers.get(ledger_id)
         if info is None or entry_id < 0 or entry_id >= info.entries:
             ledger_id, entry_id = self.ledgers.next_valid(start)
-        return self._cache.read(ledger_id, entry_id, max_entries, max_bytes)
+        ledger = self._ledgers.get(ledger_id)
+        return self._cache.read(ledger, entry_id, max_entries, max_bytes) if ledger is not None else EMPTY
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         """Entries of one ledger from the first one at or after `start`; empty at the end.

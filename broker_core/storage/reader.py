@@ -63,7 +63,7 @@ class Reader:
             return None
         entry_id = spans.first[span]
         while entry_id < ledger.info.entries:
-            block = self._cache.around(ledger.info.id, entry_id) or await self.read_span(ledger, entry_id)
+            block = self._cache.around(ledger, entry_id) or await self.read_span(ledger, entry_id)
             if block is None:
                 return None
             for index, time in enumerate(block.publish_times):

@@ -69,7 +69,7 @@ class Weights:
         messages, size = spans.messages_before[span], spans.bytes_before[span]
         at = spans.first[span]
         while at < entry_id:
-            block = self._cache.around(info.id, at)
+            block = self._cache.around(ledger, at)
             if block is None:
                 return None
             a = at - block.first_entry_id

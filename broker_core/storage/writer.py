@@ -16,7 +16,7 @@ from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.pressure import Pressure
 
-_FLUSH_AT = 128 << 10
+FLUSH_AT = 128 << 10
 
 
 class Writer:
@@ -26,32 +26,18 @@ class Writer:
         self._files = files
         self._pressure = pressure
         self._thread = ThreadPoolExecutor(1, "writer")
-        self._buffered: dict[Ledger, None] = {}
-        self._buffered_bytes = 0
+        self.buffered: dict[Ledger, None] = {}  # ledgers with something to write, in the order of its arrival
         self._folders: set[Path] = set()  # known to exist; writer thread only
-
-    def grew(self, ledger: Ledger, length: int) -> None:
-        """`length` more bytes wait in the ledger's buffer."""
-        self._buffered_bytes += length
-        if ledger.buffered >= _FLUSH_AT:
-            self.flush(ledger)
-        else:
-            self._buffered[ledger] = None
-            if self._buffered_bytes > self._pressure.limit // 2:
-                self.flush_buffers()
 
     def flush(self, ledger: Ledger) -> None:
         """Hand the ledger's buffer to the thread."""
-        self._buffered.pop(ledger, None)
-        if not ledger.parts:
-            return
-        length = ledger.buffered
-        self._buffered_bytes -= length
-        offset, parts, entries, end = ledger.take_buffer()
-        self._thread.submit(self._write, ledger, offset, parts, length, entries, end)
+        self.buffered.pop(ledger, None)
+        if ledger.parts:
+            length = ledger.buffered
+            self._thread.submit(self._write, ledger, *ledger.take_buffer(), length)
 
     def flush_buffers(self) -> None:
-        for ledger in list(self._buffered):
+        for ledger in list(self.buffered):
             self.flush(ledger)
 
     def seal(self, ledger: Ledger) -> None:
@@ -63,10 +49,9 @@ class Writer:
 
     def remove(self, ledger: Ledger) -> None:
         """Delete the file, after whatever was handed in before."""
-        self._buffered.pop(ledger, None)
-        self._buffered_bytes -= ledger.buffered
+        self.buffered.pop(ledger, None)
         self._pressure.settle(ledger.buffered)
-        ledger.parts, ledger.buffered = [], 0
+        ledger.take_buffer()
         self._thread.submit(self._remove, ledger)
 
     def barrier(self) -> "asyncio.Future[None]":
@@ -80,7 +65,7 @@ class Writer:
     # ---- writer thread
 
     def _write(
-        self, ledger: Ledger, offset: int, parts: "list[bytes | memoryview]", length: int, entries: int, end: int
+        self, ledger: Ledger, offset: int, parts: list[bytes | memoryview], entries: int, end: int, length: int
     ) -> None:
         folder = ledger.path.parent
         if folder not in self._folders:

@@ -101,9 +101,13 @@ async def main() -> None:
         await measure_read(await factory.open_ledger("sixty"), "read from files, runs of 60")
         await measure_read(await factory.open_ledger("one"), "read from files, runs of 1")
         acked = await factory.open_ledger("sixty")
-        await measure_acks(acked, "ack, in order, 400 ids", lambda n: [list(range(i, i + 400)) for i in range(0, n, 400)])
+        await measure_acks(
+            acked, "ack, in order, 400 ids", lambda n: [list(range(i, i + 400)) for i in range(0, n, 400)]
+        )
         await measure_acks(acked, "ack, in order, one id", lambda n: [[i] for i in range(n)])
-        await measure_acks(acked, "ack, every second, 400 ids", lambda n: [list(range(i, i + 800, 2)) for i in range(0, n, 800)])
+        await measure_acks(
+            acked, "ack, every second, 400 ids", lambda n: [list(range(i, i + 800, 2)) for i in range(0, n, 800)]
+        )
         await measure_acks(acked, "ack, reversed, one id", lambda n: [[n - 1 - i] for i in range(n)])
         await factory.close()
 

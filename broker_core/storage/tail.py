@@ -1,0 +1,107 @@
+"""The records of one ledger that were written last, oldest first.
+
+A record of one entry is kept as its bytes, any other as its block: bytes cost the garbage collector nothing, and
+most of them are never looked at.
+"""
+
+from array import array
+from bisect import bisect_right
+
+from broker_core.storage.block import HEADER_SIZE, ROW_SIZE, Block, block_of_one
+
+JOIN_ENTRIES = 64  # a block with at least as many entries, or bytes, is handed out as it is
+JOIN_BYTES = 16 << 10
+_OVERHEAD = 200  # bytes of objects per record
+_BLOCK_OVERHEAD = 500
+
+
+class Tail:
+    __slots__ = ("_head", "firsts", "records")
+
+    def __init__(self) -> None:
+        self.firsts: list[int] = []
+        self.records: list[Block | bytes] = []
+        self._head = 0  # records before it were evicted
+
+    def __len__(self) -> int:
+        return len(self.firsts) - self._head
+
+    def drop_first(self) -> int:
+        """Forget the oldest record; returns what it cost."""
+        head = self._head
+        cost = cost_of(self.records[head])
+        self.records[head] = b""
+        self._head = head = head + 1
+        if head > 64 and 2 * head > len(self.firsts):
+            del self.firsts[:head]
+            del self.records[:head]
+            self._head = 0
+        return cost
+
+    @property
+    def first_end(self) -> int:
+        """The entry behind the oldest record."""
+        head = self._head
+        return self.firsts[head + 1] if head + 1 < len(self.firsts) else self.firsts[head] + len(self.block(head))
+
+    def find(self, entry_id: int) -> int | None:
+        """The index of the record that holds the entry, if it is here."""
+        at = bisect_right(self.firsts, entry_id, self._head) - 1
+        if at < self._head:
+            return None
+        record = self.records[at]
+        n = 1 if isinstance(record, bytes) else len(record.starts)
+        return at if entry_id < self.firsts[at] + n else None
+
+    def block(self, at: int) -> Block:
+        record = self.records[at]
+        return block_of_one(record) if isinstance(record, bytes) else record
+
+    def gather(self, at: int, max_entries: int, max_bytes: int) -> Block:
+        """The block at `at`, joined with those behind it while they are small: one for the dispatcher is worth a copy."""
+        block = self.block(at)
+        entries, size = len(block.starts), block.ends[-1] - block.starts[0]
+        stop = at + 1
+        if stop == len(self.records) or entries >= min(max_entries, JOIN_ENTRIES) or size >= min(max_bytes, JOIN_BYTES):
+            return block
+        blocks = [block]
+        while stop < len(self.records) and entries < max_entries and size < max_bytes:
+            block = self.block(stop)
+            blocks.append(block)
+            entries += len(block.starts)
+            size += block.ends[-1] - block.starts[0]
+            stop += 1
+        return joined(blocks)
+
+
+def cost_of(record: Block | bytes) -> int:
+    if isinstance(record, bytes):
+        return _OVERHEAD + len(record)
+    length = HEADER_SIZE + ROW_SIZE * len(record.starts) + record.ends[-1] - record.starts[0]
+    return _BLOCK_OVERHEAD + length
+
+
+def joined(blocks: list[Block]) -> Block:
+    """Consecutive blocks of one ledger as one."""
+    parts: list[bytes] = []
+    starts: array[int] = array("I")
+    ends: array[int] = array("I")
+    counts: array[int] = array("I")
+    times: array[int] = array("Q")
+    at = 0
+    for block in blocks:
+        low, high = block.starts[0], block.ends[-1]
+        parts.append(block.data[low:high])
+        shift = at - low
+        if len(block.starts) == 1:
+            starts.append(at)
+            ends.append(high + shift)
+            counts.append(block.counts[0])
+            times.append(block.publish_times[0])
+        else:
+            starts.extend([start + shift for start in block.starts])
+            ends.extend([end + shift for end in block.ends])
+            counts.extend(block.counts)
+            times.extend(block.publish_times)
+        at += high - low
+    return Block(blocks[0].ledger_id, blocks[0].first_entry_id, b"".join(parts), starts, ends, counts, times)
