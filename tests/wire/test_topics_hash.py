@@ -1,9 +1,15 @@
+import pytest
+
 from broker_core.wire.message import checksum
 from broker_core.wire.topics_hash import topics_hash
 
 
-def test_no_topics_have_the_hash_of_nothing() -> None:
-    assert topics_hash([]) == "00000000"
+A, B = "persistent://public/default/a", "persistent://public/default/b"
+
+
+@pytest.mark.parametrize(("topics", "expected"), [([], "00000000"), ([A], "e4a876e3"), ([A, B], "c7559e98")])
+def test_the_golden_hashes(topics: list[str], expected: str) -> None:
+    assert topics_hash(topics) == expected
 
 
 def test_the_checksum_is_written_low_byte_first() -> None:
