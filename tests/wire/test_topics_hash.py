@@ -3,7 +3,6 @@ import pytest
 from broker_core.wire.message import checksum
 from broker_core.wire.topics_hash import topics_hash
 
-
 A, B = "persistent://public/default/a", "persistent://public/default/b"
 
 
