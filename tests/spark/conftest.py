@@ -1,0 +1,17 @@
+"""One Spark session for all tests of a run: starting one takes seconds."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from pulsarctl.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    pytest.importorskip("pyspark")
+    with spark_session("tests", "local[2]", options={"spark.sql.shuffle.partitions": "2"}) as session:
+        yield session

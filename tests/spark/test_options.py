@@ -1,0 +1,44 @@
+"""What the options of the data source accept, and what they say when they do not."""
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.spark.columns import COLUMNS
+from pulsarctl.spark.ledger_ranges import EARLIEST, LATEST
+from pulsarctl.spark.options import Bound, ReadOptions
+
+
+def test_a_topic_is_enough() -> None:
+    options = ReadOptions.parse({"topic": "orders"})
+    assert (options.topics, options.unit, options.subscriptions) == (("orders",), "message", ())
+    assert (options.start, options.end) == (Bound(EARLIEST), Bound(LATEST))
+    assert options.columns == tuple(column.name for column in COLUMNS)
+
+
+def test_names_are_read_in_any_case() -> None:
+    assert ReadOptions.parse({"TOPICS": "a, b", "Tasks_Min": "4"}).tasks_min == 4
+
+
+def test_a_bound_is_a_position_or_a_time() -> None:
+    options = ReadOptions.parse({"topic": "t", "start": "7:3", "end": "@2026-01-31T00:00:00Z"})
+    assert options.start == Bound((7, 3))
+    assert options.end == Bound(LATEST, 1_769_817_600_000)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "either the option topics or the option namespace"),
+        ({"topic": "a", "namespace": "b/c"}, "either the option topics or the option namespace"),
+        ({"topic": "a", "colour": "red"}, "no option colour"),
+        ({"topic": "a", "unit": "batch"}, "none of message, entry"),
+        ({"topic": "a", "tasks_min": "0"}, "not a number from 1 on"),
+        ({"topic": "a", "timeout_seconds": "soon"}, "not a number of seconds"),
+        ({"topic": "a", "start": "-5"}, "depends on what is read"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(given: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageProblem, match=said):
+        ReadOptions.parse(given)
