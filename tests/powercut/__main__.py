@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.powercut.recorded_load import Recording, record
-from tests.powercut.verify import Failure, verify
+from tests.powercut.verify import Failure, cuts, verify
 
 SHOWN = 20
 
@@ -18,7 +18,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make powercut", description=__doc__)
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--torn", type=int, default=2, help="random images at each call, beside the settled one")
-    parser.add_argument("--every", type=int, default=1, help="cut after every so many calls only")
+    parser.add_argument("--every", type=int, default=1, help="make only every so manieth cut")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
 
@@ -40,7 +40,7 @@ def describe(recording: Recording, messages: int) -> None:
 
 def verify_in_parallel(recording: Recording, options: argparse.Namespace) -> tuple[int, list[Failure]]:
     """Every process replays all calls and opens its share of the images."""
-    prefixes = range(0, len(recording.calls) + 1, options.every)
+    prefixes = cuts(recording)[:: options.every]
     shares = [(recording, prefixes[number :: options.jobs], options.torn) for number in range(options.jobs)]
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         results = pool.starmap(verify, shares)

@@ -14,6 +14,15 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
+class Appeared:
+    """A whole file, durable in one step: something else protects it while it is made."""
+
+    path: str
+    file: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     file: int
     offset: int
@@ -68,7 +77,7 @@ class Receipt:
     entry_id: int
 
 
-Call = Created | Written | Resized | Synced | Renamed | Removed | MadeDirectory | DirectorySynced | Receipt
+Call = Created | Appeared | Written | Resized | Synced | Renamed | Removed | MadeDirectory | DirectorySynced | Receipt
 
 
 class CallLog:

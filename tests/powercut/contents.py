@@ -4,9 +4,8 @@ import asyncio
 import zlib
 from pathlib import Path
 
-from broker_core.storage.factory import ManagedLedgerFactory
-
 from broker_core.config import StorageConfig
+from broker_core.storage.factory import ManagedLedgerFactory
 
 Contents = dict[tuple[int, int], tuple[int, int]]  # (ledger id, entry id) -> (length, crc32) of the entry
 

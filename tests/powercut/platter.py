@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.powercut.calls import (
+    Appeared,
     Call,
     Created,
     DirectorySynced,
@@ -86,6 +87,9 @@ class Platter:
                 self.receipts.add((call.ledger_id, call.entry_id))
             case Written() | Resized():
                 self._unsynced[call.file].append((index, call))
+            case Appeared():
+                self._names[call.path] = call.file
+                self._contents[call.file].write(0, call.data)
             case Synced():
                 self._settle_file(call.file, call.covers)
             case Created() | Removed() | Renamed():

@@ -164,7 +164,9 @@ def payload(topic: str, index: int) -> bytes:
 
 
 def acknowledge(client: pulsar.Client, count: int) -> None:
-    consumer = client.subscribe("pipelined", "acks", pulsar.ConsumerType.Shared)
+    consumer = client.subscribe(
+        "pipelined", "acks", pulsar.ConsumerType.Shared, initial_position=pulsar.InitialPosition.Earliest
+    )
     for index in range(count):
         message = consumer.receive(RECEIVE_MS)
         if index % 7:  # leaves holes

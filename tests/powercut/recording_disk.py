@@ -3,7 +3,7 @@
 SQLite writes through its own C code, so its files are compared before and after each commit. The
 differences are logged in the order that SQLite documents for a WAL with synchronous=FULL: frames into the
 WAL, sync of the WAL, and only then, when the commit also ran a checkpoint, pages into the database and its
-sync. `connect` counts as one step: the switch to WAL mode is protected by SQLite's own rollback journal.
+sync. `connect` counts as one step, because SQLite's own rollback journal protects the new file.
 The -shm file is an index that SQLite builds anew; it is left out.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from broker_core.storage.disk import RealDisk
 from tests.powercut.calls import (
+    Appeared,
     CallLog,
     Created,
     DirectorySynced,
@@ -39,6 +40,10 @@ class RecordingDisk(RealDisk):
 
     def _name(self, path: Path) -> str:
         return os.path.relpath(path, self.root)
+
+    def name_of(self, fd: int) -> str:
+        """The path, relative to the root, of an open file."""
+        return next(name for name, file in self._files.items() if file == self._open[fd])
 
     def _created(self, path: Path) -> Created:
         name = self._name(path)
@@ -104,8 +109,9 @@ class RecordingDisk(RealDisk):
 
     def connect(self, path: Path) -> sqlite3.Connection:
         connection = super().connect(path)
-        self._note_changes(path)
-        self.log.add(DirectorySynced(self._name(path.parent), len(self.log)))
+        created, content = self._created(path), path.read_bytes()
+        self._sqlite[created.path] = content
+        self.log.add(Appeared(created.path, created.file, content))
         return connection
 
     def commit(self, connection: sqlite3.Connection) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.powercut.calls import Receipt
 from tests.powercut.contents import Contents, open_and_read
 from tests.powercut.platter import Image, Platter
 from tests.powercut.recorded_load import Recording
@@ -24,6 +25,16 @@ class Failure:
     def __str__(self) -> str:
         image = "nothing unsynced" if self.seed is None else f"torn with seed {self.seed}"
         return f"after {self.prefix} calls, {image}: {self.reason}"
+
+
+def cuts(recording: Recording) -> list[int]:
+    """Every number of calls after which to cut the power.
+
+    A receipt changes nothing on the disk: of several in a row only the last need be tried, since the image is the
+    same and must hold what all of them promised.
+    """
+    calls = recording.calls
+    return [taken for taken in range(len(calls) + 1) if taken == len(calls) or not isinstance(calls[taken], Receipt)]
 
 
 def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[int, list[Failure]]:
