@@ -25,9 +25,9 @@ class CompactedView:
 
     @property
     def last_confirmed(self) -> Position:
-        compacted = self._compaction.compacted
-        last = self._ledger.last_confirmed
-        return last if compacted is None else max(last, compacted.last_position)
+        """The last entry that such a reader gets: what compaction removed does not count (apache/pulsar#7796)."""
+        compacted, last = self._compaction.compacted, self._ledger.last_confirmed
+        return last if compacted is None or last > self._compaction.horizon else compacted.last_position
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         if start > self._compaction.horizon:

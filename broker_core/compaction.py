@@ -67,8 +67,15 @@ class Compaction:
         """After a restart: the cursor says which compacted ledger is the valid one."""
         self._cursor = cursor
         ledger_id = cursor.properties.get(LEDGER_PROPERTY)
-        if ledger_id is not None:
+        if ledger_id is None:
+            return
+        try:
             self.compacted = await self._topic.ledger.open_compacted(int(ledger_id))
+            self.state = CompactionState.SUCCESS
+        except (StorageError, OSError) as error:
+            # The topic still serves its log; what only the compacted ledger held is lost, and said to be.
+            self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
+            log.error("%s: %s", self._topic.name, self.last_error)
 
     def start(self) -> None:
         """Begins in the background; raises `Conflict` while one is going on."""
@@ -96,7 +103,7 @@ class Compaction:
             self.state = CompactionState.ERROR
             self.last_error = "the topic was unloaded"
             raise
-        except (BrokerError, StorageError) as error:
+        except (BrokerError, StorageError, OSError) as error:
             self.state = CompactionState.ERROR
             self.last_error = str(error)
             self.last_failure_ms = self._topic.clock.wall_ms()
