@@ -21,6 +21,7 @@ from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, N
 from pulsarctl.publish_window import PENDING_MESSAGES_MAX, PublishWindow
 from pulsarctl.reachability import check_reachable
 from pulsarctl.settings import Settings
+from pulsarctl.subscribing import SubscribeOptions
 
 CLOSE_SECONDS = 0.5
 BATCH_MESSAGES_MAX = 1000
@@ -76,24 +77,6 @@ class PublishOptions:
     send_timeout_ms: int = 30_000
 
 
-@dataclass(frozen=True, slots=True)
-class SubscribeOptions:
-    """`queue_size` is how many messages the client fetches ahead."""
-
-    subscription: str
-    subscription_type: str = "exclusive"
-    from_earliest: bool = False
-    queue_size: int = 1000
-    properties: Mapping[str, str] = field(default_factory=dict)
-    replicated: bool = False
-    compacted: bool = False
-    is_pattern: bool = False
-    max_chunked_messages: int = 0
-    ack_oldest_chunked: bool = False
-    decryption_key_path: str | None = None
-    crypto_failure_action: str = "fail"
-
-
 class Messaging:
     """The client of one command. `timeout_seconds` bounds each of its requests."""
 
@@ -132,7 +115,10 @@ class Messaging:
         return Subscriber(consumer)
 
     def close(self) -> None:
-        """Ends the connections; gives a broker that does not answer half a second."""
+        """Sends the acknowledgements that the client still collects and ends the connections.
+
+        Messages fetched ahead go back to the broker, which has half a second to answer.
+        """
         bounded(self._client.close, CLOSE_SECONDS)
 
     @contextmanager
@@ -245,11 +231,8 @@ class Subscriber:
             return
 
     def unsubscribe(self) -> None:
+        """Deletes the subscription, if the broker answers within half a second."""
         bounded(self._consumer.unsubscribe, CLOSE_SECONDS)
-
-    def close(self) -> None:
-        """Sends the acknowledgements that the client still collects; messages fetched ahead go back to the broker."""
-        bounded(self._consumer.close, CLOSE_SECONDS)
 
     def _seek(self, where: Any) -> None:
         try:
@@ -341,7 +324,12 @@ def _consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
         "is_read_compacted": options.compacted,
         "max_pending_chunked_message": options.max_chunked_messages or 10,
         "auto_ack_oldest_chunked_message_on_queue_full": options.ack_oldest_chunked,
+        "start_message_id_inclusive": True,  # a seek to a message means that message, too
     }
+    if options.crypto_failure_action != "fail":
+        settings["crypto_failure_action"] = pulsar.ConsumerCryptoFailureAction.__members__[
+            options.crypto_failure_action.upper()
+        ]
     if options.decryption_key_path:
         settings["crypto_key_reader"] = pulsar.CryptoKeyReader("", options.decryption_key_path)
     return settings

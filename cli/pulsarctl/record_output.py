@@ -1,0 +1,42 @@
+"""Which bytes `consume` and `read` print for a record, from their output options."""
+
+from collections.abc import Callable
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.record import Record
+from pulsarctl.render import Output
+
+Show = Callable[[Record], bytes]
+
+
+def record_output(
+    output: Output,
+    template: str | None,
+    hidden: frozenset[str],
+    *,
+    metadata: bool = False,
+    hexadecimal: bool = False,
+    hide_content: bool = False,
+) -> Show | None:
+    """The function that makes the bytes of a record; None when only a count is wanted.
+
+    `hidden` are the fields that the source of the records cannot know. Raises `UsageProblem`.
+    """
+    if template is not None:
+        from pulsarctl.template import compile_template
+
+        return compile_template(template, hidden)
+    if hide_content:
+        return None
+    if output in (Output.JSON, Output.JSONL):
+        from pulsarctl.record_json import client_line, raw_line
+
+        line = client_line if hidden else raw_line
+        return lambda record: line(record) + b"\n"
+    if output not in (Output.AUTO, Output.TEXT):
+        raise UsageProblem(f"messages cannot be printed as {output}", hint="use -o text, -o jsonl or -F TEMPLATE")
+    from pulsarctl.record_text import hex_block, text_block, text_block_with_metadata
+
+    if hexadecimal:
+        return hex_block
+    return text_block_with_metadata if metadata else text_block
