@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.render import Output
 from pulsarctl.settings import resolve
@@ -98,7 +97,7 @@ def test_an_unknown_output_is_refused_naming_its_source(tmp_path: Path) -> None:
 
 
 def test_a_missing_client_conf_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="cannot read .*nix.conf"):
+    with pytest.raises(UsageProblem, match=r"cannot read .*nix\.conf"):
         resolve({"config_file": str(tmp_path / "nix.conf")}, {"HOME": str(tmp_path)}, tmp_path)
 
 

@@ -1,0 +1,144 @@
+"""`pulsarctl topics` and `subscriptions`, exact output."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
+
+OK = Outcome(0, "", "")
+DEFAULT = "persistent://public/default"
+
+
+@pytest.fixture
+def topic(cli: Cli) -> Iterator[str]:
+    assert cli("topics", "create", "plain") == OK
+    yield "plain"
+    assert cli("topics", "delete", "plain", "--force") == OK
+
+
+@pytest.fixture
+def partitioned(cli: Cli) -> Iterator[str]:
+    assert cli("topics", "create-partitioned", "parted", "-p", "3") == OK
+    yield "parted"
+    assert cli("topics", "delete", "parted", "--force") == OK
+
+
+def test_text_lists_partitions_and_a_table_rolls_them_up(cli: Cli, topic: str, partitioned: str) -> None:
+    listed = "".join(f"{DEFAULT}/{name}\n" for name in (*(f"parted-partition-{i}" for i in range(3)), "plain"))
+    assert cli("topics", "list", "public/default") == Outcome(0, listed, "")
+    assert cli("topics", "list", "public/default", "-o", "table").stdout == (
+        "TOPIC                               PARTITIONS\n"
+        "persistent://public/default/parted  3\n"
+        "persistent://public/default/plain   -\n"
+    )
+    assert cli("topics", "list-partitioned-topics", "public/default").stdout == f"{DEFAULT}/parted\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["create-partitioned", "many", "-p", "2"],
+        ["create-partitioned", "many", "2"],
+        ["create-partitioned-topic", "many", "--partitions", "2"],
+        ["create", "many", "2"],
+    ],
+)
+def test_a_partitioned_topic_is_created_in_every_spelling(cli: Cli, words: list[str]) -> None:
+    assert cli("topics", *words) == OK
+    metadata = cli("topics", "get-partitioned-topic-metadata", "many", "-o", "jsonl").stdout
+    assert metadata.startswith('{"partitions":2')
+    assert cli("topics", "delete-partitioned-topic", "many") == OK
+
+
+def test_partitions_can_only_grow(cli: Cli, partitioned: str) -> None:
+    assert cli("topics", "update-partitioned", partitioned, "-p", "4") == OK
+    assert cli("topics", "partitioned-lookup", partitioned).stdout.count("parted-partition-") == 4
+    refused = cli("topics", "update-partitioned-topic", partitioned, "-p", "2")
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("error: Desired partitions 2 can't be less than the current partitions 4. (422 ")
+
+
+def test_delete_finds_out_which_kind_it_is(cli: Cli) -> None:
+    assert cli("topics", "create", "one") == OK
+    assert cli("topics", "create-partitioned", "two", "-p", "2") == OK
+    outcome = cli("topics", "delete", "one", "nix", "two")
+    assert outcome.exit_code == 10
+    assert outcome.stderr.startswith(f"error: nix: Topic {DEFAULT}/nix not found (404")
+    assert outcome.stderr.endswith("error: 1 of 3 topics could not be deleted\n")
+    assert cli("topics", "list", "public/default") == Outcome(0, "", "no topic\n")
+
+
+def test_a_dry_run_shows_what_a_pattern_would_delete(cli: Cli, topic: str, partitioned: str) -> None:
+    outcome = cli("topics", "delete", "-r", "p.*", "--dry-run")
+    assert outcome == Outcome(0, f"{DEFAULT}/parted\n{DEFAULT}/plain\n", "")
+
+
+def test_topics_to_delete_may_come_from_a_file(cli: Cli, tmp_path: Path) -> None:
+    names = tmp_path / "names"
+    names.write_text("a\n\nb\n")
+    for name in ("a", "b"):
+        assert cli("topics", "create", name) == OK
+    assert cli("topics", "delete", "--from-file", str(names)) == OK
+    assert cli("topics", "delete", "--from-file", str(tmp_path / "nix")).exit_code == 1
+
+
+def test_stats_of_a_partitioned_topic_are_its_sums(cli: Cli, partitioned: str) -> None:
+    assert cli("topics", "stats", partitioned).stdout == cli("topics", "partitioned-stats", partitioned).stdout
+
+
+def test_a_missing_topic_names_where_to_look(cli: Cli) -> None:
+    outcome = cli("topics", "stats", "nix")
+    assert (outcome.exit_code, outcome.stdout) == (3, "")
+    assert outcome.stderr.endswith("hint: see what there is: pulsarctl topics list public/default\n")
+
+
+def test_a_policy_of_a_topic_is_set_shown_and_removed(cli: Cli, topic: str) -> None:
+    for noun in ("topics", "topicPolicies"):
+        assert cli(noun, "get-message-ttl", topic) == Outcome(0, "null\n", "")
+        assert cli(noun, "get-message-ttl", topic, "-ap") == Outcome(0, "0\n", "")
+        assert cli(noun, "set-message-ttl", topic, "--ttl", "2m") == OK
+        assert cli(noun, "get-message-ttl", topic) == Outcome(0, "120\n", "")
+        assert cli(noun, "remove-message-ttl", topic) == OK
+
+
+def test_subscriptions_are_made_moved_and_deleted(cli: Cli, topic: str) -> None:
+    assert cli("topics", "create-subscription", topic, "-s", "billing", "-m", "earliest") == OK
+    assert cli("subscriptions", "create", topic, "audit") == OK
+    assert cli("topics", "subscriptions", topic) == Outcome(0, "audit\nbilling\n", "")
+    assert cli("topics", "reset-cursor", topic, "-s", "billing", "-t", "1h") == OK
+    assert cli("subscriptions", "seek", topic, "audit", "-m", "earliest") == OK
+    assert cli("topics", "clear-backlog", topic, "-s", "billing") == OK
+    assert cli("topics", "unsubscribe", topic, "-s", "billing") == OK
+    assert cli("subscriptions", "delete", topic, "-s", "audit") == OK
+    assert cli("subs", "list", topic) == Outcome(0, "", "no subscription\n")
+
+
+def test_a_reset_needs_one_goal(cli: Cli, topic: str) -> None:
+    for flags in ([], ["-t", "1h", "-m", "earliest"]):
+        assert cli("topics", "reset-cursor", topic, "-s", "s", *flags) == Outcome(
+            2, "", "error: reset to what?\nhint: either -t TIME or -m MESSAGE_ID\n"
+        )
+
+
+def test_a_partitioned_subscription_moves_to_an_end_on_every_partition(cli: Cli, partitioned: str) -> None:
+    assert cli("topics", "create-subscription", partitioned, "-s", "s") == OK
+    assert cli("topics", "reset-cursor", partitioned, "-s", "s", "-m", "earliest") == OK
+    refused = cli("topics", "reset-cursor", partitioned, "-s", "s", "-m", "3:1")
+    assert (refused.exit_code, "not allowed for partitioned-topic" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["mit leer zeichen", "100%", "grüße", "😀", "a+b", "tab\tulator", "a:b?c#d"])
+def test_any_name_works_for_topic_and_subscription(cli: Cli, name: str) -> None:
+    assert cli("topics", "create", name) == OK
+    assert cli("topics", "create-subscription", name, "-s", f"{name}/sub") == OK
+    assert cli("topics", "subscriptions", name).stdout == f"{name}/sub\n"
+    assert cli("topics", "list", "public/default").stdout == f"{DEFAULT}/{name}\n"
+    assert cli("topics", "unsubscribe", name, "-s", f"{name}/sub") == OK
+    assert cli("topics", "delete", name) == OK
+
+
+def test_the_broker_is_asked_where_a_topic_is(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
+    assert cli("topics", "lookup", topic) == Outcome(0, f"{pulsar_broker.service_url}\n", "")
