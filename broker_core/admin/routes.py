@@ -1,7 +1,8 @@
 """Which handler serves which method and path. Pure.
 
 Paths are matched raw, segment by segment; empty segments (doubled or trailing slashes) do not count. A literal
-segment wins over a variable one (`/partitioned` over `/{topic}`), unless it does not know the method.
+segment wins over a variable one (`/partitioned` over `/{topic}`), unless it does not know the method. The variable
+`domain` takes nothing but `persistent` and `non-persistent`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from broker_core.admin.call import Handler
+from broker_core.names import NON_PERSISTENT, PERSISTENT
+
+DOMAINS = frozenset({PERSISTENT, NON_PERSISTENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +58,15 @@ class Routes:
 
     def find(self, method: str, path: str) -> Match | frozenset[str]:
         """The match, or else the methods that this path does know; none of them: there is no such path."""
-        ends = _ends(self._root, _segments(path), ())
         known: set[str] = set()
-        for node, values in ends:
-            if method in node.methods:
-                handler, names = node.methods[method]
-                return Match(handler, dict(zip(names, values, strict=True)))
-            known.update(node.methods)
+        for node, values in _ends(self._root, _segments(path), ()):
+            for served, (handler, names) in node.methods.items():
+                parts = dict(zip(names, values, strict=True))
+                if parts.get("domain", PERSISTENT) not in DOMAINS:
+                    continue
+                if served == method:
+                    return Match(handler, parts)
+                known.add(served)
         return frozenset(known)
 
 
