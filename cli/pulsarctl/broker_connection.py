@@ -140,6 +140,14 @@ class BrokerConnection:
         except OSError as error:
             raise self._lost(f"the connection to {self.address} was lost: {error}") from error
 
+    def take_close(self, consumer_id: int) -> bool:
+        """Whether the broker has closed that consumer; takes its CLOSE_CONSUMER out of what has arrived."""
+        for item in self.arrived:
+            if isinstance(item, CommandCloseConsumer) and item.consumer_id == consumer_id:
+                self.arrived.remove(item)
+                return True
+        return False
+
     def receive(self, deadline: float) -> bool:
         """Reads once and files what came; False when nothing came until `deadline` (monotonic seconds).
 

@@ -157,7 +157,11 @@ class EntryReader:
             return consumer.last_id()
         except ConnectionLost:
             self._reconnect(consumer.connection)
-            return consumer.last_id()
+        except CliError:
+            if not consumer.connection.take_close(consumer.consumer_id):
+                raise
+            self._subscribe(consumer, patient_with=CannotConnect)  # it was closed before the question arrived
+        return consumer.last_id()
 
     def _close_reached(self, open_ends: dict[int, tuple[int, int]]) -> None:
         """Forgets the ends before which nothing is to come: the topic is empty, trimmed, or read to its last entry."""
