@@ -14,12 +14,14 @@ import errno
 import gc
 import logging
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.broker import Broker
 from broker_core.connection import Connection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from broker_core.admin.app import AdminServer
@@ -41,13 +43,24 @@ class PortInUse(Exception):
 
 
 class Server:
-    def __init__(self, config: BrokerConfig, directory: Path, *, clock: Clock | None = None, disk: Disk | None = None):
+    """`prepare` is called between the ports and the data: nothing of the directory is touched before."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: Path,
+        *,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
         self.config = config
         self.directory = directory
         self.broker = Broker(config, clock=clock)
         self.port = 0
         self.web_port = 0
         self._disk = disk
+        self._prepare = prepare
         self._listeners: list[asyncio.Server] = []
         self._admin: AdminServer | None = None
 
@@ -56,13 +69,20 @@ class Server:
         bind = self.config.server.bind_address
         return (bind,) if bind else LOOPBACK
 
-    async def start(self) -> None:
-        """Raises `PortInUse`, or what the storage says of its directory (`StorageError`)."""
+    async def start(self, *, before_open: Callable[[], None] | None = None) -> None:
+        """Raises `PortInUse`, or what the storage says of its directory (`StorageError`, `OSError`).
+
+        `before_open` is called when the ports are taken and the directory is not yet: the place for wiping it.
+        """
         server = self.config.server
         sockets = bind(self.hosts, server.broker_port, "--port")
         web_sockets: list[socket.socket] = []
         try:
             web_sockets = bind(self.hosts, server.web_port, "--http-port")
+            if before_open is not None:
+                before_open()
+            if self._prepare is not None:
+                self._prepare()
             await self.broker.start(self.directory, disk=self._disk)
         except BaseException:
             for taken in (*sockets, *web_sockets):

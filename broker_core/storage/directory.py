@@ -1,12 +1,13 @@
 """Taking a data directory: lock, FORMAT marker, folders."""
 
 import os
+import shutil
 from pathlib import Path
 
 from broker_core.config import StorageConfig
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import FormatTooNew, NotOurDirectory
+from broker_core.storage.errors import DirectoryLocked, FormatTooNew, NotOurDirectory
 
 
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
@@ -28,6 +29,60 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
         disk.close(lock)
         raise
     return lock
+
+
+def wipe(disk: Disk, directory: Path) -> None:
+    """Empty a data directory that nobody uses; the marker goes last, so that an interrupted wipe can be repeated.
+
+    A missing or empty directory is fine. Raises DirectoryLocked, NotOurDirectory, OSError.
+    """
+    if not directory.is_dir() or not disk.list_directory(directory):
+        return
+    marker = filenames.format_file(directory)
+    if not disk.exists(marker):
+        raise NotOurDirectory(f"{directory} has no FORMAT file of pulsarctl, so nothing in it is deleted")
+    lock = disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
+    try:
+        for name in disk.list_directory(directory):
+            path = directory / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path not in (marker, filenames.lock_file(directory)):
+                disk.remove(path)
+        disk.remove(marker)
+    finally:
+        disk.close(lock)
+
+
+def owner_of(disk: Disk, directory: Path) -> str | None:
+    """What the process that uses the directory calls itself, or None when nobody does."""
+    lock_file = filenames.lock_file(directory)
+    if not disk.exists(lock_file):
+        return None
+    try:
+        disk.close(disk.lock(lock_file, ""))
+    except DirectoryLocked as error:
+        return error.owner or "another process"
+    return None
+
+
+def wipe(disk: Disk, directory: Path) -> None:
+    """Remove everything in a data directory of ours; an empty or missing one is fine. Blocks.
+
+    Raises NotOurDirectory without the FORMAT marker, DirectoryLocked while a broker owns it.
+    """
+    if not directory.exists() or not any(directory.iterdir()):
+        return
+    if not disk.exists(filenames.format_file(directory)):
+        raise NotOurDirectory(f"{directory} has no FORMAT file: it is not a data directory of pulsarctl; kept as it is")
+    lock = disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
+    try:
+        # The marker goes last: a wipe that is killed midway can be repeated.
+        for path in sorted(directory.iterdir(), key=lambda path: path == filenames.format_file(directory)):
+            if path != filenames.lock_file(directory):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    finally:
+        disk.close(lock)
 
 
 def _is_foreign(disk: Disk, directory: Path) -> bool:

@@ -1,0 +1,194 @@
+"""`pulsarctl standalone`: run the bundled broker in the foreground."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pulsarctl import data_directory, render
+from pulsarctl.call import Call
+from pulsarctl.errors import AlreadyRunning, CliError, UsageProblem
+from pulsarctl.grammar import Noun
+
+if TYPE_CHECKING:
+    from broker_core.config_sources import LoadedConfig
+
+NO_BOOKIES = "there are no bookies here: --bookkeeper-dir, --bookkeeper-port and --num-bookies change nothing"
+
+app = Noun("standalone", "Run a broker on this machine.")
+
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", metavar="DIR", help="Where the data lies; default $PULSARCTL_DATA_DIR.")
+]
+Port = Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Binary port, 6650; 0 is a free one.")]
+HttpPort = Annotated[
+    int | None, typer.Option("--http-port", min=0, max=65535, help="Port of the admin API, 8080; 0 is a free one.")
+]
+Bind = Annotated[
+    str | None, typer.Option("--bind", metavar="ADDRESS", help="Listen here instead of on 127.0.0.1 and ::1.")
+]
+Advertised = Annotated[
+    str | None, typer.Option("-a", "--advertised-address", metavar="HOST", help="Host that clients are told.")
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("-c", "--config", metavar="FILE", help="YAML, or Pulsar's own standalone.conf.")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("-X", metavar="KEY=VALUE", help="A setting by its Pulsar key; may be repeated.")
+]
+WipeData = Annotated[bool, typer.Option("--wipe-data", help="Start with an empty data directory.")]
+ReadyFile = Annotated[
+    Path | None, typer.Option("--ready-file", metavar="FILE", help="Written when the broker answers, removed at exit.")
+]
+PrintUrls = Annotated[
+    str | None, typer.Option("--print-urls", metavar="json", help="One line on stdout when the broker answers.")
+]
+LogFormat = Annotated[str, typer.Option("--log-format", metavar="KIND", help="text or json.")]
+LogLevel = Annotated[str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")]
+MetadataDir = Annotated[Path | None, typer.Option("--metadata-dir", hidden=True)]
+Ignored = Annotated[str | None, typer.Option(hidden=True)]
+NumBookies = Annotated[str | None, typer.Option("--num-bookies", hidden=True)]
+NoFunctions = Annotated[bool, typer.Option("-nfw", "--no-functions-worker", hidden=True)]
+FunctionsConfig = Annotated[str | None, typer.Option("-fwc", "--functions-worker-conf", hidden=True)]
+NoStreamStorage = Annotated[bool, typer.Option("-nss", "--no-stream-storage", hidden=True)]
+NoBroker = Annotated[bool, typer.Option("--no-broker", hidden=True)]
+OnlyBroker = Annotated[bool, typer.Option("--only-broker", hidden=True)]
+
+
+@app.verb("standalone")
+def standalone(
+    call: Call,
+    data_dir: DataDir = None,
+    port: Port = None,
+    http_port: HttpPort = None,
+    bind: Bind = None,
+    advertised_address: Advertised = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    wipe_data: WipeData = False,
+    ready_file: ReadyFile = None,
+    print_urls: PrintUrls = None,
+    log_format: LogFormat = "text",
+    broker_log_level: LogLevel = "info",
+    metadata_dir: MetadataDir = None,
+    metadata_url: Ignored = None,
+    bookkeeper_dir: Ignored = None,
+    bookkeeper_port: Ignored = None,
+    num_bookies: NumBookies = None,
+    zookeeper_dir: Ignored = None,
+    zookeeper_port: Ignored = None,
+    no_functions_worker: NoFunctions = False,
+    functions_worker_conf: FunctionsConfig = None,
+    no_stream_storage: NoStreamStorage = False,
+    stream_storage_port: Ignored = None,
+    no_broker: NoBroker = False,
+    only_broker: OnlyBroker = False,
+) -> None:
+    """Run a broker in the foreground until Ctrl-C.
+
+    It speaks Pulsar's binary protocol and admin API on the loopback addresses and keeps what it acknowledged,
+    also through kill -9. The flags of Apache Pulsar's own `pulsar standalone` are accepted.
+
+    Example: pulsarctl standalone --data-dir ./data --port 6650 --http-port 8080
+    """
+    _check_platform()
+    if no_broker:
+        raise UsageProblem("--no-broker leaves nothing to run: this process is the broker")
+    if print_urls not in (None, "json"):
+        raise UsageProblem(f"--print-urls {print_urls}: the only form is json")
+    if bookkeeper_dir or bookkeeper_port or num_bookies:
+        render.notice(NO_BOOKIES)
+    directory = data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())
+    flags = {
+        "brokerServicePort": port,
+        "webServicePort": http_port,
+        "bindAddress": bind,
+        "advertisedAddress": advertised_address,
+    }
+    loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
+    _start_logging(log_format, broker_log_level)
+    announcement = Announcement(ready_file, as_json=print_urls == "json", warnings=loaded.warnings)
+    _run(loaded, directory.absolute(), announcement, wipe_data=wipe_data)
+
+
+def _check_platform() -> None:
+    if sys.platform == "win32":
+        raise CliError(
+            "the bundled broker does not run on Windows; use a broker elsewhere, all other commands work with it"
+        )
+
+
+def _load(file: Path | None, settings: list[str], flags: dict[str, Any]) -> "LoadedConfig":
+    from broker_core.config_sources import load_config
+    from broker_core.errors import InvalidConfiguration
+
+    try:
+        return load_config(file, environment=os.environ, options=settings, flags=flags)
+    except InvalidConfiguration as error:
+        raise UsageProblem(str(error)) from error
+
+
+def _start_logging(form: str, level: str) -> None:
+    from broker_core import log
+
+    level = {"warn": "warning"}.get(level, level)
+    if form not in log.FORMATS or level not in log.LEVELS:
+        raise UsageProblem(f"--log-format is one of {log.FORMATS}, --log-level one of {log.LEVELS}")
+    log.start_logging(form, level)
+
+
+def _run(loaded: "LoadedConfig", directory: Path, announcement: "Announcement", *, wipe_data: bool) -> None:
+    from broker_core import process
+    from broker_core.server import PortInUse, Server
+    from broker_core.storage.errors import DirectoryLocked, StorageError
+
+    server = Server(loaded.config, directory, prepare=lambda: _prepare(directory, wipe_data=wipe_data))
+    try:
+        process.run(server, announcement.say)
+    except PortInUse as error:
+        raise CliError(str(error)) from error
+    except DirectoryLocked as error:
+        raise AlreadyRunning(str(error)) from error
+    except StorageError as error:
+        raise CliError(str(error)) from error
+    except OSError as error:
+        raise data_directory.unusable(directory, error) from error
+    finally:
+        announcement.retract()
+
+
+def _prepare(directory: Path, *, wipe_data: bool) -> None:
+    if wipe_data:
+        from broker_core.storage.directory import wipe
+        from broker_core.storage.disk import RealDisk
+
+        wipe(RealDisk(), directory)
+    data_directory.prepare(directory)
+
+
+class Announcement:
+    """Tells people (stderr), scripts (stdout) and supervisors (a file) that the broker answers."""
+
+    def __init__(self, ready_file: Path | None, *, as_json: bool, warnings: tuple[str, ...]) -> None:
+        self._ready_file = ready_file
+        self._as_json = as_json
+        self._warnings = warnings
+
+    def say(self, urls: dict[str, str | int]) -> None:
+        from broker_core.process import write_private
+
+        for warning in self._warnings:
+            render.notice(f"warning: {warning}")
+        render.notice(f"broker at {urls['service_url']}, admin API at {urls['http_url']}, data in {urls['data_dir']}")
+        if self._as_json:
+            render.line(json.dumps(urls))
+            render.flush()
+        if self._ready_file is not None:
+            write_private(self._ready_file, json.dumps(urls))
+
+    def retract(self) -> None:
+        if self._ready_file is not None:
+            self._ready_file.unlink(missing_ok=True)
