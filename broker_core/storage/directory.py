@@ -66,25 +66,6 @@ def owner_of(disk: Disk, directory: Path) -> str | None:
     return None
 
 
-def wipe(disk: Disk, directory: Path) -> None:
-    """Remove everything in a data directory of ours; an empty or missing one is fine. Blocks.
-
-    Raises NotOurDirectory without the FORMAT marker, DirectoryLocked while a broker owns it.
-    """
-    if not directory.exists() or not any(directory.iterdir()):
-        return
-    if not disk.exists(filenames.format_file(directory)):
-        raise NotOurDirectory(f"{directory} has no FORMAT file: it is not a data directory of pulsarctl; kept as it is")
-    lock = disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
-    try:
-        # The marker goes last: a wipe that is killed midway can be repeated.
-        for path in sorted(directory.iterdir(), key=lambda path: path == filenames.format_file(directory)):
-            if path != filenames.lock_file(directory):
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    finally:
-        disk.close(lock)
-
-
 def _is_foreign(disk: Disk, directory: Path) -> bool:
     """A directory whose first start was killed holds our lock file, and perhaps a FORMAT file not yet in place."""
     ours = {filenames.lock_file(directory).name, filenames.format_file(directory).name + ".new"}

@@ -119,6 +119,6 @@ def test_a_frozen_client_loses_its_place_to_another(tmp_path: Path) -> None:
         assert consumer.receive(timeout_millis=TIMEOUT_MS).data() == b"mine"
     finally:
         frozen.kill()
-        frozen.wait()
+        frozen.communicate()
         client.close()
         broker.stop()
