@@ -97,7 +97,7 @@ def _body(page: Page) -> list[str]:
     """Help, usage, arguments and options; examples become a code block."""
     if page.commands:
         return [page.help]
-    text, examples = _examples(page.help.replace("\b\n", ""))
+    text, examples = examples(page.help.replace("\b\n", ""))
     lines = [text, "", "```console", page.usage, "```", ""]
     lines += [f"- `{name}`: {help}" for name, help in page.arguments]
     lines += _option_lines(page)
@@ -106,7 +106,7 @@ def _body(page: Page) -> list[str]:
     return lines
 
 
-def _examples(help: str) -> tuple[str, list[str]]:
+def examples(help: str) -> tuple[str, list[str]]:
     """Takes `Example: ...` and the lines below `Examples:` out of a help text."""
     rest, found = [], []
     for paragraph in help.split("\n\n"):

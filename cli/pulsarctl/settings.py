@@ -122,7 +122,7 @@ def _convert(name: str, value: Any, label: str) -> Any:
     if name in _BOOLEANS:
         return value.lower() in ("true", "1", "yes")
     if name in _DURATIONS:
-        return parse_duration(value)
+        return float(parse_duration(value))
     if name == "embedded":
         return Path(value)
     if name == "output":

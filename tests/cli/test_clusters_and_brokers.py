@@ -1,0 +1,43 @@
+"""`pulsarctl clusters`, `brokers` and `version`."""
+
+import json
+
+from pulsarctl import __version__
+
+from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
+
+
+def test_the_cluster_of_the_broker_is_listed(cli: Cli) -> None:
+    assert cli("clusters", "list") == Outcome(0, "standalone\n", "")
+
+
+def test_the_cluster_names_its_addresses(cli: Cli, pulsar_broker: EmbeddedBroker) -> None:
+    shown = json.loads(cli("clusters", "get", "standalone", "-o", "json").stdout)
+    assert (shown["serviceUrl"], shown["brokerServiceUrl"]) == (pulsar_broker.http_url, pulsar_broker.service_url)
+
+
+def test_an_unknown_cluster_is_exit_3(cli: Cli) -> None:
+    outcome = cli("clusters", "get", "nix")
+    assert outcome.exit_code == 3
+    assert outcome.stderr.startswith("error: Cluster does not exist (404")
+
+
+def test_a_healthy_broker_says_ok(cli: Cli) -> None:
+    assert cli("brokers", "healthcheck") == Outcome(0, "ok\n", "")
+
+
+def test_brokers_are_listed_by_their_web_address(cli: Cli, pulsar_broker: EmbeddedBroker) -> None:
+    assert cli("brokers", "list") == Outcome(0, pulsar_broker.http_url.removeprefix("http://") + "\n", "")
+
+
+def test_version_shows_ours_and_the_brokers(cli: Cli) -> None:
+    lines = cli("version").stdout.splitlines()
+    assert lines[0] == f"pulsarctl    {__version__}"
+    assert [line.partition(" ")[0] for line in lines] == ["pulsarctl", "python", "broker"]
+
+
+def test_version_without_a_broker_is_still_a_version(cli_alone: Cli) -> None:
+    outcome = cli_alone("version", "--admin-url", "http://127.0.0.1:1")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.startswith("broker: cannot reach the broker at http://127.0.0.1:1")

@@ -1,0 +1,128 @@
+"""`topics compact`: fit for cron. The broker's own answers decide, so a stub plays the broker in its rarer moods."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.http_stub import HttpStub, Reply, Request
+from tests.cli.runner import Cli, Outcome
+
+SILENT = Outcome(0, "", "")
+TOPIC = "persistent://public/default/prices"
+
+
+class Mood:
+    """A broker with one topic whose compaction answers as told, one status after the other; the last one stays."""
+
+    def __init__(self, *statuses: str, refuse: bool = False, backlog: int = 0, partitions: int = 0) -> None:
+        self._statuses = list(statuses)
+        self._refuse = refuse
+        self._backlog = backlog
+        self._partitions = partitions
+        self.started: list[str] = []
+
+    def __call__(self, request: Request) -> Reply:
+        path = request.path.partition("?")[0]
+        if path.endswith("/partitions"):
+            return Reply(200, {"partitions": self._partitions})
+        if path.endswith("/stats"):
+            cursor = {"__compaction": {"backlogSize": self._backlog}} if self._backlog else {}
+            return Reply(200, {"storageSize": 5000, "subscriptions": cursor})
+        if request.method == "GET":
+            status = self._statuses.pop(0) if len(self._statuses) > 1 else self._statuses[0]
+            return Reply(200, {"status": status, "lastError": "disk full" if status == "ERROR" else ""})
+        if self._refuse:
+            return Reply(409, {"reason": "Compaction already in progress"})
+        self.started.append(path.split("/")[-2])
+        return Reply(204)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The pauses between two looks, taken by nobody."""
+    pauses: list[float] = []
+    monkeypatch.setattr("pulsarctl.commands.topics.compaction.pause", pauses.append)
+    yield pauses
+
+
+def compact(cli: Cli, mood: Mood, *flags: str) -> Outcome:
+    with HttpStub(mood) as stub:
+        return cli("topics", "compact", "prices", "--admin-url", stub.url, *flags)
+
+
+def test_success_is_silent(cli_alone: Cli, quick: list[float]) -> None:
+    mood = Mood("NOT_RUN", "RUNNING", "RUNNING", "RUNNING", "SUCCESS")
+    assert compact(cli_alone, mood, "--wait") == SILENT
+    assert mood.started == ["prices"]
+    assert quick == [0.05, 0.1, 0.2]
+
+
+def test_without_wait_it_is_only_requested(cli_alone: Cli) -> None:
+    assert compact(cli_alone, Mood("NOT_RUN")) == SILENT
+
+
+def test_failure_is_one_line_and_exit_1(cli_alone: Cli, quick: list[float]) -> None:
+    assert compact(cli_alone, Mood("NOT_RUN", "RUNNING", "ERROR"), "--wait") == Outcome(
+        1, "", f"error: the compaction of {TOPIC} failed: disk full\n"
+    )
+
+
+def test_a_running_compaction_is_exit_8(cli_alone: Cli) -> None:
+    mood = Mood("RUNNING")
+    assert compact(cli_alone, mood, "--wait") == Outcome(
+        8, "", f"error: a compaction of {TOPIC} is running\nhint: --skip-if-running, or wait for it\n"
+    )
+    assert mood.started == []
+
+
+def test_one_that_another_host_started_in_between_is_exit_8_too(cli_alone: Cli) -> None:
+    outcome = compact(cli_alone, Mood("NOT_RUN", refuse=True), "--wait")
+    assert (outcome.exit_code, outcome.stderr.startswith("error: Compaction already in progress (409")) == (8, True)
+
+
+@pytest.mark.parametrize("mood", [Mood("RUNNING"), Mood("NOT_RUN", refuse=True)])
+def test_a_running_compaction_may_be_skipped(cli_alone: Cli, mood: Mood) -> None:
+    assert compact(cli_alone, mood, "--wait", "--skip-if-running") == SILENT
+
+
+@pytest.mark.parametrize(
+    ("backlog", "if_over", "starts"), [(0, "4K", True), (0, "5000", False), (10, "9", True), (10, "10", False)]
+)
+def test_only_what_exceeds_the_size_is_compacted(cli_alone: Cli, backlog: int, if_over: str, starts: bool) -> None:
+    """Before the first compaction all is uncompacted; then, what the compaction cursor has not seen."""
+    mood = Mood("SUCCESS", backlog=backlog)
+    assert compact(cli_alone, mood, "--wait", "--if-over", if_over) == SILENT
+    assert bool(mood.started) is starts
+
+
+def test_every_partition_is_compacted(cli_alone: Cli) -> None:
+    mood = Mood("SUCCESS", partitions=3)
+    assert compact(cli_alone, mood, "--wait") == SILENT
+    assert mood.started == ["prices-partition-0", "prices-partition-1", "prices-partition-2"]
+
+
+def test_one_that_takes_too_long_is_exit_7(cli_alone: Cli) -> None:
+    assert compact(cli_alone, Mood("NOT_RUN", "RUNNING"), "--wait", "--timeout", "0") == Outcome(
+        7, "", f"error: the compaction of {TOPIC} is still running after 0\nhint: allow more: --timeout\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        ("NOT_RUN", Outcome(0, f"Compaction has not been run for {TOPIC} since broker startup\n", "")),
+        ("RUNNING", Outcome(0, "Compaction is currently running\n", "")),
+        ("SUCCESS", Outcome(0, "Compaction was a success\n", "")),
+        ("ERROR", Outcome(1, "", f"error: the compaction of {TOPIC} failed: disk full\n")),
+    ],
+)
+def test_the_status_is_told_in_pulsar_admins_words(cli_alone: Cli, status: str, outcome: Outcome) -> None:
+    with HttpStub(Mood(status)) as stub:
+        assert cli_alone("topics", "compaction-status", "prices", "--admin-url", stub.url) == outcome
+
+
+def test_a_real_compaction_is_waited_for(cli: Cli) -> None:
+    assert cli("topics", "create-partitioned", "compacted", "-p", "2") == SILENT
+    assert cli("topics", "compact", "compacted", "--wait") == SILENT
+    assert cli("topics", "compaction-status", "compacted-partition-1") == Outcome(0, "Compaction was a success\n", "")
+    assert cli("topics", "delete", "compacted") == SILENT

@@ -1,0 +1,65 @@
+"""`pulsarctl context`, exact output."""
+
+from pathlib import Path
+
+import yaml
+
+from tests.cli.runner import Cli, Outcome
+
+OK = Outcome(0, "", "")
+
+
+def test_a_new_context_is_the_current_one(cli_alone: Cli, tmp_path: Path) -> None:
+    assert cli_alone("context", "create", "prod", "--admin-url", "http://prod:8080", "--url", "pulsar://prod") == OK
+    assert cli_alone("context", "set", "test", "--admin-service-url", "http://test:8080", "--token", "s3cret") == OK
+    assert cli_alone("context", "list") == Outcome(0, "prod\ntest\n", "")
+    assert cli_alone("ctx", "ls", "-o", "table").stdout == (
+        "CONTEXT  CURRENT  ADMIN URL         SERVICE URL\n"
+        "prod              http://prod:8080  pulsar://prod\n"
+        "test     *        http://test:8080  -\n"
+    )
+    stored = yaml.safe_load((tmp_path / ".config" / "pulsar" / "config").read_text())
+    assert stored["contexts"]["prod"] == {
+        "admin-service-url": "http://prod:8080",
+        "broker-service-url": "pulsar://prod",
+    }
+    assert stored["current-context"] == "test"
+
+
+def test_a_secret_is_masked(cli_alone: Cli) -> None:
+    assert cli_alone("context", "create", "test", "--admin-url", "http://test:8080", "--token", "s3cret") == OK
+    assert cli_alone("context", "show") == Outcome(0, "web_url    http://test:8080\ntoken    ***\n", "")
+    assert "s3cret" not in cli_alone("context", "show", "--resolved").stdout
+
+
+def test_use_rename_copy_and_delete(cli_alone: Cli) -> None:
+    for name in ("a", "b"):
+        assert cli_alone("context", "create", name, "--admin-url", f"http://{name}") == OK
+    assert cli_alone("context", "use", "a") == OK
+    assert cli_alone("context", "rename", "a", "c") == OK
+    assert cli_alone("context", "current") == Outcome(0, "c\n", "")
+    assert cli_alone("context", "copy", "c", "d") == OK
+    assert cli_alone("context", "get", "d") == Outcome(0, "web_url    http://a\n", "")
+    assert cli_alone("context", "delete", "c") == OK
+    assert cli_alone("context", "get") == Outcome(0, "b\nd\n", "")
+    assert cli_alone("context", "current") == Outcome(
+        3, "", "error: no context is selected\nhint: pulsarctl context use NAME\n"
+    )
+
+
+def test_an_unknown_context_is_exit_3(cli_alone: Cli) -> None:
+    for words in (["use", "nix"], ["delete", "nix"], ["show", "nix"], ["rename", "nix", "x"]):
+        outcome = cli_alone("context", *words)
+        assert (outcome.exit_code, outcome.stderr.startswith("error: no context 'nix' in ")) == (3, True)
+
+
+def test_a_context_of_nothing_is_refused(cli_alone: Cli) -> None:
+    assert cli_alone("context", "create", "empty").exit_code == 2
+
+
+def test_resolved_names_the_source_of_every_value(cli_alone: Cli) -> None:
+    assert cli_alone("context", "create", "prod", "--admin-url", "http://prod:8080") == OK
+    shown = cli_alone("context", "show", "--resolved", "--request-timeout", "5s", "-o", "table").stdout
+    assert "web_url                  http://prod:8080         current context 'prod'\n" in shown
+    assert "service_url              pulsar://localhost:6650  the default\n" in shown
+    assert "request_timeout_seconds  5.0                      --request-timeout\n" in shown

@@ -1,0 +1,81 @@
+"""Nothing undocumented, nothing stale."""
+
+import runpy
+import subprocess
+from pathlib import Path
+
+import pytest
+from pulsarctl import reference
+from pulsarctl.main import application
+from pulsarctl.reference import Page, markdown
+from pulsarctl.shells import script
+
+from tests.cli.runner import Cli
+
+ROOT = Path(__file__).parents[2]
+FILES: dict[str, str] = runpy.run_path(str(ROOT / "completions" / "generate.py"))["FILES"]
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[Page]:
+    return reference.pages()
+
+
+def test_the_command_reference_is_fresh(pages: list[Page]) -> None:
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == markdown(pages), "run `make docs`"
+
+
+@pytest.mark.parametrize("shell", FILES)
+def test_the_completion_script_is_fresh(pages: list[Page], shell: str, cli_alone: Cli) -> None:
+    kept = (ROOT / "completions" / FILES[shell]).read_text(encoding="utf-8")
+    assert kept == script(shell, pages), "run `make completions`"
+    assert cli_alone("completion", shell).stdout == kept
+
+
+def test_every_command_says_what_it_does_and_shows_an_example(pages: list[Page]) -> None:
+    leaves = [page for page in pages if not page.commands]
+    assert [page.words for page in leaves if not page.summary] == []
+    policies = ("get-", "set-", "remove-")
+    without = [page.words for page in leaves if "Example" not in page.help]
+    assert [words for words in without if not words[-1].startswith(policies)] == []
+
+
+def test_every_option_and_argument_has_a_sentence(pages: list[Page]) -> None:
+    silent = [(page.words, option.spellings) for page in pages for option in page.options if not option.help]
+    assert silent == []
+
+
+def test_every_example_is_a_command_line_that_parses(pages: list[Page]) -> None:
+    import shlex
+
+    import typer
+
+    root = typer.main.get_command(application())
+    for page in pages:
+        for example in reference.examples(page.help)[1]:
+            words = shlex.split(example)
+            if words[0] != "pulsarctl":
+                continue
+            root.make_context("pulsarctl", words[1:], resilient_parsing=True)
+            assert tuple(words[1 : 1 + len(page.words)]) == page.words, example
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["pulsarctl", "tena"], ["tenants"]),
+        (["pulsarctl", "--admin-url", "http://x", "tena"], ["tenants"]),
+        (["pulsarctl", "tenants", ""], ["list", "get", "create", "update", "delete"]),
+        (["pulsarctl", "topics", "comp"], ["compact", "compaction-status"]),
+        (["pulsarctl", "topics", "list", "-o", "js"], ["json", "jsonl"]),
+        (["pulsarctl", "topics", "compact", "t", "--skip"], ["--skip-if-running"]),
+        (["pulsarctl", "topics", "stats", "--emb"], ["--embedded"]),
+    ],
+)
+def test_bash_offers_what_fits(typed: list[str], offered: list[str]) -> None:
+    program = (
+        f'source "{ROOT}/completions/{FILES["bash"]}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        'set -u; _pulsarctl; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", program, "bash", *typed], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.splitlines(), done.stderr) == (offered, "")

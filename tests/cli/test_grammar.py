@@ -1,0 +1,111 @@
+"""The shape of the command line: options before and behind the command, usage errors, help, pipes and terminals."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+from pulsarctl.main import ALIASES, COMMANDS
+
+from tests.cli.runner import Cli, Outcome
+
+PROGRAM = [sys.executable, "-m", "pulsarctl"]
+
+
+@pytest.mark.parametrize("flag", ["--version", "-v", "-V"])
+def test_version_is_one_line(flag: str) -> None:
+    done = subprocess.run([*PROGRAM, flag], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "pulsarctl 0.1.0\n", "")
+
+
+def test_version_beside_other_options_is_the_same(cli_alone: Cli) -> None:
+    assert cli_alone("-q", "--version") == Outcome(0, "pulsarctl 0.1.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tenants", "get"], "error: Missing argument 'TENANT'.\nhint: pulsarctl tenants get --help\n"),
+        (["tenants", "lst"], "error: No such command 'lst'. Did you mean 'list'?\nhint: pulsarctl tenants --help\n"),
+        (["tenantz"], "error: No such command 'tenantz'. Did you mean"),
+        (["tenants", "list", "--nix"], "error: No such option: --nix"),
+        (["topics", "skip", "t", "-s", "s", "-n", "many"], "error: Invalid value for '-n' / '--count': 'many' is not"),
+        (["tenants", "list", "-o", "xml"], "error: --output: there is no output 'xml'\nhint: one of auto, table, text"),
+        (["topics", "create", "t", "-m", "novalue"], "error: 'novalue' is not KEY=VALUE\n"),
+        (["topics", "stats", "a/b"], "error: 'a/b' is not a topic name\nhint: write TOPIC, TENANT/"),
+    ],
+)
+def test_a_usage_error_is_exit_2_and_says_what_to_do(cli_alone: Cli, words: list[str], message: str) -> None:
+    outcome = cli_alone(*words)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith(message)
+
+
+def test_a_noun_alone_shows_its_verbs_on_stderr(cli_alone: Cli) -> None:
+    outcome = cli_alone("tenants")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "Create a tenant" in outcome.stderr
+
+
+def test_help_is_data(cli_alone: Cli) -> None:
+    outcome = cli_alone("tenants", "create", "--help")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert "Example: pulsarctl tenants create shop --admin-roles alice,bob" in outcome.stdout
+
+
+def test_help_hides_aliases(cli_alone: Cli) -> None:
+    listed = cli_alone("topics", "--help").stdout
+    assert "create-partitioned " in listed
+    assert "create-partitioned-topic" not in listed
+    whole = cli_alone("--help").stdout
+    assert all(f"\n  {name} " in whole for name in COMMANDS)
+    assert not any(f"\n  {alias} " in whole for alias in ALIASES)
+
+
+def test_a_table_is_for_a_terminal_only(cli: Cli) -> None:
+    command = [*PROGRAM, "tenants", "list", "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
+    piped = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert piped.stdout == "public\npulsar\n"
+    assert on_a_terminal(command) == "TENANT\r\npublic\r\npulsar\r\n"
+
+
+def test_a_reader_that_goes_away_is_no_noise(cli: Cli) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*PROGRAM, "tenants", "list", "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_question_answered_with_no_changes_nothing(cli: Cli) -> None:
+    assert cli("tenants", "create", "asked").exit_code == 0
+    command = [*PROGRAM, "tenants", "delete", "asked", "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
+    shown = on_a_terminal(command, answer="n\n")
+    assert shown.startswith("Delete tenant asked? [y/N] ")
+    assert "error: not done" in shown
+    assert "asked" in cli("tenants", "list").stdout
+    assert "error" not in on_a_terminal(command, answer="y\n")
+    assert "asked" not in cli("tenants", "list").stdout
+
+
+def on_a_terminal(command: list[str], answer: str = "") -> str:
+    """What a process writes to its terminal, after typing `answer`."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        os.write(ours, answer.encode())
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+        process.wait(60)
+    os.close(ours)
+    return shown.decode().removeprefix(answer.replace("\n", "\r\n"))
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
