@@ -9,7 +9,6 @@ next creates or opens a compacted ledger.
 """
 
 import struct
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -33,7 +33,11 @@ class CursorOwner(Protocol):
     def cursor_dirty(self, cursor: "ManagedCursor") -> None:
         """Ask for `take_acks` within `ack_flush_ms`."""
 
-    async def cursor_flush(self, cursor: "ManagedCursor") -> None: ...
+    def cursor_write(self, cursor: "ManagedCursor") -> None:
+        """Take the acks and journal them."""
+
+    async def cursor_flush(self, cursor: "ManagedCursor") -> None:
+        """The same, and wait for the sync."""
 
     async def cursor_reset(self, cursor: "ManagedCursor", record: bytes) -> None: ...
 
@@ -255,6 +259,11 @@ class ManagedCursor:
 
     # ---- journal
 
+    def write_acks(self) -> None:
+        """Hand what was acknowledged so far to the journal."""
+        if self.durable:
+            self._owner.cursor_write(self)
+
     async def flush(self) -> None:
         """Waits until everything acknowledged so far is durable."""
         if self.durable:
@@ -266,6 +275,9 @@ class ManagedCursor:
             return []
         self._dirty = False
         pending, self._pending = self._pending, {}
+        if self._unwritten:
+            self._unwritten = False
+            pending = {i: _acked(window) for i, window in self.info.windows.items()}
         mark_delete = self.info.mark_delete
         owner, cursor = self._owner.owner_id, self.info.id
         records = []
@@ -279,9 +291,10 @@ class ManagedCursor:
         return records or [changes.acks(owner, cursor, mark_delete, 0, ())]
 
     def acks_written(self, error: Exception | None) -> None:
-        """Not written: they are in memory, and the next record of this cursor must carry them."""
+        """Not written: they are in memory, and the next records of this cursor carry all of them again."""
         if error is not None:
             self._unwritten = True
+            self._mark_dirty()
 
     def _mark_dirty(self) -> None:
         if self.durable and not self._dirty:
@@ -334,6 +347,10 @@ class ManagedCursor:
     def _drop_window(self, ledger_id: int) -> None:
         del self.info.windows[ledger_id]
         self.info.dirty_windows.add(ledger_id)
+
+
+def _acked(window: AckWindow) -> list[int]:
+    return [entry_id for a, b in window.acked_ranges(0) for entry_id in range(a, b)]
 
 
 def _in_order(entry_ids: Sequence[int]) -> bool:

@@ -12,7 +12,8 @@ Publishing goes on meanwhile.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -24,8 +25,8 @@ from broker_core.storage import changes, directory, filenames
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.cursor import ManagedCursor
-from broker_core.storage.disk import Disk, RealDisk
-from broker_core.storage.errors import Closed, DamageReport, Fenced, StorageError
+from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
+from broker_core.storage.errors import Closed, DamageReport, DiskFull, Fenced, StorageError
 from broker_core.storage.journal import Appender, Group, Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -33,7 +34,8 @@ from broker_core.storage.metadata import Metadata, Statement, checkpoint_stateme
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.pressure import Pressure
 from broker_core.storage.reader import Reader
-from broker_core.storage.recovery import Recovery
+from broker_core.storage.recovery import Recovery, rewrite_ledger
+from broker_core.storage.space import DiskSpace
 from broker_core.storage.writer import Writer
 
 log = logging.getLogger("broker_core.storage")
@@ -48,20 +50,21 @@ class ManagedLedgerFactory:
         self.clock = clock
         self.damage: list[DamageReport] = []
         self.pressure = Pressure(config.write_buffer_mb * _MB)
-        self.full: str | None = None  # why appends are refused, while the disk is full
         self.wall_ms = clock.wall_ms()  # as of the last group, like
         self.now = clock.monotonic()
         self.disk = disk
         self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._checkpointer = ThreadPoolExecutor(1, "checkpoint")
         self._readers = ThreadPoolExecutor(2, "reader")
         self._files = OpenFiles(disk, config.open_files)
-        self.writer = Writer(disk, self._files, self.pressure)
+        self.writer = Writer(disk, self._files, self.pressure, self._on_unwritten)
+        self.space = DiskSpace(disk, path, config.reserve_mb * _MB, self.read_thread, self.writer.retry)
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.flush)
         self.reader = Reader(disk, self._files, self._readers, self.cache, config.index_cache_mb * _MB)
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._checkpointer)
         self._loaded: dict[str, ManagedLedger] = {}
-        self._loading: dict[str, asyncio.Future[ManagedLedger]] = {}
+        self._loading: dict[str, asyncio.Future[None]] = {}
         self._dirty_cursors: dict[ManagedCursor, int] = {}  # -> managed ledger id
         self._ack_timer: asyncio.TimerHandle | None = None
         self._checkpoint_timer: asyncio.TimerHandle | None = None
@@ -69,7 +72,9 @@ class ManagedLedgerFactory:
         self._checkpoint_task: asyncio.Task[None] | None = None
         self._journaled = 0  # bytes since the last checkpoint
         self._unsynced: set[Ledger] = set()  # written since the last checkpoint
-        self._replayed: set[Path] = set()  # ledger files that recovery wrote
+        self._replayed: dict[Path, int] = {}  # ledger files written by recovery, or left by a failed checkpoint
+        self._uncommitted: list[Statement] = []  # of a failed checkpoint
+        self._changed_folders: set[Path] = set()  # of removed files
         self._closed = False
 
     @classmethod
@@ -90,6 +95,7 @@ class ManagedLedgerFactory:
             recovery = await self._run(self._recover)
         except BaseException:
             self.disk.close(self._lock_fd)
+            self._checkpointer.shutdown(wait=False)
             raise
         self.damage = recovery.damage
         self._replayed.update(recovery.written)
@@ -104,10 +110,13 @@ class ManagedLedgerFactory:
             on_synced=self._on_synced,
         )
         self.journal.start(recovery.journals)
-        if self.catalog.dirty:
+        self._journaled = sum(recovery.journals.values())
+        if self._journaled:
             self._arm_checkpoint()
 
     def _recover(self) -> Recovery:
+        with contextlib.suppress(OSError):
+            self.space.take_reserve()  # a full disk is noticed when something is to be written
         self.metadata.open()
         self.catalog = self.metadata.load_catalog()
         recovery = Recovery(
@@ -140,20 +149,25 @@ class ManagedLedgerFactory:
 
     async def open_ledger(self, name: str) -> ManagedLedger:
         """The managed ledger of that name. A new one leaves no trace before its first append, cursor or property."""
+        async with self._loads(name):
+            ledger = self._loaded.get(name)
+            if ledger is None or not ledger.is_open:
+                if self._closed:
+                    raise Closed("the storage is closed")
+                ledger = self._loaded[name] = await self._load(name)
+            return ledger
+
+    @contextlib.asynccontextmanager
+    async def _loads(self, name: str) -> AsyncIterator[None]:
+        """One load or delete of a name at a time."""
         while name in self._loading:
             await asyncio.wait([self._loading[name]])
-        ledger = self._loaded.get(name)
-        if ledger is not None and ledger.is_open:
-            return ledger
-        if self._closed:
-            raise Closed("the storage is closed")
         future = self._loading[name] = self._loop.create_future()
         try:
-            ledger = self._loaded[name] = await self._load(name)
+            yield
         finally:
             del self._loading[name]
-            future.cancel()
-        return ledger
+            future.set_result(None)
 
     async def _load(self, name: str) -> ManagedLedger:
         managed_ledger_id = self.catalog.names.get(name)
@@ -166,6 +180,7 @@ class ManagedLedgerFactory:
                 raise StorageError(f"{name} is in the list of names, but not in {filenames.metadata_file(self.path)}")
             self.catalog.infos[managed_ledger_id] = info
         ledgers = {i: Ledger(info.ledgers[i], self.ledger_path(i), new=False) for i in info.ledgers}
+        self.damage += await self.read_thread(partial(self._missing_bytes, list(ledgers.values())))
         for ledger in ledgers.values():
             if not ledger.info.sealed_ms:
                 # Of an earlier run: never continued, so it can be sealed without a record of its own.
@@ -173,31 +188,56 @@ class ManagedLedgerFactory:
                 self.catalog.ledger_changed(info.id, ledger.info)
         return ManagedLedger(self, info, ledgers)
 
-    async def close_ledger(self, info: ManagedLedgerInfo) -> None:
-        self._loaded.pop(info.name, None)
-        await self.synced()
+    def _missing_bytes(self, ledgers: list[Ledger]) -> list[DamageReport]:
+        """Ledger files that are gone or too short. What they do hold can still be read."""
+        found = []
+        for ledger in ledgers:
+            if not ledger.info.entries:
+                continue
+            try:
+                with self._files.use(ledger.path) as fd:
+                    size = self.disk.size(fd)
+            except FileNotFoundError:
+                found.append(DamageReport(ledger.path, 0, "ledger file is missing"))
+                continue
+            if size < ledger.info.end:
+                found.append(DamageReport(ledger.path, size, f"file ends before its {ledger.info.end} bytes"))
+        return found
+
+    async def close_ledger(self, owner: ManagedLedger, ledgers: list[Ledger]) -> None:
+        """Everything of the managed ledger is in its files on return, and its memory is free."""
+        try:
+            await self.synced()
+            for ledger in ledgers:
+                self.writer.flush(ledger)
+            await self.writer.barrier()
+        finally:
+            if self._loaded.get(owner.name) is owner:
+                del self._loaded[owner.name]
+        for ledger in ledgers:
+            self.cache.forget(ledger)
+            self.reader.forget(ledger)
 
     async def delete_ledger(self, name: str) -> None:
         """With its entries and cursors; durable on return."""
-        ledger = await self.open_ledger(name)
-        info = ledger.info
-        await ledger.close()
+        owner = await self.open_ledger(name)
+        await owner.close()
+        info = owner.info
         if info.id not in self.catalog.infos:
-            return
-        ids = list(info.ledgers)
-        compacted = [self.compacted_path(i) for i in info.compacted]
-        self.catalog.remove(info)
-        await self.journal.synced(changes.change("delete", info.id))
-        self._forget_ledgers(ledger, ids)
-        for path in compacted:
-            await self.read_thread(partial(self.disk.remove, path))
+            return  # never used: nothing is on disk
+        async with self._loads(name):
+            await self.journal.synced(changes.change("delete", info.id))
+            ids, compacted = list(info.ledgers), list(info.compacted)
+            self.catalog.remove(info)
+            self._forget_ledgers(owner, ids)
+            for ledger_id in compacted:
+                await self.read_thread(partial(self.disk.remove, self.compacted_path(ledger_id)))
 
     async def remove_ledgers(self, owner: ManagedLedger, ledger_ids: list[int]) -> None:
-        """Trim: durable first, then the files go."""
-        info = owner.info
-        self.catalog.remove_ledgers(info, ledger_ids)
+        """Trim: durable first; then, in one step, they leave the catalog and their files are on the way out."""
+        await self.journal.synced(changes.change("trim", owner.info.id, ids=ledger_ids))
+        self.catalog.remove_ledgers(owner.info, ledger_ids)
         owner.ledgers.refresh()
-        await self.journal.synced(changes.change("trim", info.id, ids=ledger_ids))
         self._forget_ledgers(owner, ledger_ids)
 
     def _forget_ledgers(self, owner: ManagedLedger, ledger_ids: list[int]) -> None:
@@ -207,6 +247,7 @@ class ManagedLedgerFactory:
                 self.cache.forget(ledger)
                 self.reader.forget(ledger)
                 self._unsynced.discard(ledger)
+                self._changed_folders.add(ledger.path.parent)
                 self.writer.remove(ledger)
 
     def ledger_changed(self, owner: int, ledger: Ledger) -> None:
@@ -260,17 +301,44 @@ class ManagedLedgerFactory:
 
     def _on_failed(self, group: Group, error: Exception) -> None:
         """Nobody knows what of the group is on disk: what it touched is fenced, before anything else is written."""
-        reason = Fenced(f"write to the journal failed: {error}")
+        full = isinstance(error, OSError) and error.errno in NO_SPACE
+        reason = (
+            DiskFull(f"no space left for the journal: {error}")
+            if full
+            else Fenced(f"write to the journal failed: {error}")
+        )
         log.error("%s", reason)
-        for failed in (group, self.journal.resume()):
-            for appender, what in failed.waiting:
-                try:
-                    if appender is None:
-                        what(reason)
-                    else:
-                        appender.fail(what, reason)
-                except Exception:
-                    log.exception("a callback of a failed record failed")
+        _tell_of_failure(group, reason)
+        if full:
+            self._spawn(self._resume_on_full_disk(reason))
+        else:
+            _tell_of_failure(self.journal.resume(), reason)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _resume_on_full_disk(self, reason: StorageError) -> None:
+        try:
+            await self.space.ran_out(str(reason))
+        except OSError:
+            log.exception("the reserve could not be given up")
+        finally:
+            # What was appended meanwhile continues runs that failed: it must not be written either.
+            _tell_of_failure(self.journal.resume(), reason)
+
+    def _on_unwritten(self, ledger: Ledger, error: OSError) -> None:
+        """A ledger file could not be written. Its entries are safe in the journal, which stays until they are."""
+        log.error("ledger %d was not written: %s", ledger.info.id, error)
+        if error.errno in NO_SPACE:
+            self._spawn(self.space.ran_out(str(error)))
+        else:
+            self._fence(ledger.path, str(error))
+
+    def _fence(self, path: Path, reason: str) -> None:
+        for owner in self._loaded.values():
+            owner.fence_if_owner(path, Fenced(f"write to {path} failed: {reason}"))
 
     # ---- cursors
 
@@ -281,19 +349,15 @@ class ManagedLedgerFactory:
 
     def _flush_acks(self) -> None:
         self._ack_timer = None
-        cursors, self._dirty_cursors = self._dirty_cursors, {}
-        for cursor, owner in cursors.items():
-            self._write_acks(owner, cursor)
+        for cursor, owner in list(self._dirty_cursors.items()):
+            self.write_acks(owner, cursor)
 
-    def _write_acks(self, owner: int, cursor: ManagedCursor) -> None:
+    def write_acks(self, owner: int, cursor: ManagedCursor) -> None:
+        """Journal what was acknowledged since the last time; `cursor.acks_written` is told."""
+        self._dirty_cursors.pop(cursor, None)
         for record in cursor.take_acks():
             self.catalog.cursor_changed(owner, cursor.info)
             self.journal.write(record, cursor.acks_written)
-
-    async def flush_cursor(self, owner: int, cursor: ManagedCursor) -> None:
-        self._dirty_cursors.pop(cursor, None)
-        self._write_acks(owner, cursor)
-        await self.synced()
 
     # ---- checkpoints
 
@@ -324,30 +388,52 @@ class ManagedLedgerFactory:
             # No await until the statements are made: they and the flushed buffers are one state.
             self.writer.flush_buffers()
             written = self.writer.barrier()
-            unsynced = {ledger.path for ledger in self._unsynced} | self._replayed
+            files = {ledger.path: ledger.info.id for ledger in self._unsynced} | self._replayed
+            folders = {path.parent for path in files} | self._changed_folders
             for ledger in self._unsynced:
                 ledger.changed = False
             self._unsynced.clear()
-            self._replayed.clear()
-            statements = checkpoint_statements(self.catalog, number)
+            self._changed_folders.clear()
+            self._uncommitted += checkpoint_statements(self.catalog, number)
+            statements = self._uncommitted
+            self._replayed = files  # until they are synced: a failed checkpoint leaves its work to the next
             await written
-            await self._run(lambda: self._make_durable(unsynced, statements, number))
+            await self._run(partial(self._make_durable, files, folders, statements, number))
+            self._replayed = {}
+            self._uncommitted = []
 
-    def _make_durable(self, unsynced: set[Path], statements: list[Statement], number: int) -> None:
-        for path in sorted(unsynced):
-            if not self.disk.exists(path):
-                continue  # trimmed meanwhile
-            with self._files.use(path) as fd:
-                self.disk.sync(fd)
-        for folder in sorted({path.parent for path in unsynced}):
-            self.disk.sync_directory(folder)
+    def _make_durable(
+        self, files: dict[Path, int], folders: set[Path], statements: list[Statement], number: int
+    ) -> None:
+        for path, ledger_id in sorted(files.items()):
+            self._sync_ledger(path, ledger_id)
+        for folder in sorted(folders):
+            if self.disk.exists(folder):
+                self.disk.sync_directory(folder)
         self.metadata.commit(statements)
         self.journal.remove_before(number)
+
+    def _sync_ledger(self, path: Path, ledger_id: int) -> None:
+        """A failed sync may have thrown the written pages away: they are written again, from the journal."""
+        if not self.disk.exists(path):
+            return  # trimmed meanwhile
+        with self._files.use(path) as fd:
+            try:
+                self.disk.sync(fd)
+            except OSError as error:
+                log.error("sync of %s failed (%s); it is written again from the journal", path, error)
+                first = self.metadata.first_journal
+                entries, end = self.metadata.ledger_end(ledger_id)
+                rewrite_ledger(self.disk, fd, self._journal_directory, first, ledger_id, entries, end)
+                self.disk.sync(fd)
 
     # ---- end
 
     async def close(self) -> None:
-        """Everything is written and the directory given up; open managed ledgers refuse from now on."""
+        """Everything is written and the directory given up; open managed ledgers refuse from now on.
+
+        What cannot be written to its place stays in the journal, and the next start replays it.
+        """
         if self._closed:
             return
         self._closed = True
@@ -355,16 +441,29 @@ class ManagedLedgerFactory:
             self._ack_timer.cancel()
         if self._checkpoint_task is not None:
             await asyncio.wait([self._checkpoint_task])
-        for ledger in list(self._loaded.values()):
-            await ledger.close()
-        with contextlib.suppress(StorageError):
-            await self.synced()
-        await self.checkpoint()
+        try:
+            await self._write_everything()
+        except (StorageError, OSError, sqlite3.Error):
+            log.exception("not everything was written; the journal is kept")
+        await self.space.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         if self._checkpoint_timer is not None:
             self._checkpoint_timer.cancel()
+        if self._ack_timer is not None:
+            self._ack_timer.cancel()
         await self._run(self._close_files)
         for executor in (self._readers, self._checkpointer):
             executor.shutdown()
+
+    async def _write_everything(self) -> None:
+        results = await asyncio.gather(
+            *(ledger.close() for ledger in list(self._loaded.values())), return_exceptions=True
+        )
+        for error in results:
+            if isinstance(error, BaseException):
+                raise error
+        await self.checkpoint()
 
     def _close_files(self) -> None:
         self.journal.stop()
@@ -375,3 +474,14 @@ class ManagedLedgerFactory:
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         return await self._loop.run_in_executor(self._checkpointer, work)
+
+
+def _tell_of_failure(group: Group, reason: StorageError) -> None:
+    for appender, what in group.waiting:
+        try:
+            if appender is None:
+                what(reason)
+            else:
+                appender.fail(what, reason)
+        except Exception:
+            log.exception("a callback of a failed record failed")

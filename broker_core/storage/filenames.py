@@ -65,7 +65,12 @@ def ledger_file(directory: Path, ledger_id: int) -> Path:
 
 
 def compacted_file(directory: Path, ledger_id: int) -> Path:
-    return ledger_file(directory, ledger_id).with_suffix(".compacted")
+    return compacted_of(ledger_file(directory, ledger_id))
+
+
+def compacted_of(ledger_file: Path) -> Path:
+    """What a compacted ledger of the same id is called."""
+    return ledger_file.with_suffix(".compacted")
 
 
 def ledger_number(name: str) -> int | None:

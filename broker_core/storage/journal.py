@@ -13,6 +13,7 @@ another file or of an entry's content are never taken for a group.
 """
 
 import asyncio
+import contextlib
 import struct
 import threading
 import time
@@ -202,7 +203,7 @@ class Journal:
                 if pending and (sum(self._live.values()) < self._max_bytes or self._stopping):
                     group, self._group = self._group, Group()
                     return [], group
-                if self._stopping and not self._group.parts:
+                if self._stopping and (self._failed or not self._group.parts):
                     return [], None
                 self._idle = not pending
                 self._changed.wait()
@@ -231,7 +232,9 @@ class Journal:
         end = self._offset + len(data)
         if end > self._allocated:
             self._allocated = max(end, self._allocated + PREALLOCATION)
-            self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
+            # On a full disk the group may still fit where nothing can be reserved.
+            with contextlib.suppress(OSError):
+                self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
         self._disk.pwrite(self._fd, data, self._offset)
         if self._sync:
             self._disk.sync(self._fd)

@@ -15,7 +15,7 @@ from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, Block
 from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import Damaged
+from broker_core.storage.errors import Damaged, FormatTooNew
 from broker_core.storage.spans import POINT_SIZE, SPAN_BYTES, SPAN_ENTRIES, Spans
 from broker_core.storage.tail import Tail
 
@@ -38,7 +38,9 @@ def check_header(path: Path, data: bytes, ledger_id: int) -> None:
         raise Damaged(path, 0, "not a ledger file")
     if crc32c(data[: _HEADER.size]) != struct.unpack_from("<I", data, _HEADER.size)[0]:
         raise Damaged(path, 0, "header checksum does not match")
-    found = _HEADER.unpack_from(data)[3]
+    _, version, _, found, _ = _HEADER.unpack_from(data)
+    if version > filenames.FORMAT_VERSION:
+        raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
     if found != ledger_id:
         raise Damaged(path, 0, f"belongs to ledger {found}, not {ledger_id}")
 

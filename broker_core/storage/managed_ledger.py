@@ -10,6 +10,7 @@ any -> closed. A full disk refuses appends too, but heals by itself.
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core.storage import changes, retention
@@ -17,7 +18,7 @@ from broker_core.storage.block import EMPTY, HEADER_SIZE, ROW_SIZE, Block, Entry
 from broker_core.storage.catalog import CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
 from broker_core.storage.cursor import ManagedCursor
-from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
+from broker_core.storage.errors import Closed, Damaged, DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, LATEST, Position
@@ -46,6 +47,7 @@ class ManagedLedger:
         self._pressure = factory.pressure
         self._clock = factory.clock
         self._writer = factory.writer
+        self._space = factory.space
         self._config = factory.config
         self._max_entries = factory.config.max_entries_per_ledger
         self._max_bytes = factory.config.max_ledger_mb << 20
@@ -92,8 +94,8 @@ class ManagedLedger:
         `done(first, None)` is called on the loop once it is durable, in the order of the appends; `done(None, error)`
         when it failed. Raises Fenced, Terminated, DiskFull or Closed at once.
         """
-        if self._refusal is not None or self._factory.full is not None:
-            raise self._refusal or DiskFull(self._factory.full)
+        if self._refusal is not None or self._space.full is not None:
+            raise self._refusal or DiskFull(self._space.full)
         ledger = self._current
         if (
             ledger is None
@@ -158,6 +160,13 @@ class ManagedLedger:
             self._abandoned.append(ledger)
         ledger.next_entry, ledger.next_end = ledger.info.entries, ledger.info.end
 
+    def fence_if_owner(self, path: Path, reason: StorageError) -> None:
+        """Fence, if `path` is one of this managed ledger's files."""
+        ledger = next((ledger for ledger in self._ledgers.values() if ledger.path == path), None)
+        if ledger is not None and self._refusal is None:
+            self.fenced_reason = str(reason)
+            self._refusal = reason
+
     def unfence(self) -> None:
         """Take appends again, in a new ledger; the failed one is sealed at what was confirmed."""
         if self.fenced_reason is not None:
@@ -198,7 +207,11 @@ class ManagedLedger:
             self._registered = True
             self._factory.catalog.add(self._info)
             record = changes.change("managed-ledger", self._info.id, name=self.name, properties=self._info.properties)
-            self._journal.write(record, _ignore)
+            self._journal.write(record, self._registration_written)
+
+    def _registration_written(self, error: Exception | None) -> None:
+        if error is not None:
+            self._registered = False  # without this record a replay would not know whose the ledgers are
 
     def _seal_current(self) -> None:
         """Seal what is open; in the journal this comes after the last entries of those ledgers."""
@@ -231,7 +244,7 @@ class ManagedLedger:
     async def trim(self, limits: Retention, now_ms: int) -> list[int]:
         """Delete the ledgers that nobody needs any more (`retention.removable`); returns their ids."""
         current = self._current
-        if current is not None and current.next_entry and retention.roll_is_due(self._view(), limits, now_ms):
+        if current is not None and current.info.entries and retention.roll_is_due(self._view(), limits, now_ms):
             await self.roll()
         ids = retention.removable(self._view(), limits, now_ms)
         if ids:
@@ -306,6 +319,8 @@ class ManagedLedger:
             block = await self._factory.reader.read(ledger, at.entry_id, max_entries, max_bytes)
             if block is not None:
                 return block
+            if at.ledger_id in self._ledgers:
+                raise Damaged(ledger.path, 0, "ledger file is missing")
             # The ledger was deleted meanwhile: go on behind it.
 
     async def find_by_time(self, publish_time_ms: int) -> Position:
@@ -360,7 +375,12 @@ class ManagedLedger:
             self._register()
             self._info.cursors[info.id] = info
             catalog.cursor_changed(self._info.id, info)
-            await self._journal.synced(self._cursor_record(info))
+            try:
+                await self._journal.synced(self._cursor_record(info))
+            except StorageError:
+                del self.cursors[name]
+                catalog.remove_cursor(self._info, info.id)
+                raise
         return cursor
 
     async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:
@@ -389,8 +409,12 @@ class ManagedLedger:
     def cursor_dirty(self, cursor: ManagedCursor) -> None:
         self._factory.cursor_dirty(self._info.id, cursor)
 
+    def cursor_write(self, cursor: ManagedCursor) -> None:
+        self._factory.write_acks(self._info.id, cursor)
+
     async def cursor_flush(self, cursor: ManagedCursor) -> None:
-        await self._factory.flush_cursor(self._info.id, cursor)
+        self._factory.write_acks(self._info.id, cursor)
+        await self._factory.synced()
 
     async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
         self._factory.catalog.cursor_changed(self._info.id, cursor.info)
@@ -465,9 +489,11 @@ class ManagedLedger:
         if isinstance(self._refusal, Closed):
             return
         self._refusal = Closed(f"{self.name} is closed")
+        if self._current is not None and self._current.next_entry:
+            self._seal_current()
         for cursor in self.cursors.values():
-            await cursor.flush()
-        await self._factory.close_ledger(self._info)
+            cursor.write_acks()
+        await self._factory.close_ledger(self, list(self._ledgers.values()))
 
     @property
     def is_open(self) -> bool:

@@ -6,6 +6,7 @@ wait together share one commit. All documents are held in memory; they are small
 
 import asyncio
 import json
+import sqlite3
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import Executor
@@ -15,6 +16,7 @@ from typing import Any
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
+from broker_core.storage.errors import Damaged
 from broker_core.storage.position import Position
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -99,8 +101,15 @@ class Metadata:
     # ---- checkpoint thread
 
     def open(self) -> None:
-        self._connection = self._disk.connect(self._path)
-        self._connection.executescript(_SCHEMA)
+        try:
+            self._connection = self._disk.connect(self._path)
+            self._load_documents()
+        except sqlite3.DatabaseError as error:
+            raise Damaged(self._path, 0, str(error)) from error
+
+    def _load_documents(self) -> None:
+        if not self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'instance'").fetchone():
+            self.commit([(statement, ()) for statement in _SCHEMA.split(";") if statement.strip()])
         for kind, key, doc in self._connection.execute("SELECT kind, key, doc FROM document"):
             self._documents.setdefault(kind, {})[key] = json.loads(doc)
 
@@ -136,6 +145,12 @@ class Metadata:
         """The managed ledger that a ledger belongs to."""
         row = self._connection.execute("SELECT owner FROM ledger WHERE id = ?", (ledger_id,)).fetchone()
         return row[0] if row else None
+
+    def ledger_end(self, ledger_id: int) -> tuple[int, int]:
+        """Entries and end of the file as of the last checkpoint; zeros when it knows nothing of the ledger."""
+        sql = "SELECT entries, end_offset FROM ledger WHERE id = ?"
+        row = self._connection.execute(sql, (ledger_id,)).fetchone()
+        return (row[0], row[1]) if row else (0, 0)
 
     def load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         row = self._connection.execute(

@@ -11,7 +11,7 @@ of the later ones.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,6 +63,7 @@ class Recovery:
         self._ledger_path = ledger_path
         self._ledgers: dict[int, _Replayed | None] = {}
         self._owners: dict[int, int] = {}
+        self._removed_compacted: list[int] = []
         self.damage: list[DamageReport] = []
         self.journals: dict[int, int] = {}  # number -> bytes
         self.next_number = 1
@@ -82,6 +83,10 @@ class Recovery:
                 self.damage.append(DamageReport(missing, 0, "journal file is missing"))
             self._replay_file(filenames.journal_file(directory, number), number, headers.get(number + 1))
         self.next_number = max(numbers, default=first_number - 1) + 1
+        for ledger_id in self._catalog.removed_ledgers:
+            self._disk.remove(self._ledger_path(ledger_id))
+        for ledger_id in self._removed_compacted:
+            self._disk.remove(filenames.compacted_of(self._ledger_path(ledger_id)))
         for replayed in self._ledgers.values():
             if replayed is not None:
                 self._flush(replayed)
@@ -206,6 +211,8 @@ class Recovery:
         values = changes.parse(record)
         if values["op"] == "seal":
             self._truncate(values["id"], values["entries"])
+        if values["op"] == "delete" and (info := self._load(values["owner"])) is not None:
+            self._removed_compacted += info.compacted
         changes.apply_change(self._catalog, self._load, values)
         if values["op"] == "ledger":
             self._owners[values["id"]] = values["owner"]
@@ -240,9 +247,48 @@ class Recovery:
             self._disk.pwrite(fd, b"".join(parts), offset)
 
     @property
-    def written(self) -> list[Path]:
-        """Ledger files that replay wrote to; the next checkpoint syncs them."""
-        return [replayed.path for replayed in self._ledgers.values() if replayed is not None]
+    def written(self) -> dict[Path, int]:
+        """Ledger files that replay wrote to, and their ledgers; the next checkpoint syncs them."""
+        return {replayed.path: replayed.info.id for replayed in self._ledgers.values() if replayed is not None}
+
+
+def rewrite_ledger(
+    disk: Disk, fd: int, directory: Path, first_number: int, ledger_id: int, entries: int, end: int
+) -> None:
+    """Write again what the journal files from `first_number` on hold of a ledger, behind the checkpoint's end.
+
+    Blocks. The journal may be growing: what is not whole yet is not needed yet.
+    """
+    found = (filenames.journal_number(name) for name in disk.list_directory(directory))
+    at = end or ledger_file.DATA_START
+    expected = entries
+    for number in sorted(number for number in found if number is not None and number >= first_number):
+        for record in _records(disk, filenames.journal_file(directory, number), number):
+            _, length, kind, _, _, n, owner, first, _, _ = HEADER.unpack_from(record)
+            if kind == ENTRIES and owner == ledger_id and first == expected:
+                disk.pwrite(fd, record, at)
+                at += length
+                expected = first + n
+
+
+def _records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
+    """The records of the valid groups at the beginning of a journal file."""
+    fd = disk.open(path)
+    try:
+        data = disk.pread(fd, disk.size(fd), 0)
+    finally:
+        disk.close(fd)
+    at = journal.FILE_HEADER.size
+    while at < len(data):
+        reason, length = _group_problem(data, number, at)
+        if reason is not None:
+            return
+        inside = at + journal.GROUP_HEADER.size
+        at += length
+        while inside < at:
+            end = inside + HEADER.unpack_from(data, inside)[1]
+            yield data[inside:end]
+            inside = end
 
 
 def _header_problem(path: Path, data: bytes, number: int) -> str | None:

@@ -8,6 +8,7 @@ file arrive in order.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from broker_core.storage import ledger_file
@@ -20,21 +21,28 @@ FLUSH_AT = 128 << 10
 
 
 class Writer:
-    def __init__(self, disk: Disk, files: OpenFiles, pressure: Pressure) -> None:
+    """`on_unwritten` is called on the loop when a ledger could not be written; `retry` and every barrier try again."""
+
+    def __init__(
+        self, disk: Disk, files: OpenFiles, pressure: Pressure, on_unwritten: Callable[[Ledger, OSError], None]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._disk = disk
         self._files = files
         self._pressure = pressure
         self._thread = ThreadPoolExecutor(1, "writer")
         self.buffered: dict[Ledger, None] = {}  # ledgers with something to write, in the order of its arrival
-        self._folders: set[Path] = set()  # known to exist; writer thread only
+        self._on_unwritten = on_unwritten
+        # --- writer thread only
+        self._folders: set[Path] = set()  # known to exist
+        self._unwritten: dict[Ledger, list[Callable[[], None]]] = {}  # what failed, and what came after it
 
     def flush(self, ledger: Ledger) -> None:
         """Hand the ledger's buffer to the thread."""
         self.buffered.pop(ledger, None)
         if ledger.parts:
             length = ledger.buffered
-            self._thread.submit(self._write, ledger, *ledger.take_buffer(), length)
+            self._thread.submit(self._do, ledger, partial(self._write, ledger, *ledger.take_buffer(), length))
 
     def flush_buffers(self) -> None:
         for ledger in list(self.buffered):
@@ -45,7 +53,7 @@ class Writer:
         self.flush(ledger)
         assert ledger.spans is not None
         footer = ledger_file.footer(ledger.info, ledger.spans)
-        self._thread.submit(self._write_footer, ledger, ledger.info.end, footer)
+        self._thread.submit(self._do, ledger, partial(self._write_footer, ledger, ledger.info.end, footer))
 
     def remove(self, ledger: Ledger) -> None:
         """Delete the file, after whatever was handed in before."""
@@ -55,14 +63,42 @@ class Writer:
         self._thread.submit(self._remove, ledger)
 
     def barrier(self) -> "asyncio.Future[None]":
-        """Done when everything handed in so far is in the files."""
-        return asyncio.wrap_future(self._thread.submit(_nothing), loop=self._loop)
+        """Done when everything handed in so far is in the files; fails with OSError when something is not."""
+        return asyncio.wrap_future(self._thread.submit(self._catch_up, raising=True), loop=self._loop)
+
+    def retry(self) -> None:
+        """Try again what could not be written."""
+        self._thread.submit(self._catch_up)
 
     def stop(self) -> None:
         """Blocks; not for the loop."""
         self._thread.shutdown()
 
     # ---- writer thread
+
+    def _do(self, ledger: Ledger, work: Callable[[], None]) -> None:
+        """In order per ledger: what follows something unwritten has to wait with it."""
+        waiting = self._unwritten.get(ledger)
+        if waiting is not None:
+            waiting.append(work)
+            return
+        try:
+            work()
+        except OSError as error:
+            self._unwritten[ledger] = [work]
+            self._tell(partial(self._on_unwritten, ledger, error))
+
+    def _catch_up(self, *, raising: bool = False) -> None:
+        for ledger, waiting in list(self._unwritten.items()):
+            try:
+                while waiting:
+                    waiting[0]()
+                    waiting.pop(0)
+            except OSError:
+                if raising:
+                    raise
+                continue
+            del self._unwritten[ledger]
 
     def _write(
         self, ledger: Ledger, offset: int, parts: list[bytes | memoryview], entries: int, end: int, length: int
@@ -74,7 +110,7 @@ class Writer:
         with self._files.use(ledger.path, create=True) as fd:
             self._disk.pwrite(fd, b"".join(parts), offset)
         ledger.flushed_entries, ledger.flushed_end = entries, end
-        self._tell(lambda: self._pressure.settle(length))
+        self._tell(partial(self._pressure.settle, length))
 
     def _write_footer(self, ledger: Ledger, offset: int, footer: bytes) -> None:
         with self._files.use(ledger.path, create=True) as fd:
@@ -82,12 +118,9 @@ class Writer:
             self._disk.pwrite(fd, footer, offset)
 
     def _remove(self, ledger: Ledger) -> None:
+        self._unwritten.pop(ledger, None)
         self._files.forget(ledger.path)
         self._disk.remove(ledger.path)
 
     def _tell(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon_threadsafe(callback)
-
-
-def _nothing() -> None:
-    """A place in the queue."""

@@ -1,6 +1,7 @@
 """What the storage tests share: runs of entries, an opened factory, waiting for appends."""
 
 import asyncio
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,3 +76,11 @@ async def contents(ledger: ManagedLedger) -> list[bytes]:
 
 async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> ManagedLedgerFactory:
     return await ManagedLedgerFactory.open(path, config or StorageConfig(), **options)  # type: ignore[arg-type]  # passes on
+
+
+def crash(path: Path) -> Path:
+    """The directory as a killed process leaves it: what was written by now."""
+    copy = path.with_name(path.name + ".crashed")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(path, copy)
+    return copy

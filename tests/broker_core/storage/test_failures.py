@@ -1,0 +1,210 @@
+"""Failed and refused writes: who is told, what is fenced, what heals."""
+
+import asyncio
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from broker_core.storage import space
+from broker_core.storage.errors import DiskFull, Fenced
+from broker_core.storage.factory import ManagedLedgerFactory
+from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
+
+
+async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait for a condition without a fixed delay."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def reopened(factory: ManagedLedgerFactory, path: Path) -> ManagedLedgerFactory:
+    await factory.close()
+    return await opened(path)
+
+
+async def test_a_failed_sync_fences_its_ledger_and_spares_the_others(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    failed, spared = await factory.open_ledger("failed"), await factory.open_ledger("spared")
+    await append(failed, run_of(b"before"))
+    await append(spared, run_of(b"before"))
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(Fenced, match="Input/output error"):
+        await append(failed, run_of(b"lost"))
+    disk.failures.clear()
+    assert "Input/output error" in str(failed.fenced_reason)
+    with pytest.raises(Fenced):
+        failed.append(run_of(b"refused"), lambda position, error: None)
+    await append(spared, run_of(b"after"))
+    assert await contents(failed) == [b"before"]
+    failed.unfence()
+    position = await append(failed, run_of(b"again"))
+    assert position.ledger_id > failed.first_position.ledger_id
+    factory = await reopened(factory, tmp_path)
+    assert await contents(await factory.open_ledger("failed")) == [b"before", b"again"]
+    assert await contents(await factory.open_ledger("spared")) == [b"before", b"after"]
+    await factory.close()
+
+
+async def test_runs_behind_a_failed_one_fail_too_and_in_order(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"before"))
+    disk.failures["sync", ".journal"] = errno.EIO
+    told: list[tuple[int, bool]] = []
+    for i in range(50):
+        ledger.append(run_of(b"%d" % i), lambda position, error, i=i: told.append((i, error is None)))
+        if i % 10 == 9:
+            await asyncio.sleep(0)
+    await until(lambda: len(told) == 50)
+    assert told == [(i, False) for i in range(50)]
+    assert ledger.last_confirmed.entry_id == 0
+    disk.failures.clear()
+    await factory.close()
+
+
+async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space, "PROBE_SECONDS", 0.01)
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledger = await factory.open_ledger("t")
+    cursor = await ledger.open_cursor("s")
+    first = await append(ledger, run_of(*(b"x" * 100_000 for _ in range(100))))
+    await until(lambda: factory.pressure.bytes == 0)
+    disk.full = True
+    error: DiskFull | None = None
+    for _ in range(20):
+        try:
+            await append(ledger, run_of(b"x" * 1_000_000, b"y"))
+        except DiskFull as refused:
+            error = refused
+            break
+    assert error is not None
+    with pytest.raises(DiskFull):
+        ledger.append(run_of(b"refused"), lambda position, error: None)
+    assert len(await ledger.read(first, 10, 1 << 20)) > 0
+    cursor.acknowledge(first.ledger_id, [0, 1, 2, 5])
+    disk.full = False  # the reserve was given up, which the fake does not count
+    await cursor.flush()
+    await until(lambda: factory.space.full is None)
+    await append(ledger, run_of(b"healed"))
+    factory = await reopened(factory, tmp_path)
+    ledger = await factory.open_ledger("t")
+    assert (await contents(ledger))[-1] == b"healed"
+    cursor = await ledger.open_cursor("s")
+    assert cursor.is_acknowledged(first._replace(entry_id=5))
+    assert cursor.mark_delete.entry_id == 2
+    await factory.close()
+
+
+async def test_a_ledger_that_cannot_be_written_keeps_the_journal(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledger, other = await factory.open_ledger("t"), await factory.open_ledger("other")
+    await append(ledger, run_of(b"a"))
+    await append(other, run_of(b"b"))
+    disk.failures["pwrite", ".ledger"] = errno.EIO
+    with pytest.raises(OSError, match="Input/output error"):
+        await factory.checkpoint()
+    await until(lambda: ledger.fenced_reason is not None)
+    assert await contents(ledger) == [b"a"]
+    disk.failures.clear()
+    await factory.checkpoint()
+    ledger.unfence()
+    await append(ledger, run_of(b"c"))
+    factory = await reopened(factory, tmp_path)
+    assert await contents(await factory.open_ledger("t")) == [b"a", b"c"]
+    assert await contents(await factory.open_ledger("other")) == [b"b"]
+    await factory.close()
+
+
+async def test_after_a_failed_sync_a_ledger_file_is_written_again_from_the_journal(tmp_path: Path) -> None:
+    class LosesPages(FaultyDisk):
+        """Once, a failed sync throws the unsynced bytes away, as a kernel may do."""
+
+        armed = False
+
+        def sync(self, fd: int) -> None:
+            if self.armed and self._paths[fd].suffix == ".ledger":
+                self.armed = False
+                self.truncate(fd, 48)
+                raise OSError(errno.EIO, "lost")
+            super().sync(fd)
+
+    disk = LosesPages()
+    factory = await opened(tmp_path, disk=disk)
+    ledger = await factory.open_ledger("t")
+    for i in range(20):
+        await append(ledger, run_of(b"%d" % i, b"."))
+    disk.armed = True
+    await factory.checkpoint()
+    assert not disk.armed
+    factory = await reopened(factory, tmp_path)
+    assert factory.damage == []
+    assert (await contents(await factory.open_ledger("t")))[::2] == [b"%d" % i for i in range(20)]
+    await factory.close()
+
+
+async def test_a_failed_commit_leaves_its_work_to_the_next_checkpoint(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledger = await factory.open_ledger("t")
+    cursor = await ledger.open_cursor("s")
+    first = await append(ledger, run_of(b"a", b"b"))
+    cursor.acknowledge(first.ledger_id, [0])
+    await cursor.flush()
+    disk.failures["commit", ""] = errno.EIO
+    with pytest.raises(Exception, match="disk I/O error"):
+        await factory.checkpoint()
+    disk.failures.clear()
+    await append(ledger, run_of(b"c"))
+    await factory.checkpoint()
+    factory = await reopened(factory, tmp_path)
+    ledger = await factory.open_ledger("t")
+    assert await contents(ledger) == [b"a", b"b", b"c"]
+    assert ledger.cursors["s"].mark_delete == first
+    await factory.close()
+
+
+async def test_a_cursor_that_could_not_be_written_does_not_exist(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledger = await factory.open_ledger("t")
+    disk.failures["sync", ".journal"] = errno.EIO
+    with pytest.raises(Fenced):
+        await ledger.open_cursor("s")
+    disk.failures.clear()
+    assert ledger.cursors == {}
+    await ledger.open_cursor("s")
+    await append(ledger, run_of(b"a"))
+    factory = await reopened(factory, tmp_path)
+    assert list((await factory.open_ledger("t")).cursors) == ["s"]
+    await factory.close()
+
+
+async def test_acks_of_a_failed_group_are_written_with_the_next(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledger = await factory.open_ledger("t")
+    cursor = await ledger.open_cursor("s")
+    first = await append(ledger, run_of(*(b"%d" % i for i in range(10))))
+    disk.failures["sync", ".journal"] = errno.EIO
+    cursor.acknowledge(first.ledger_id, [0, 3, 4])
+    with pytest.raises(Fenced):
+        await cursor.flush()
+    disk.failures.clear()
+    await cursor.flush()
+    copy = crash(tmp_path)
+    await factory.close()
+    factory = await opened(copy)
+    cursor = (await factory.open_ledger("t")).cursors["s"]
+    assert cursor.mark_delete == first
+    assert list(cursor.ack_ranges()) == [(first.ledger_id, 3, 4)]
+    await factory.close()
