@@ -1,0 +1,111 @@
+import pytest
+
+from broker_core.config import BrokerConfig
+from tests.admin.conftest import Admin
+
+
+async def test_health_is_ok_without_quotes_or_newline(admin: Admin) -> None:
+    reply = await admin("GET", "brokers/health?topicVersion=V2")
+    assert (reply.status, reply.text) == (200, "ok")
+
+
+async def test_health_fails_when_the_topic_does_not_take_messages(admin: Admin) -> None:
+    await admin("GET", "brokers/health")
+    [topic] = admin.broker.loaded.values()
+    await topic.close()
+    reply = await admin("GET", "brokers/health")
+    assert reply.status == 503
+    assert reply.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), [("brokers/ready", "ok"), ("/status.html", "OK"), ("brokers/version", "0.1.0")]
+)
+async def test_plain_answers(admin: Admin, path: str, text: str) -> None:
+    reply = await admin("GET", path)
+    assert (reply.status, reply.text) == (200, text if path != "brokers/version" else admin.broker.version)
+
+
+async def test_this_broker_is_the_only_one_and_the_leader(admin: Admin) -> None:
+    name = f"localhost:{admin.server.web_port}"
+    assert (await admin("GET", "brokers")).json == [name]
+    assert (await admin("GET", "brokers/standalone")).json == [name]
+    assert (await admin("GET", "brokers/leaderBroker")).json == {
+        "serviceUrl": f"http://{name}",
+        "brokerId": name,
+    }
+
+
+async def test_the_configuration_in_force_is_shown_under_pulsars_keys(admin: Admin) -> None:
+    shown = (await admin("GET", "brokers/configuration/runtime")).json
+    assert set(shown) == {field.metadata["setting"].key for _, field, _ in BrokerConfig().settings()}
+    assert (shown["journalSyncData"], shown["flushInterval"]) == ("true", "60000")
+    assert (await admin("GET", "brokers/configuration")).json == []
+    assert (await admin("GET", "brokers/configuration/values")).json == {}
+
+
+async def test_no_setting_changes_while_the_broker_runs(admin: Admin) -> None:
+    reply = await admin("POST", "brokers/configuration/maxMessageSize/1%2F2")
+    assert (reply.status, reply.reason) == (412, "Can't update non-dynamic configuration")
+
+
+async def test_the_cluster_is_shown_with_its_addresses(admin: Admin) -> None:
+    assert (await admin("GET", "clusters")).json == ["standalone"]
+    shown = (await admin("GET", "clusters/standalone")).json
+    assert shown["serviceUrl"] == admin.broker.http_url
+    assert shown["brokerServiceUrl"] == admin.broker.service_url
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "reason"),
+    [
+        ("GET", "clusters/nope", 404, "Cluster does not exist"),
+        ("PUT", "clusters/standalone", 409, "Cluster already exists"),
+        ("PUT", "clusters/c%20x", 412, "Cluster name is not valid"),
+        (
+            "PUT",
+            "clusters/other",
+            405,
+            "Cluster other cannot be added: this broker does not replicate to others",
+        ),
+    ],
+)
+async def test_refusals_of_clusters(admin: Admin, method: str, path: str, status: int, reason: str) -> None:
+    reply = await admin(method, path, {"serviceUrl": "http://x:1"} if method == "PUT" else None)
+    assert (reply.status, reply.reason) == (status, reason)
+
+
+async def test_metrics_show_a_topic_under_pulsars_names(shop: Admin) -> None:
+    await shop("PUT", "persistent/acme/shop/plain/subscription/s")
+    await shop.publish("persistent://acme/shop/plain", [b"1", b"2"])
+    reply = await shop("GET", "/metrics")
+    assert (reply.content_type or "").startswith("text/plain; version=0.0.4")
+    lines = reply.text.splitlines()
+    topic = 'cluster="standalone",namespace="acme/shop",topic="persistent://acme/shop/plain"'
+    for line in (
+        f"pulsar_subscriptions_count{{{topic}}} 1",
+        f"pulsar_producers_count{{{topic}}} 0",
+        f"pulsar_msg_backlog{{{topic}}} 2",
+        f'pulsar_subscription_back_log{{{topic},subscription="s"}} 2',
+        'pulsar_topics_count{cluster="standalone",namespace="acme/shop"} 1',
+        'pulsar_broker_topics_count{cluster="standalone"} 1',
+        'pulsar_broker_msg_backlog{cluster="standalone"} 2',
+    ):
+        assert line in lines
+
+
+async def test_the_lines_of_a_metric_stand_together_behind_its_type(shop: Admin) -> None:
+    for name in ("a", "b"):
+        await shop.publish(f"persistent://acme/shop/{name}", [b"1"])
+    lines = (await shop("GET", "/metrics")).text.splitlines()
+    names = [line.split("{")[0] if not line.startswith("#") else line.split()[2] for line in lines]
+    seen: list[str] = []
+    for name in names:
+        if not seen or seen[-1] != name:
+            seen.append(name)
+    assert len(seen) == len(set(seen))
+
+
+async def test_label_values_are_quoted(shop: Admin) -> None:
+    await shop.publish('persistent://acme/shop/a"b\\c', [b"1"])
+    assert 'topic="persistent://acme/shop/a\\"b\\\\c"' in (await shop("GET", "/metrics")).text

@@ -1,0 +1,292 @@
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from broker_core.config import BrokerConfig, TopicConfig
+from broker_core.names import parse_topic
+from tests.admin.conftest import PORT_ZERO, Admin
+
+
+async def compacted(admin: Admin, topic: str) -> dict[str, str]:
+    """The status once the compaction that was started is over, asked for as a tool would."""
+    async with asyncio.timeout(10):
+        while (status := (await admin("GET", f"{topic}/compaction")).json)["status"] == "RUNNING":
+            pass
+    return cast(dict[str, str], status)
+
+
+SHOP = "persistent/acme/shop"
+FULL = "persistent://acme/shop"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "reason"),
+    [
+        ("PUT", "plain", None, 409, "This topic already exists"),
+        ("PUT", "parted", None, 409, "This topic already exists"),
+        ("PUT", "parted-partition-1", None, 409, "This topic already exists"),
+        (
+            "PUT",
+            "parted-partition-7",
+            None,
+            412,
+            'Can\'t create topic parted-partition-7 with "-partition-" followed by a number smaller than '
+            "number of partition of partitioned topic parted",
+        ),
+        (
+            "PUT",
+            "c-partition-1",
+            None,
+            412,
+            "Can't create topic c-partition-1 with \"-partition-\" followed by numeric value if there isn't "
+            "a partitioned topic c created.",
+        ),
+        ("PUT", "a%2Fb", None, 412, "Topic name is not valid"),
+        ("PUT", "plain/partitions", 2, 409, "This topic already exists"),
+        ("PUT", "parted/partitions", 2, 409, "This topic already exists"),
+        ("PUT", "new/partitions", 0, 406, "Number of partitions should be more than 0"),
+        ("PUT", "new/partitions", -1, 406, "Number of partitions should be more than 0"),
+        ("PUT", "new/partitions", "x", 400, "partitions must be a whole number, not 'x'"),
+        ("PUT", "new/partitions", None, 400, "the number of partitions is missing"),
+        (
+            "PUT",
+            "n-partition-x/partitions",
+            2,
+            412,
+            "Partitioned Topic Name should not contain '-partition-'",
+        ),
+        (
+            "POST",
+            "parted/partitions",
+            2,
+            422,
+            "Desired partitions 2 can't be less than the current partitions 3.",
+        ),
+        ("POST", "plain/partitions", 4, 409, f"Topic {FULL}/plain is not the partitioned topic."),
+        ("POST", "none/partitions", 4, 409, f"Topic {FULL}/none is not the partitioned topic."),
+        ("GET", "none/partitions", None, 404, f"Topic {FULL}/none not found"),
+        (
+            "DELETE",
+            "parted",
+            None,
+            409,
+            f"{FULL}/parted is a partitioned topic, instead of calling delete topic, "
+            "please call delete-partitioned-topic.",
+        ),
+        (
+            "DELETE",
+            "plain/partitions",
+            None,
+            409,
+            f"{FULL}/plain is a non-partitioned topic. Instead of calling delete-partitioned-topic please call delete.",
+        ),
+        ("DELETE", "none", None, 404, f"Topic {FULL}/none not found"),
+        ("DELETE", "none/partitions", None, 404, f"Topic {FULL}/none not found."),
+        (
+            "DELETE",
+            "parted-partition-0/partitions",
+            None,
+            412,
+            "Partitioned Topic Name should not contain '-partition-'",
+        ),
+        ("PUT", "none/unload", None, 404, f"Topic {FULL}/none not found"),
+        ("PUT", "none/compaction", None, 404, f"Topic {FULL}/none not found"),
+        ("GET", "none/compaction", None, 404, f"Topic {FULL}/none not found"),
+        ("GET", "parted/compaction", None, 404, f"Topic {FULL}/parted not found"),
+        ("GET", "none/lastMessageId", None, 404, f"Topic {FULL}/none not found"),
+        ("GET", "parted/lastMessageId", None, 404, f"Topic {FULL}/parted not found"),
+        ("GET", "parted-partition-9/lastMessageId", None, 404, "Topic partitions were not yet created"),
+        (
+            "GET",
+            "parted/messageid/1",
+            None,
+            405,
+            "Get message ID by timestamp on a partitioned topic is not allowed, please try do it on "
+            "specific topic partition",
+        ),
+        ("GET", "plain/messageid/x", None, 400, "timestamp must be a whole number, not 'x'"),
+    ],
+)
+async def test_refusals(shop: Admin, method: str, path: str, body: Any, status: int, reason: str) -> None:
+    reply = await shop(method, f"{SHOP}/{path}", body)
+    assert (reply.status, reply.reason) == (status, reason)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "reason"),
+    [
+        ("GET", "persistent/acme/nope", None, 404, "Namespace does not exist"),
+        ("GET", "persistent/acme/nope/partitioned", None, 404, "Namespace does not exist"),
+        ("PUT", "persistent/acme/nope/t", None, 404, "Namespace not found"),
+        ("PUT", "persistent/acme/nope/t/partitions", 2, 404, "Namespace not found"),
+        ("DELETE", "persistent/acme/nope/t", None, 404, "Namespace not found"),
+        ("GET", "persistent/acme/nope/t/stats", None, 404, "Namespace not found"),
+        ("PUT", "persistent/acme/n%20x/t", None, 412, "Namespace name is not valid"),
+        ("PUT", "persistent/a%20b/n/t", None, 412, "Tenant name is not valid"),
+        (
+            "PUT",
+            "non-persistent/acme/shop/t",
+            None,
+            405,
+            "Non-persistent topics are not supported by this broker: non-persistent://acme/shop/t",
+        ),
+    ],
+)
+async def test_refusals_before_the_topic_is_looked_at(
+    shop: Admin, method: str, path: str, body: Any, status: int, reason: str
+) -> None:
+    reply = await shop(method, path, body)
+    assert (reply.status, reply.reason) == (status, reason)
+
+
+async def test_listings_show_topics_partitions_and_partitioned_topics_apart(shop: Admin) -> None:
+    assert (await shop("GET", SHOP)).json == [
+        f"{FULL}/parted-partition-0",
+        f"{FULL}/parted-partition-1",
+        f"{FULL}/parted-partition-2",
+        f"{FULL}/plain",
+    ]
+    assert (await shop("GET", f"{SHOP}/partitioned")).json == [f"{FULL}/parted"]
+    assert (await shop("GET", "non-persistent/acme/shop")).json == []
+    assert (await shop("GET", "non-persistent/acme/shop/partitioned")).json == []
+
+
+@pytest.mark.parametrize("body", [None, {}, {"owner": "me"}, 0, []])
+async def test_a_topic_is_created_whatever_body_a_tool_sends(shop: Admin, body: Any) -> None:
+    assert (await shop("PUT", f"{SHOP}/new", body)).status == 204
+    assert (await shop("GET", f"{SHOP}/new/partitions")).json == {"partitions": 0, "deleted": False}
+
+
+async def test_a_partitioned_topic_lives_from_creation_to_deletion(shop: Admin) -> None:
+    path = f"{SHOP}/p/partitions"
+    assert (await shop("PUT", path, 2)).status == 204
+    assert (await shop("GET", path)).json == {"partitions": 2, "deleted": False}
+    assert (await shop("POST", path, 4)).status == 204
+    assert (await shop("GET", path)).json == {"partitions": 4, "deleted": False}
+    assert f"{FULL}/p-partition-3" in (await shop("GET", SHOP)).json
+    assert (await shop("DELETE", path)).status == 204
+    assert not [name for name in (await shop("GET", SHOP)).json if "/p-" in name]
+
+
+async def test_a_partitioned_topic_is_created_from_a_metadata_object(shop: Admin) -> None:
+    body = {"partitions": 2, "properties": {"owner": "ünï"}}
+    assert (await shop("PUT", f"{SHOP}/p/partitions", body)).status == 204
+    assert (await shop("GET", f"{SHOP}/p/partitions")).json["properties"] == {"owner": "ünï"}
+
+
+async def test_new_partitions_get_the_subscriptions_of_the_first(shop: Admin) -> None:
+    await shop("PUT", f"{SHOP}/parted/subscription/s")
+    await shop("POST", f"{SHOP}/parted/partitions", 4)
+    assert (await shop("GET", f"{SHOP}/parted-partition-3/subscriptions")).json == ["s"]
+
+
+async def test_a_deleted_partition_is_created_again_on_request(shop: Admin) -> None:
+    assert (await shop("DELETE", f"{SHOP}/parted-partition-1")).status == 204
+    assert (await shop("GET", f"{SHOP}/parted-partition-1/stats")).status == 404
+    assert (await shop("POST", f"{SHOP}/parted/createMissedPartitions")).status == 204
+    assert (await shop("GET", f"{SHOP}/parted-partition-1/stats")).status == 200
+
+
+async def test_asking_for_partitions_as_a_client_does_not_fail_where_use_would_create(shop: Admin) -> None:
+    reply = await shop("GET", f"{SHOP}/none/partitions?checkAllowAutoCreation=true")
+    assert (reply.status, reply.json["partitions"]) == (200, 0)
+
+
+async def test_a_topic_is_deleted_with_its_messages(shop: Admin) -> None:
+    await shop.publish(f"{FULL}/plain", [b"one"])
+    assert (await shop("DELETE", f"{SHOP}/plain")).status == 204
+    assert (await shop("GET", f"{SHOP}/plain/stats")).status == 404
+    await shop("PUT", f"{SHOP}/plain")
+    assert (await shop("GET", f"{SHOP}/plain/internalStats")).json["numberOfEntries"] == 0
+
+
+async def test_an_unloaded_topic_is_loaded_again_with_its_messages(shop: Admin) -> None:
+    await shop.publish(f"{FULL}/plain", [b"one"])
+    assert (await shop("PUT", f"{SHOP}/plain/unload")).status == 204
+    assert f"{FULL}/plain" not in shop.broker.loaded
+    assert (await shop("GET", f"{SHOP}/plain/internalStats")).json["numberOfEntries"] == 1
+
+
+async def test_unloading_a_partitioned_topic_unloads_each_partition(shop: Admin) -> None:
+    await shop("GET", f"{SHOP}/parted/partitioned-stats")
+    assert len(shop.broker.loaded) == 3
+    assert (await shop("PUT", f"{SHOP}/parted/unload")).status == 204
+    assert not shop.broker.loaded
+
+
+async def test_the_last_message_id_of_an_empty_topic_has_entry_minus_one(shop: Admin) -> None:
+    assert (await shop("GET", f"{SHOP}/plain/lastMessageId")).json["entryId"] == -1
+
+
+async def test_the_last_message_id_names_partition_and_batch(shop: Admin) -> None:
+    [position] = await shop.publish(f"{FULL}/parted-partition-2", [b"three"], num_messages_in_batch=3)
+    assert (await shop("GET", f"{SHOP}/parted-partition-2/lastMessageId")).json == {
+        "ledgerId": position.ledger_id,
+        "entryId": 0,
+        "partitionIndex": 2,
+        "batchSize": 3,
+        "batchIndex": 2,
+    }
+
+
+async def test_a_message_id_is_found_by_publish_time(shop: Admin) -> None:
+    for moment in (1000, 2000, 3000):
+        await shop.publish(f"{FULL}/plain", [b"x"], publish_time=moment)
+    found = (await shop("GET", f"{SHOP}/plain/messageid/1500")).json
+    assert (found["entryId"], found["partitionIndex"]) == (1, -1)
+
+
+async def test_compaction_runs_in_the_background_and_reports_success(shop: Admin) -> None:
+    for value in (b"old", b"new"):
+        await shop.publish(f"{FULL}/plain", [value], partition_key="k")
+    status = f"{SHOP}/plain/compaction"
+    assert (await shop("GET", status)).json == {"status": "NOT_RUN", "lastError": ""}
+    assert (await shop("PUT", status)).status == 204
+    assert await compacted(shop, f"{SHOP}/plain") == {"status": "SUCCESS", "lastError": ""}
+
+
+async def test_compacting_a_partitioned_topic_compacts_each_partition(shop: Admin) -> None:
+    assert (await shop("PUT", f"{SHOP}/parted/compaction")).status == 204
+    for index in range(3):
+        assert (await compacted(shop, f"{SHOP}/parted-partition-{index}"))["status"] == "SUCCESS"
+
+
+async def test_lookup_over_http_names_this_broker(shop: Admin) -> None:
+    broker = shop.broker
+    expected = {
+        "brokerUrl": broker.service_url,
+        "httpUrl": broker.http_url,
+        "nativeUrl": broker.service_url,
+        "brokerUrlSsl": "",
+    }
+    assert broker.service_url.startswith("pulsar://localhost:")
+    for name in ("plain", "parted", "parted-partition-0", "none"):
+        assert (await shop("GET", f"/lookup/v2/topic/{SHOP}/{name}")).json == expected
+
+
+async def test_lookup_in_a_missing_namespace_is_404(shop: Admin) -> None:
+    reply = await shop("GET", "/lookup/v2/topic/persistent/acme/nope/t")
+    assert (reply.status, reply.reason) == (404, "Namespace not found")
+
+
+async def test_the_bundle_of_a_topic(admin: Admin) -> None:
+    reply = await admin("GET", "/lookup/v2/topic/persistent/public/default/test-get-topic-bundle-range/bundle")
+    assert (reply.text, reply.content_type) == ("0xc0000000_0xffffffff", "text/plain")
+
+
+class TestWithoutAutoCreation:
+    @pytest.fixture
+    def config(self) -> BrokerConfig:
+        return BrokerConfig(server=PORT_ZERO, topics=TopicConfig(allow_auto_creation=False))
+
+    async def test_lookup_of_a_missing_topic_is_404(self, shop: Admin) -> None:
+        reply = await shop("GET", f"/lookup/v2/topic/{SHOP}/none")
+        assert (reply.status, reply.reason) == (404, "Topic not found.")
+
+    async def test_partitions_of_a_missing_topic_are_404(self, shop: Admin) -> None:
+        assert (await shop("GET", f"{SHOP}/none/partitions?checkAllowAutoCreation=true")).status == 404
+
+    async def test_a_subscription_creates_no_topic(self, shop: Admin) -> None:
+        assert (await shop("PUT", f"{SHOP}/none/subscription/s")).status == 404
+        assert not shop.broker.topic_exists(parse_topic(f"{FULL}/none"))
