@@ -85,7 +85,7 @@ class Call(typer.Context):
     def _embedded(self, settings: Settings, directory: Path) -> Settings:
         from pulsarctl.embedded import embedded_broker
 
-        urls = self.with_resource(embedded_broker(directory, settings.lock_timeout_seconds))
+        urls = self.with_resource(embedded_broker(directory, settings.lock_timeout_seconds, settings.log_level))
         origin = f"--embedded {directory}"
         origins = {**settings.origins, "service_url": origin, "web_url": origin}
         return replace(settings, service_url=urls.service_url, web_url=urls.http_url, origins=origins)

@@ -1,0 +1,135 @@
+"""`--embedded DIR`: a broker in this process for the length of one command, or the `standalone` that owns DIR.
+
+A data directory has one owner. A `standalone` offers its broker to whoever may read DIR, by DIR/owner.json; an embedded
+owner offers it to nobody, so the next command waits for the lock. The lock dies with its process, however it ended:
+neither a leftover lock file nor a leftover owner.json keeps anybody out.
+"""
+
+import dataclasses
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pulsarctl.errors import AlreadyRunning, CliError
+from pulsarctl.reachability import addresses
+from pulsarctl.termination import end_on_sigterm
+
+LOCK_POLL_SECONDS = 0.02
+ANSWER_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    service_url: str
+    http_url: str
+
+
+@contextmanager
+def embedded_broker(directory: Path, lock_timeout_seconds: float, log_level: str = "error") -> Iterator[Urls]:
+    """The addresses to use while the block runs. Raises `AlreadyRunning` naming the owner, `CliError` saying why not."""
+    from broker_core.storage.errors import DirectoryLocked
+
+    directory = directory.expanduser().absolute()
+    end_on_sigterm()
+    deadline = time.monotonic() + lock_timeout_seconds
+    while True:
+        owner = _wait_for_lock(directory, deadline)
+        if isinstance(owner, Urls):
+            yield owner
+            return
+        broker = _Embedded(directory, log_level)
+        try:
+            broker.start()
+        except DirectoryLocked as error:  # somebody was faster
+            if time.monotonic() >= deadline:
+                raise _locked(directory, error.owner, lock_timeout_seconds) from error
+            continue
+        try:
+            yield broker.urls
+        finally:
+            broker.stop()
+        return
+
+
+def _wait_for_lock(directory: Path, deadline: float) -> Urls | None:
+    """None when nobody owns the directory; the addresses of a `standalone` that does. Raises `AlreadyRunning`."""
+    from broker_core.storage.directory import owner_of
+    from broker_core.storage.disk import RealDisk
+
+    started = time.monotonic()
+    pause = threading.Event()
+    while (owner := owner_of(RealDisk(), directory)) is not None:
+        urls = _offered(directory, owner)
+        if urls is not None:
+            return urls
+        if time.monotonic() >= deadline:
+            raise _locked(directory, owner, deadline - started)
+        pause.wait(LOCK_POLL_SECONDS)
+    return None
+
+
+def _locked(directory: Path, owner: str, waited_seconds: float) -> AlreadyRunning:
+    return AlreadyRunning(
+        f"{directory} is in use by {owner or 'another process'}, still so after {waited_seconds:.0f} s",
+        hint="wait longer with --lock-timeout, or run `pulsarctl standalone` there for several commands at a time",
+    )
+
+
+def _offered(directory: Path, owner: str) -> Urls | None:
+    """The addresses in owner.json, if the process that holds the lock wrote it and answers."""
+    try:
+        offer = json.loads((directory / "owner.json").read_text(encoding="utf-8"))
+        if f"process {offer['pid']}" != owner:
+            return None
+        urls = Urls(offer["service_url"], offer["http_url"])
+        socket.create_connection(addresses(urls.service_url)[0], ANSWER_SECONDS).close()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return urls
+
+
+class _Embedded:
+    """The broker in this process, with the settings of the environment, on free ports of loopback."""
+
+    def __init__(self, directory: Path, log_level: str) -> None:
+        from broker_core.config_sources import load_config
+        from broker_core.errors import InvalidConfiguration
+        from broker_core.log import start_logging
+        from broker_core.testing import EmbeddedBroker
+
+        start_logging("text", {"warn": "warning"}.get(log_level, log_level))
+        try:
+            config = load_config(environment=os.environ).config
+        except InvalidConfiguration as error:
+            raise CliError(str(error)) from error
+        server = dataclasses.replace(
+            config.server, broker_port=0, web_port=0, bind_address="", advertised_address="localhost"
+        )
+        self._directory = directory
+        self._broker = EmbeddedBroker(directory, config=config.replace(server=server))
+
+    @property
+    def urls(self) -> Urls:
+        return Urls(self._broker.service_url, self._broker.http_url)
+
+    def start(self) -> None:
+        from broker_core.storage.errors import DirectoryLocked, StorageError
+
+        try:
+            self._broker.start()
+            (self._directory / "owner.json").unlink(missing_ok=True)  # of a `standalone` that was killed
+        except DirectoryLocked:
+            raise
+        except StorageError as error:
+            raise CliError(str(error)) from error
+        except OSError as error:
+            raise CliError(f"cannot use the data directory {self._directory}: {error.strerror or error}") from error
+
+    def stop(self) -> None:
+        self._broker.stop()
