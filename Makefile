@@ -33,7 +33,7 @@ test: $(READY) ## the whole test suite (ARGS='tests/wire -k frame' for a part of
 lint: $(READY) wheel ## ruff, mypy --strict, import rules, and a wheel that installs cleanly
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 wheel: $(READY)
 	@$(PY) .ci/check_wheel.py

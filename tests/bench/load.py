@@ -17,6 +17,7 @@ from typing import Any
 import pulsar
 
 from tests.bench.procfs import cpu_seconds
+from tests.official_client import connect
 
 SUBSCRIPTION = "bench"
 RECEIVE_MS = 30_000
@@ -37,9 +38,6 @@ class Load:
     rate: int = 1000  # latency: messages per second
     warmup: int = 0  # messages sent before the clock starts
     pid: int | None = None  # the broker's process
-
-    def client(self) -> pulsar.Client:
-        return pulsar.Client(self.url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
 
     def producer(self, client: pulsar.Client, topic: str) -> pulsar.Producer:
         return client.create_producer(
@@ -78,7 +76,7 @@ class Stretch:
 
 def publish(load: Load) -> Result:
     """Pipelined, one producer. A subscription made before keeps the messages for `consume`."""
-    client = load.client()
+    client = connect(load.url)
     client.subscribe(load.topic, SUBSCRIPTION).close()
     producer = load.producer(client, load.topic)
     send_all([producer], bytes(load.size), load.warmup)
@@ -90,7 +88,7 @@ def publish(load: Load) -> Result:
 
 def fan_in(load: Load) -> Result:
     """Pipelined, one producer on each of `topics` topics, sending in turn."""
-    client = load.client()
+    client = connect(load.url)
     producers = [load.producer(client, f"{load.topic}-{index}") for index in range(load.topics)]
     send_all(producers, bytes(load.size), load.warmup)
     with Stretch(load.pid) as stretch:
@@ -117,7 +115,7 @@ def send_all(producers: list[pulsar.Producer], payload: bytes, count: int) -> in
 
 def consume(load: Load) -> Result:
     """Catch-up: reads and acknowledges, one by one, what `publish` left on the topic."""
-    client = load.client()
+    client = connect(load.url)
     with Stretch(load.pid) as stretch:
         consumer = client.subscribe(load.topic, SUBSCRIPTION)
         for _ in range(load.count):
@@ -128,7 +126,7 @@ def consume(load: Load) -> Result:
 
 def sync(load: Load) -> Result:
     """One message at a time: the next is sent when the receipt of the last has come."""
-    client = load.client()
+    client = connect(load.url)
     producer = load.producer(client, load.topic)
     payload = bytes(load.size)
     waits: list[int] = []
@@ -150,7 +148,7 @@ def latency(load: Load) -> Result:
     )
     assert receiver.stdout is not None
     receiver.stdout.readline()  # it has subscribed
-    client = load.client()
+    client = connect(load.url)
     producer = load.producer(client, load.topic)
     with Stretch(load.pid) as stretch:
         lateness = send_paced(producer, load)
@@ -178,7 +176,7 @@ def send_paced(producer: pulsar.Producer, load: Load) -> list[int]:
 
 def receive(load: Load) -> Result:
     """The receiving half of `latency`; prints a line when it has subscribed."""
-    client = load.client()
+    client = connect(load.url)
     consumer = client.subscribe(load.topic, SUBSCRIPTION)
     print("subscribed", flush=True)
     delays: list[int] = []

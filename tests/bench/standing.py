@@ -5,21 +5,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pulsar
-
 from tests.bench.brokers import scratch_dir
 from tests.bench.procfs import cpu_seconds, resident_mb
 from tests.broker_process import BrokerProcess
+from tests.official_client import connect
 
 STARTS = 5
 SETTLE_SECONDS = 3.0
 IDLE_SECONDS = 20.0
 TOPICS, CONNECTIONS = 1000, 100
 RECOVERED_BYTES, RECOVERED_TOPICS = 1_000_000_000, 1000
-
-
-def connect(url: str) -> pulsar.Client:
-    return pulsar.Client(url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
 
 
 def first_acknowledged(process: BrokerProcess, topic: str) -> float:

@@ -26,7 +26,7 @@ PAYLOAD = 120
 
 
 def print_row(name: str, values: list[float], unit: str = "ns/msg") -> None:
-    print(f"{name:42} {statistics.median(values):10.0f} {unit}   (best {min(values):.0f})")  # noqa: T201  # a report
+    print(f"{name:42} {statistics.median(values):10.0f} {unit}   (best {min(values):.0f})")  # a report
 
 
 async def settled(factory: ManagedLedgerFactory) -> None:
@@ -90,7 +90,7 @@ async def measure_acks(ledger: ManagedLedger, name: str, shape: Callable[[int], 
 
 
 async def main() -> None:
-    print(f"{platform.machine()}, Python {platform.python_version()}")  # noqa: T201  # a report
+    print(f"{platform.machine()}, Python {platform.python_version()}")  # a report
     gc.disable()
     with tempfile.TemporaryDirectory() as directory:
         factory = await ManagedLedgerFactory.open(Path(directory), StorageConfig(cache_mb=8))

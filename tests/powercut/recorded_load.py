@@ -22,6 +22,7 @@ from broker_core.connection import Connection
 from broker_core.storage.disk import Disk
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command, FrameDecoder
+from tests.official_client import connect
 from tests.powercut.calls import Call, CallLog, Receipt
 from tests.powercut.contents import Contents, read_contents
 from tests.powercut.recording_disk import RecordingDisk
@@ -119,7 +120,7 @@ class BrokerThread:
 
 def drive(url: str, messages: int) -> None:
     """`messages` in all, from three producers at once, while a consumer acknowledges the pipelined ones."""
-    client = pulsar.Client(url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = connect(url)
     alone, batched = messages // 20, messages // 5
     pipelined = messages - alone - batched
     for topic in ("sync", "pipelined", "batched"):

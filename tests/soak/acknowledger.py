@@ -12,6 +12,7 @@ from typing import Any
 
 import pulsar
 
+from tests.official_client import connect
 from tests.soak.sequence import Sequence, number_of
 
 SUBSCRIPTION = "soak"
@@ -22,7 +23,7 @@ Id = tuple[int, int, int]
 
 class Acknowledger:
     def __init__(self, url: str, topics: list[str]) -> None:
-        self._client = pulsar.Client(url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        self._client = connect(url)
         self._consumer = self._client.subscribe(topics, SUBSCRIPTION, initial_position=pulsar.InitialPosition.Earliest)
         self._lock = threading.Lock()
         self._sequences = {topic: Sequence() for topic in topics}

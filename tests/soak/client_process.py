@@ -10,19 +10,24 @@ from typing import Any
 ANSWER_SECONDS = 60.0
 
 
+class ClientFailed(Exception):
+    """The client ended or hangs; `str(error)` names it."""
+
+
 class ClientProcess:
     def __init__(self, module: str, *arguments: str) -> None:
         self._name = f"{module} {' '.join(arguments)}"
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # None: it ended
         threading.Thread(target=self._collect, daemon=True).start()
 
     def _collect(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._answers.put(line)
+        self._answers.put(None)
 
     def tell(self, command: str) -> None:
         assert self._process.stdin is not None
@@ -30,12 +35,15 @@ class ClientProcess:
         self._process.stdin.flush()
 
     def ask(self, command: str) -> Any:
-        """Tells, and returns the answer. Raises TimeoutError with the client's name."""
+        """Tells, and returns the answer. Raises ClientFailed with the client's name."""
         self.tell(command)
         try:
-            return json.loads(self._answers.get(timeout=ANSWER_SECONDS))
+            answer = self._answers.get(timeout=ANSWER_SECONDS)
         except queue.Empty:
-            raise TimeoutError(f"no answer to '{command}' within {ANSWER_SECONDS:.0f} s: {self._name}") from None
+            raise ClientFailed(f"{self._name} gave no answer to '{command}' in {ANSWER_SECONDS:.0f} s") from None
+        if answer is None:
+            raise ClientFailed(f"{self._name} ended")
+        return json.loads(answer)
 
     def end(self) -> None:
         self._process.kill()

@@ -9,13 +9,14 @@ from typing import Any
 import pulsar
 
 from tests.broker_process import BrokerProcess
+from tests.official_client import connect
 from tests.soak.broker_events import rolled_ledgers, watch_checkpoints
 from tests.soak.client_process import ClientProcess
 from tests.soak.sequence import Sequence, number_of
 from tests.soak.writer import KINDS
 
 LEDGER_ENTRIES = 1000
-SETTINGS = (f"managedLedgerMaxEntriesPerLedger={LEDGER_ENTRIES}", "flushInterval=1")
+SETTINGS = (f"managedLedgerMaxEntriesPerLedger={LEDGER_ENTRIES}", "flushInterval=1000")
 LOAD_SECONDS = (0.2, 1.6)
 RECOVERY_KILL_SECONDS = (0.0, 0.3)
 RECOVERY_KILL_EVERY = 5
@@ -165,7 +166,3 @@ class Soak:
             process.end()
         self._client.close()
         self._broker.stop()
-
-
-def connect(url: str) -> pulsar.Client:
-    return pulsar.Client(url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))

@@ -11,6 +11,8 @@ import time
 
 import pulsar
 
+from tests.official_client import connect
+
 KINDS = ("sync", "pipelined", "batched")
 RATE = 5000  # messages a second of the two kinds that do not wait
 TICK_SECONDS = 0.01
@@ -18,7 +20,7 @@ TICK_SECONDS = 0.01
 
 class Writer:
     def __init__(self, url: str, topic: str, kind: str) -> None:
-        self._client = pulsar.Client(url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        self._client = connect(url)
         self._producer = self._client.create_producer(
             topic,
             batching_enabled=kind == "batched",
@@ -36,8 +38,12 @@ class Writer:
     def _run(self) -> None:
         while self._sending.wait():
             self._idle.clear()
-            while self._sending.is_set():
-                self._send_some()
+            try:
+                while self._sending.is_set():
+                    self._send_some()
+            except pulsar.PulsarException:
+                self.refused += 1
+                self._sending.clear()
             self._idle.set()
 
     def _send_one(self) -> None:
