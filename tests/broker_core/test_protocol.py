@@ -1,0 +1,220 @@
+"""The protocol command by command: what is answered, what is refused and how, what closes the connection."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands, commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.message import build_entry
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.raw_client import RawClient
+
+
+@pytest.fixture
+def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(pulsar_broker.service_url) as client:
+        yield client
+
+
+def producer(topic: str, **fields: object) -> BaseCommand:
+    command = BaseCommand(type=BaseCommand.PRODUCER)
+    command.producer.CopyFrom(pb.CommandProducer(topic=topic, producer_id=1, request_id=1, **fields))  # type: ignore[arg-type]  # by name
+    return command
+
+
+def send(sequence_id: int, payload: bytes = b"x", **fields: object) -> bytes:
+    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1)
+    command = BaseCommand(type=BaseCommand.SEND)
+    command.send.CopyFrom(pb.CommandSend(producer_id=1, sequence_id=sequence_id, **fields))  # type: ignore[arg-type]  # by name
+    return frame(command, build_entry(metadata, payload))
+
+
+def test_the_handshake_announces_only_what_is_there(raw: RawClient) -> None:
+    assert raw.connected.server_version.startswith("pulsarctl")
+    assert raw.connected.protocol_version == 12
+    assert raw.connected.max_message_size == 5 * 1024 * 1024
+    flags = [field.name for field, value in raw.connected.feature_flags.ListFields() if value]
+    assert flags == ["supports_get_partitioned_metadata_without_auto_creation"]
+
+
+def test_an_older_client_gets_its_own_version_back(pulsar_broker: EmbeddedBroker) -> None:
+    with RawClient(pulsar_broker.service_url, handshake=False) as client:
+        client.send(client_commands.connect("old", protocol_version=11))
+        assert client.expect(BaseCommand.CONNECTED).protocol_version == 11
+
+
+def test_ping_is_answered(raw: RawClient) -> None:
+    raw.send(commands.ping())
+    raw.expect(BaseCommand.PONG)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        commands.ping(),
+        client_commands.lookup(1, "persistent://public/default/t"),
+        b"\x00\x00\x00\x01",
+        b"\x7f\xff\xff\xff\x00\x00\x00\x05",
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
+    ids=["ping", "lookup", "short", "oversized", "http"],
+)
+def test_anything_but_connect_first_closes_the_connection(pulsar_broker: EmbeddedBroker, first: bytes) -> None:
+    with RawClient(pulsar_broker.service_url, handshake=False) as client:
+        client.send(first)
+        assert client.is_closed()
+
+
+def test_a_second_connect_closes_the_connection(raw: RawClient) -> None:
+    raw.send(client_commands.connect("again"))
+    assert raw.is_closed()
+
+
+def test_a_send_without_a_producer_closes_the_connection(raw: RawClient) -> None:
+    raw.send(send(0))
+    assert raw.is_closed()
+
+
+def test_flow_without_permits_closes_the_connection(raw: RawClient) -> None:
+    raw.send(client_commands.flow(1, 0))
+    assert raw.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"producer_access_mode": pb.Exclusive}, pb.NotAllowedError),
+        ({"producer_access_mode": pb.WaitForExclusive}, pb.NotAllowedError),
+        ({"producer_access_mode": pb.ExclusiveWithFencing}, pb.NotAllowedError),
+        ({"txn_enabled": True}, pb.NotAllowedError),
+    ],
+)
+def test_a_producer_of_a_kind_that_is_missing_is_refused(raw: RawClient, fields: dict[str, object], error: int) -> None:
+    refused = raw.ask(producer("persistent://public/default/kinds", **fields), BaseCommand.ERROR)
+    assert (refused.error, refused.request_id) == (error, 1)
+    assert "not supported" in refused.message
+
+
+@pytest.mark.parametrize("sub_type", [pb.CommandSubscribe.Failover, pb.CommandSubscribe.Key_Shared])
+def test_a_subscription_of_a_type_that_is_missing_is_refused(raw: RawClient, sub_type: int) -> None:
+    raw.send(client_commands.subscribe(3, "persistent://public/default/types", "s", 1, sub_type=sub_type))
+    refused = raw.expect(BaseCommand.ERROR)
+    assert (refused.error, refused.request_id) == (pb.NotAllowedError, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (BaseCommand.WATCH_TOPIC_LIST, "watchTopicList"),
+        (BaseCommand.NEW_TXN, "newTxn"),
+        (BaseCommand.TC_CLIENT_CONNECT_REQUEST, "tcClientConnectRequest"),
+    ],
+)
+def test_a_command_that_is_missing_is_refused_by_name(raw: RawClient, kind: int, field: str) -> None:
+    command = BaseCommand(type=kind)  # type: ignore[arg-type]  # enum values are ints here
+    body = getattr(command, field)
+    for descriptor in body.DESCRIPTOR.fields:
+        if descriptor.name in ("request_id", "watcher_id", "tc_id"):
+            setattr(body, descriptor.name, 9)
+        elif descriptor.name in ("namespace", "topics_pattern"):
+            setattr(body, descriptor.name, "public/default")
+    refused = raw.ask(command, BaseCommand.ERROR)
+    assert (refused.error, refused.request_id) == (pb.NotAllowedError, 9)
+    assert BaseCommand.Type.Name(kind) in refused.message  # type: ignore[arg-type]  # enum values are ints here
+
+
+def test_the_schema_of_a_topic_is_not_found(raw: RawClient) -> None:
+    command = BaseCommand(type=BaseCommand.GET_SCHEMA)
+    command.getSchema.request_id = 4
+    command.getSchema.topic = "persistent://public/default/t"
+    refused = raw.ask(command, BaseCommand.GET_SCHEMA_RESPONSE)
+    assert refused.request_id == 4
+    assert refused.HasField("error_code")
+
+
+def test_a_bad_checksum_is_refused_and_the_connection_stays(raw: RawClient) -> None:
+    raw.ask(producer("persistent://public/default/checksum"), BaseCommand.PRODUCER_SUCCESS)
+    broken = bytearray(send(5))
+    broken[-1] ^= 1
+    raw.send(bytes(broken))
+    refused = raw.expect(BaseCommand.SEND_ERROR)
+    assert (refused.sequence_id, refused.error) == (5, pb.ChecksumError)
+    raw.send(send(6))
+    assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 6
+
+
+def test_receipts_come_in_order_also_around_a_refusal(raw: RawClient) -> None:
+    raw.ask(producer("persistent://public/default/order"), BaseCommand.PRODUCER_SUCCESS)
+    broken = bytearray(send(1))
+    broken[-1] ^= 1
+    raw.send(send(0) + bytes(broken) + send(2) + send(3, txnid_least_bits=1))
+    answers = [raw.next() for _ in range(4)]
+    receipts = [item.message.sequence_id for item in answers if item.type == BaseCommand.SEND_RECEIPT]  # type: ignore[union-attr]  # a producer gets commands only
+    refused = {item.message.sequence_id for item in answers if item.type == BaseCommand.SEND_ERROR}  # type: ignore[union-attr]  # likewise
+    assert receipts == [0, 2]
+    assert refused == {1, 3}
+
+
+def test_an_ack_with_a_request_id_is_answered(raw: RawClient) -> None:
+    topic = "persistent://public/default/ack-receipt"
+    raw.send(client_commands.subscribe(1, topic, "s", 1))
+    raw.expect(BaseCommand.SUCCESS)
+    raw.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
+    raw.send(send(0))
+    receipt = raw.expect(BaseCommand.SEND_RECEIPT)
+    raw.send(client_commands.flow(1, 10))
+    message_id = raw.expect(BaseCommand.MESSAGE).message_id
+    assert (message_id.ledgerId, message_id.entryId) == (receipt.message_id.ledgerId, receipt.message_id.entryId)
+    raw.send(client_commands.acknowledge(1, [message_id], request_id=77))
+    answer = raw.expect(BaseCommand.ACK_RESPONSE)
+    assert (answer.request_id, answer.HasField("error")) == (77, False)
+
+
+def test_an_ack_of_an_unknown_consumer_is_answered_with_the_reason(raw: RawClient) -> None:
+    raw.send(client_commands.acknowledge(5, [commands.message_id(1, 1)], request_id=78))
+    answer = raw.expect(BaseCommand.ACK_RESPONSE)
+    assert (answer.request_id, answer.error) == (78, pb.ConsumerNotFound)
+
+
+def test_a_four_part_name_is_refused_at_once(raw: RawClient) -> None:
+    raw.send(client_commands.lookup(8, "persistent://tenant/cluster/namespace/topic"))
+    refused = raw.expect(BaseCommand.LOOKUP_RESPONSE)
+    assert (refused.request_id, refused.error) == (8, pb.InvalidTopicName)
+
+
+def test_a_missing_namespace_is_not_found(raw: RawClient) -> None:
+    raw.send(client_commands.partitioned_metadata(9, "persistent://nobody/nowhere/t"))
+    refused = raw.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE)
+    assert (refused.request_id, refused.error) == (9, pb.TopicNotFound)
+
+
+def test_a_silent_connection_is_pinged_and_then_closed() -> None:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(keep_alive_seconds=0.2))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
+        client.expect(BaseCommand.PING)
+        assert client.is_closed(seconds=5)
+
+
+def test_a_connection_that_answers_stays() -> None:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(keep_alive_seconds=0.2))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
+        for _ in range(5):
+            client.expect(BaseCommand.PING)
+            client.send(commands.pong())
+
+
+def test_one_connection_too_many_is_told_so_and_closed() -> None:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_connections=1))
+    with (
+        EmbeddedBroker(config=config) as broker,
+        RawClient(broker.service_url),
+        RawClient(broker.service_url, handshake=False) as second,
+    ):
+        refused = second.expect(BaseCommand.ERROR)
+        assert refused.error == pb.NotAllowedError
+        assert "1 connections" in refused.message
+        assert second.is_closed()

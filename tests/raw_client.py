@@ -1,0 +1,85 @@
+"""A client that speaks the protocol command by command, for what official clients never do or hide."""
+
+import socket
+import time
+from collections import deque
+from typing import Any, Self
+
+from broker_core.wire import client_commands
+from broker_core.wire.commands import frame
+from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+
+FRAME_SIZE_MAX = 6 * 1024 * 1024
+DEADLINE_SECONDS = 10.0
+
+
+class Closed(Exception):
+    """The broker closed the connection."""
+
+
+class RawClient:
+    """Connected and handshaken; `next` returns items in order, `expect` the next of a type, passing over PING."""
+
+    def __init__(self, service_url: str, *, handshake: bool = True, receive_buffer: int | None = None) -> None:
+        host, _, port = service_url.removeprefix("pulsar://").rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=DEADLINE_SECONDS)
+        if receive_buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self._decoder = FrameDecoder(FRAME_SIZE_MAX)
+        self._items: deque[Any] = deque()
+        if handshake:
+            self.send(client_commands.connect("raw"))
+            self.connected = self.expect(BaseCommand.CONNECTED)
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def ask(self, command: BaseCommand, answer: int) -> Any:
+        self.send(frame(command))
+        return self.expect(answer)
+
+    def next(self, seconds: float = DEADLINE_SECONDS) -> Command | MessageFrame:
+        """Raises `Closed`, or `TimeoutError` when nothing comes in time."""
+        deadline = time.monotonic() + seconds
+        while not self._items:
+            self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
+            try:
+                chunk = self.socket.recv(65536)
+            except ConnectionError as error:
+                raise Closed from error
+            if not chunk:
+                raise Closed
+            self._items.extend(self._decoder.feed(chunk))
+        found: Command | MessageFrame = self._items.popleft()
+        return found
+
+    def expect(self, kind: int, seconds: float = DEADLINE_SECONDS) -> Any:
+        """The next command but PING; it must be of that type."""
+        while True:
+            item = self.next(seconds)
+            if isinstance(item, Command) and item.type == BaseCommand.PING and kind != BaseCommand.PING:
+                continue
+            found = BaseCommand.MESSAGE if isinstance(item, MessageFrame) else item.type
+            assert found == kind, item
+            return item.message
+
+    def is_closed(self, seconds: float = DEADLINE_SECONDS) -> bool:
+        """Whether the broker closes the connection within that time, whatever it still sends before."""
+        deadline = time.monotonic() + seconds
+        try:
+            while True:
+                self.next(max(deadline - time.monotonic(), 0.001))
+        except Closed:
+            return True
+        except TimeoutError:
+            return False
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
