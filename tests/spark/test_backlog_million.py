@@ -1,0 +1,189 @@
+"""A large backlog with holes: the job on Spark against a count by brute force with the official client.
+
+`PULSARCTL_BACKLOG_MESSAGES` sets its size (default 1,000,000).
+"""
+
+import os
+import pickle
+import random
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pulsar
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pulsarctl.entry_reader import EntryReader
+from pulsarctl.spark.jobs.backlog import AGE_LIMITS_SECONDS, AGE_NAMES, SubscriptionBacklog, run
+from pulsarctl.spark.options import ReadOptions
+from pulsarctl.spark.source import ProtocolReader
+
+from broker_core.config import BrokerConfig, ServerConfig, StorageConfig
+from broker_core.testing import EmbeddedBroker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+MESSAGES = int(os.environ.get("PULSARCTL_BACKLOG_MESSAGES", "1000000"))
+PARTITIONS = 4
+SEGMENTS = 10  # of each partition; each has batches of another size
+TOPIC = "persistent://public/default/large"
+RECEIVE_MS = 20_000
+
+Place = tuple[int, int, int]  # partition, ledger, entry
+
+
+@dataclass(slots=True)
+class Inventory:
+    """By place: messages in the entry as the official client counted them, its stored bytes, its publish time.
+
+    `acknowledged` is by subscription.
+    """
+
+    messages: Counter[Place] = field(default_factory=Counter)
+    size: dict[Place, int] = field(default_factory=dict)
+    published: dict[Place, int] = field(default_factory=dict)
+    acknowledged: dict[str, set[Place]] = field(default_factory=dict)
+
+    def backlog(self, subscription: str, now_ms: int) -> SubscriptionBacklog:
+        """Counted by going through everything there is."""
+        left = self.messages.keys() - self.acknowledged[subscription]
+        ages: Counter[str] = Counter(dict.fromkeys(AGE_NAMES, 0))
+        for place in left:
+            age_seconds = (now_ms - self.published[place]) / 1000
+            ages[AGE_NAMES[bisect_right(AGE_LIMITS_SECONDS, age_seconds)]] += self.messages[place]
+        return SubscriptionBacklog(
+            TOPIC,
+            subscription,
+            messages=sum(self.messages[place] for place in left),
+            entries=len(left),
+            bytes=sum(self.size[place] for place in left),
+            oldest_publish_time_ms=min((self.published[place] for place in left), default=None),
+            ages=dict(ages),
+        )
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[EmbeddedBroker]:
+    """Ledgers roll often, so that a partition has several."""
+    storage = StorageConfig(max_entries_per_ledger=10_000, min_rollover_minutes=0)
+    config = BrokerConfig(server=ServerConfig(broker_port=0, web_port=0), storage=storage)
+    with EmbeddedBroker(config=config) as broker:
+        broker.create_partitioned_topic(TOPIC, PARTITIONS)
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    client = pulsar.Client(
+        broker.service_url,
+        operation_timeout_seconds=30,
+        message_listener_threads=1,
+        logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error),
+    )
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def stored(broker: EmbeddedBroker, client: pulsar.Client) -> Inventory:
+    """Published, counted and, for two of the three subscriptions, in part acknowledged."""
+    chosen = random.Random(1)
+    for name in ("nothing", "all", "holes"):
+        client.subscribe(TOPIC, name, pulsar.ConsumerType.Shared).close()
+    publish(client, chosen)
+    found = take_inventory(broker, client)
+    found.acknowledged = {
+        "nothing": set(),
+        "all": set(found.messages),
+        "holes": {place for place in sorted(found.messages) if chosen.random() < 0.4},
+    }
+    for name, places in found.acknowledged.items():
+        acknowledge(client, name, places)
+    return found
+
+
+def publish(client: pulsar.Client, chosen: random.Random) -> None:
+    """To each partition: batches of random sizes, and a part without batches."""
+    count = MESSAGES // (PARTITIONS * SEGMENTS)
+    for partition in range(PARTITIONS):
+        for segment in range(SEGMENTS):
+            producer = client.create_producer(
+                f"{TOPIC}-partition-{partition}",
+                batching_enabled=segment > 0,
+                batching_max_messages=chosen.randint(2, 200),
+                batching_max_publish_delay_ms=5,
+                block_if_queue_full=True,
+                max_pending_messages=10_000,
+                compression_type=chosen.choice((pulsar.CompressionType.NONE, pulsar.CompressionType.LZ4)),
+            )
+            for number in range(count):
+                producer.send_async(b"message %d" % number, None)
+            producer.flush()
+            producer.close()
+
+
+def take_inventory(broker: EmbeddedBroker, client: pulsar.Client) -> Inventory:
+    found = Inventory()
+    for partition in range(PARTITIONS):
+        official = client.create_reader(
+            f"{TOPIC}-partition-{partition}", pulsar.MessageId.earliest, receiver_queue_size=10_000
+        )
+        for _ in range(MESSAGES // PARTITIONS):
+            message_id = official.read_next(RECEIVE_MS).message_id()
+            found.messages[partition, message_id.ledger_id(), message_id.entry_id()] += 1
+        official.close()
+    with EntryReader(broker.service_url, TOPIC) as reader:
+        for entry in reader.to_end():
+            place = (entry.partition, entry.ledger_id, entry.entry_id)
+            found.size[place], found.published[place] = entry.stored_bytes, entry.metadata.publish_time
+    return found
+
+
+def acknowledge(client: pulsar.Client, subscription: str, places: set[Place]) -> None:
+    """Entry by entry, without having received them."""
+    for partition in range(PARTITIONS):
+        consumer = client.subscribe(
+            f"{TOPIC}-partition-{partition}", subscription, pulsar.ConsumerType.Shared, receiver_queue_size=1
+        )
+        for place in places:
+            if place[0] == partition:
+                consumer.acknowledge(pulsar.MessageId(*place, -1))
+        consumer.close()
+
+
+@pytest.mark.timeout(300)
+def test_the_job_equals_a_count_by_brute_force(
+    broker: EmbeddedBroker, stored: Inventory, spark: "SparkSession"
+) -> None:
+    where = {"service_url": broker.service_url, "admin_url": broker.http_url, "topic": TOPIC}
+    now_ms = int(time.time() * 1000)
+    assert stored.messages.total() == MESSAGES
+    found, tasks = run(spark, where, [(TOPIC, name) for name in stored.acknowledged], now_ms=now_ms)
+    assert found == [stored.backlog(name, now_ms) for name in sorted(stored.acknowledged)]
+    assert tasks >= 8
+
+
+@pytest.mark.timeout(300)
+def test_the_plan_is_small(broker: EmbeddedBroker, stored: Inventory) -> None:
+    options = {"admin_url": broker.http_url, "topic": TOPIC, "subscriptions": "nothing"}
+    plan = ProtocolReader(ReadOptions.parse(options)).partitions()
+    assert sum(part.ledger_range.entries for part in plan) == len(stored.messages)
+    assert len(pickle.dumps(plan)) < 1000 * len(plan)
+
+
+@pytest.mark.timeout(300)
+def test_a_task_carries_the_ack_ranges_of_its_own_entries_only(broker: EmbeddedBroker, stored: Inventory) -> None:
+    options = {"admin_url": broker.http_url, "topic": TOPIC, "subscriptions": "holes"}
+    plan = ProtocolReader(ReadOptions.parse(options)).partitions()
+    assert len(plan) >= 8
+    for part in plan:
+        (wanting,) = part.ledger_range.subscriptions or ()
+        assert len(wanting.acked) <= part.ledger_range.entries // 2 + 2
