@@ -217,6 +217,7 @@ class ManagedLedgerFactory:
         for ledger in ledgers:
             self.cache.forget(ledger)
             self.reader.forget(ledger)
+            self._files.forget(ledger.path)
 
     async def delete_ledger(self, name: str) -> None:
         """With its entries and cursors; durable on return."""

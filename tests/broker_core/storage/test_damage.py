@@ -1,0 +1,296 @@
+"""One test per kind of damage: a torn tail is dropped in silence, anything else is reported and nothing else hidden."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from broker_core.storage import filenames, journal, ledger_file
+from broker_core.storage.block import HEADER_SIZE, ROW_SIZE
+from broker_core.storage.errors import Damaged, DirectoryLocked, FormatTooNew, NotOurDirectory
+from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
+
+RUNS = 4
+ENTRIES = [b"entry %d" % i for i in range(RUNS * 3)]
+
+
+async def written(path: Path, *, checkpoint: bool = False) -> Path:
+    """A crashed directory with two topics of four runs each, in the journal or behind a checkpoint."""
+    factory = await opened(path)
+    for name in ("t", "other"):
+        ledger = await factory.open_ledger(name)
+        for i in range(0, len(ENTRIES), 3):
+            await append(ledger, run_of(*ENTRIES[i : i + 3]))
+    if checkpoint:
+        await factory.checkpoint()
+    copy = crash(path)
+    await factory.close()
+    return copy
+
+
+def journal_of(path: Path, number: int = 1) -> Path:
+    return filenames.journal_file(path / "journal", number)
+
+
+def groups_in(data: bytes) -> list[tuple[int, int]]:
+    """(offset, end) of the groups of a journal file."""
+    found, at = [], journal.FILE_HEADER.size
+    while data[at : at + 4] == journal.GROUP_MAGIC:
+        end = at + journal.GROUP_HEADER.size + journal.GROUP_HEADER.unpack_from(data, at)[4]
+        found.append((at, end))
+        at = end
+    return found
+
+
+def flip(path: Path, offset: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0x10
+    path.write_bytes(data)
+
+
+async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:
+    """What can be read of a topic, and the reasons of the damage reported."""
+    factory = await opened(path)
+    try:
+        found = await contents(await factory.open_ledger(name))
+        return found, [report.reason for report in factory.damage]
+    finally:
+        await factory.close()
+
+
+async def test_a_torn_tail_is_dropped_at_every_byte_of_the_last_group(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d")
+    whole = journal_of(copy).read_bytes()
+    start, end = groups_in(whole)[-1]
+    for cut in range(start, end):
+        for filler in (b"", bytes(5000)):
+            directory = tmp_path / "cut"
+            shutil.rmtree(directory, ignore_errors=True)
+            shutil.copytree(copy, directory)
+            journal_of(directory).write_bytes(whole[:cut] + filler)
+            assert await all_of(directory, "other") == (ENTRIES[:-3], []), cut
+            shutil.rmtree(directory)
+
+
+JOURNAL_REGIONS = {
+    "group magic": 1,
+    "group crc": 5,
+    "group number": 9,
+    "group offset": 18,
+    "group length": 25,
+    "record crc": journal.GROUP_HEADER.size,
+    "record length": journal.GROUP_HEADER.size + 5,
+    "record header": journal.GROUP_HEADER.size + 20,
+    "record table": journal.GROUP_HEADER.size + HEADER_SIZE + 4,
+    "record blob": journal.GROUP_HEADER.size + HEADER_SIZE + 3 * ROW_SIZE + 10,
+}
+
+
+@pytest.mark.parametrize("region", JOURNAL_REGIONS)
+async def test_a_flipped_bit_before_the_tail_of_the_journal_is_reported(tmp_path: Path, region: str) -> None:
+    copy = await written(tmp_path / "d")
+    data = journal_of(copy).read_bytes()
+    groups = groups_in(data)
+    flip(journal_of(copy), groups[1][0] + JOURNAL_REGIONS[region])
+    factory = await opened(copy)
+    assert factory.damage[0].path == journal_of(copy)
+    assert factory.damage[0].offset == groups[1][0]
+    assert await contents(await factory.open_ledger("other")) == ENTRIES
+    kept = ENTRIES if region.startswith("group") else ENTRIES[:3]  # a group's records vouch for themselves
+    assert await contents(await factory.open_ledger("t")) == kept
+    await append(await factory.open_ledger("t"), run_of(b"new"))
+    assert await contents(await factory.open_ledger("t")) == [*kept, b"new"]
+    await factory.close()
+
+
+async def test_a_flipped_bit_in_the_header_of_a_journal_is_reported_and_its_groups_are_kept(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d")
+    flip(journal_of(copy), 3)
+    found, reasons = await all_of(copy, "t")
+    assert found == ENTRIES
+    assert len(reasons) == 1
+
+
+async def test_a_zeroed_page_in_the_journal_is_reported(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    for i in range(30):
+        await append(ledger, run_of(b"%03d" % i + b"." * 1000))
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    data = bytearray(journal_of(copy).read_bytes())
+    data[8192:12288] = bytes(4096)
+    journal_of(copy).write_bytes(data)
+    found, reasons = await all_of(copy, "t")
+    assert reasons
+    assert [entry[:3] for entry in found] == [b"%03d" % i for i in range(len(found))]
+    assert 0 < len(found) < 30
+
+
+async def test_a_missing_journal_file_is_reported(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    for i in range(3):
+        await append(ledger, run_of(b"%d" % i))
+        await factory.journal.rotate()
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    journal_of(copy, 2).unlink()
+    factory = await opened(copy)
+    assert [(report.path.name, report.reason) for report in factory.damage] == [
+        ("0000000002.journal", "journal file is missing"),
+        (
+            factory.ledger_path((await factory.open_ledger("t")).first_position.ledger_id).name,
+            "entries 1 to 1 are lost",
+        ),
+    ]
+    assert await contents(await factory.open_ledger("t")) == [b"0"]
+    await factory.close()
+
+
+async def test_what_lies_behind_the_synced_end_of_a_journal_is_ignored(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"0"))
+    await factory.journal.rotate()
+    await append(ledger, run_of(b"1"))
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    data = journal_of(copy, 1).read_bytes()
+    end = groups_in(data)[-1][1]
+    journal_of(copy, 1).write_bytes(data[:end] + b"a group whose sync failed" * 10)
+    assert await all_of(copy, "t") == ([b"0", b"1"], [])
+
+
+LEDGER_REGIONS = {
+    "header": 3,
+    "record crc": ledger_file.DATA_START,
+    "record length": ledger_file.DATA_START + 5,
+    "record header": ledger_file.DATA_START + 20,
+    "record table": ledger_file.DATA_START + HEADER_SIZE + 4,
+    "record blob": ledger_file.DATA_START + HEADER_SIZE + 3 * ROW_SIZE + 10,
+}
+
+
+@pytest.mark.parametrize("region", LEDGER_REGIONS)
+async def test_a_flipped_bit_in_a_ledger_is_refused_by_file_and_offset(tmp_path: Path, region: str) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    path = factory.ledger_path(ledger.first_position.ledger_id)
+    flip(path, LEDGER_REGIONS[region])
+    with pytest.raises(Damaged) as caught:
+        await read_all(ledger)
+    assert caught.value.path == path
+    assert caught.value.offset == (0 if region == "header" else ledger_file.DATA_START)
+    assert await contents(await factory.open_ledger("other")) == ENTRIES
+    await factory.close()
+
+
+async def test_a_missing_ledger_file_is_reported_and_the_rest_served(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    path = factory.ledger_path(ledger.first_position.ledger_id)
+    await ledger.close()
+    path.unlink()
+    ledger = await factory.open_ledger("t")
+    assert [(report.path, report.reason) for report in factory.damage] == [(path, "ledger file is missing")]
+    with pytest.raises(Damaged, match="missing"):
+        await read_all(ledger)
+    new = await append(ledger, run_of(b"new"))
+    assert [entry for _, entry in await read_all(ledger, new)] == [b"new"]
+    assert await contents(await factory.open_ledger("other")) == ENTRIES
+    await factory.close()
+
+
+async def test_a_ledger_file_that_is_too_short_is_reported(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    path = factory.ledger_path(ledger.first_position.ledger_id)
+    await ledger.close()
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+    ledger = await factory.open_ledger("t")
+    assert "file ends before" in factory.damage[0].reason
+    with pytest.raises(Damaged):
+        await read_all(ledger)
+    await factory.close()
+
+
+async def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    for i in range(0, len(ENTRIES), 3):
+        await append(ledger, run_of(*ENTRIES[i : i + 3]))
+    await ledger.close()
+    path = factory.ledger_path(ledger.first_position.ledger_id)
+    flip(path, path.stat().st_size - 60)
+    assert await contents(await factory.open_ledger("t")) == ENTRIES
+    await factory.close()
+
+
+async def test_a_damaged_metadata_file_is_refused_by_name(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    await factory.close()
+    filenames.metadata_file(tmp_path).write_bytes(b"not a database" * 1000)
+    with pytest.raises(Damaged, match=r"metadata\.sqlite"):
+        await opened(tmp_path)
+
+
+async def test_a_newer_directory_is_refused_naming_both_formats(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    await factory.close()
+    filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(7))
+    with pytest.raises(FormatTooNew, match="format 7; this release reads formats up to 1"):
+        await opened(tmp_path)
+    filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(1))
+    await (await opened(tmp_path)).close()
+
+
+async def test_a_newer_journal_is_refused_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = await written(tmp_path / "d")
+    header = bytearray(journal_of(copy).read_bytes())
+    with monkeypatch.context() as newer:
+        newer.setattr(filenames, "FORMAT_VERSION", 9)
+        header[: journal.FILE_HEADER.size] = journal.file_header(1, 0)
+    journal_of(copy).write_bytes(header)
+    with pytest.raises(FormatTooNew, match="format 9"):
+        await opened(copy)
+    assert journal_of(copy).read_bytes() == header
+
+
+async def test_a_second_process_is_refused_naming_the_owner(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    with pytest.raises(DirectoryLocked, match=r"in use by process \d+") as caught:
+        await opened(tmp_path)
+    assert caught.value.directory == tmp_path
+    await factory.close()
+    await (await opened(tmp_path)).close()
+
+
+async def test_a_leftover_lock_file_does_not_block(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    await factory.close()
+    filenames.lock_file(tmp_path).write_text("process 1")
+    await (await opened(tmp_path)).close()
+
+
+async def test_a_directory_with_foreign_files_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"x")
+    with pytest.raises(NotOurDirectory, match="no FORMAT file"):
+        await opened(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+async def test_a_metadata_file_with_a_failed_write_is_not_half_written(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    await factory.metadata.put("tenant", "a", {"x": 1})
+    with pytest.raises(sqlite3.Error):
+        factory.metadata.commit([("DELETE FROM document", ()), ("nonsense", ())])
+    await factory.close()
+    factory = await opened(tmp_path)
+    assert factory.metadata.list("tenant") == {"a": {"x": 1}}
+    await factory.close()
