@@ -77,9 +77,18 @@ class Compaction:
             self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
             log.error("%s: %s", self._topic.name, self.last_error)
 
+    @property
+    def is_running(self) -> bool:
+        return self.state is CompactionState.RUNNING
+
+    @property
+    def backlog_bytes(self) -> int:
+        """Bytes of the log that no compaction has seen."""
+        return self._topic.ledger.size if self._cursor is None else self._cursor.backlog_bytes
+
     def start(self) -> None:
         """Begins in the background; raises `Conflict` while one is going on."""
-        if self.state is CompactionState.RUNNING:
+        if self.is_running:
             raise Conflict("Compaction already in progress")
         self.state = CompactionState.RUNNING
         self._task = self._topic.spawn(self._run())

@@ -1,4 +1,4 @@
-"""When a topic's messages expire (TTL) and when acknowledged ones may go (retention).
+"""When a topic's messages expire (TTL), when acknowledged ones may go (retention), when it compacts itself.
 
 One timer a topic, armed for the next moment at which something is due and re-armed when a policy changes, a
 cursor moves or the first message arrives. Timers run on the monotonic clock; what is due is decided by wall
@@ -35,20 +35,25 @@ class Housekeeping:
         self._running = False
         self._again = False
         self._closed = False
-        self._watches_age = False  # a TTL applies, so that a new message may become due
+        self._watches_appends = False  # a TTL or a compaction threshold applies: a new message may make it due
 
     def appended(self) -> None:
         """Hot path: called once a run."""
-        if self._timer is None and self._watches_age:
-            self._arm(SETTLE_SECONDS)
+        if self._watches_appends:
+            self._look_soon()
 
     def acknowledged(self) -> None:
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        """A timer that is armed for something later must not hide what becomes due before it."""
         if self._timer is None or self._due > self._loop.time() + SETTLE_SECONDS:
             self._arm(SETTLE_SECONDS)
 
     def rearm(self) -> None:
         """A policy changed, or the topic was loaded: look at once."""
-        self._watches_age = self._topic.policies.ttl_seconds > 0
+        policies = self._topic.policies
+        self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
         self._arm(0)
 
     def close(self) -> None:
@@ -76,6 +81,7 @@ class Housekeeping:
         try:
             await self._expire()
             await self._trim()
+            self._compact()
             seconds = await self._next_due_seconds()
         except StorageError as error:
             log.warning("topic %s: could not clean up: %s", self._topic.name, error)
@@ -100,6 +106,14 @@ class Housekeeping:
     async def _trim(self) -> None:
         topic = self._topic
         await topic.ledger.trim(self._retention(), topic.clock.wall_ms())
+
+    def _compact(self) -> None:
+        """Starts a compaction when what none has seen yet has outgrown the topic's threshold."""
+        topic, compaction = self._topic, self._topic.compaction
+        threshold = topic.policies.compaction_threshold
+        failed_lately = topic.clock.wall_ms() - compaction.last_failure_ms < CHECK_AGAIN_SECONDS * 1000
+        if 0 < threshold <= compaction.backlog_bytes and not compaction.is_running and not failed_lately:
+            compaction.start()
 
     def _retention(self) -> Retention:
         topic = self._topic

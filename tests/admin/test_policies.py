@@ -1,5 +1,6 @@
 """Retention, TTL and compaction threshold over REST, of a namespace and of a topic."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -144,6 +145,26 @@ async def test_a_loaded_topic_has_a_new_policy_at_once(shop: Admin) -> None:
     assert topic.policies.retention == RetentionPolicy(5, 50)
     await shop("POST", f"{TOPIC}/messageTTL?messageTTL=3")
     assert topic.policies.ttl_seconds == 3
+
+
+async def status_of_compaction(shop: Admin, wanted: str) -> None:
+    async with asyncio.timeout(10):
+        while (await shop("GET", f"{TOPIC}/compaction")).json["status"] != wanted:
+            pass
+
+
+async def test_a_topic_compacts_itself_when_it_outgrows_its_threshold(shop: Admin) -> None:
+    await shop("POST", f"{TOPIC}/compactionThreshold", 1000)
+    await shop.publish(str(PLAIN), [b"x"], partition_key="k")
+    assert (await shop("GET", f"{TOPIC}/compaction")).json["status"] == "NOT_RUN"
+    await shop.publish(str(PLAIN), [b"x" * 1000], partition_key="k")
+    await status_of_compaction(shop, "SUCCESS")
+
+
+async def test_a_threshold_set_later_counts_what_is_there(shop: Admin) -> None:
+    await shop.publish(str(PLAIN), [b"x" * 1000], partition_key="k")
+    await shop("PUT", f"{NAMESPACE}/compactionThreshold", 1000)
+    await status_of_compaction(shop, "SUCCESS")
 
 
 async def test_deleting_a_topic_forgets_its_policies(shop: Admin) -> None:
