@@ -1,0 +1,93 @@
+"""The wall clock is set by a day, forwards and back, while messages flow."""
+
+import threading
+
+import pulsar
+import pytest
+
+from broker_core.clock import SystemClock
+from broker_core.names import NamespaceName, parse_topic
+from broker_core.testing import EmbeddedBroker
+from tests.clients.conftest import TIMEOUT_MS
+from tests.condition import wait_until
+
+DAY_MS = 24 * 3600 * 1000
+TOPIC = "jumps"
+
+
+class SettableClock(SystemClock):
+    """A wall clock that someone sets; the monotonic clock goes on."""
+
+    def __init__(self) -> None:
+        self.offset_ms = 0
+
+    def wall_ms(self) -> int:
+        return super().wall_ms() + self.offset_ms
+
+
+class Load(threading.Thread):
+    """Publishes numbers until told to stop; keeps the ids that the broker gave."""
+
+    def __init__(self, client: pulsar.Client) -> None:
+        super().__init__(daemon=True)
+        self._producer = client.create_producer(TOPIC)
+        self._done = threading.Event()
+        self.ids: list[tuple[int, int]] = []
+
+    def run(self) -> None:
+        while not self._done.is_set():
+            message_id = self._producer.send(str(len(self.ids)).encode())
+            self.ids.append((message_id.ledger_id(), message_id.entry_id()))
+
+    def stop(self) -> None:
+        self._done.set()
+        self.join(30)
+
+
+def receive_until(consumer: pulsar.Consumer, number: int) -> list[int]:
+    found: list[int] = []
+    while not found or found[-1] < number:
+        message = consumer.receive(timeout_millis=TIMEOUT_MS)
+        consumer.acknowledge(message)
+        found.append(int(message.data()))
+    return found
+
+
+@pytest.mark.parametrize("jump_ms", [DAY_MS, -DAY_MS], ids=["forwards", "back"])
+def test_no_message_is_lost_and_nothing_stalls(jump_ms: int) -> None:
+    clock = SettableClock()
+    with EmbeddedBroker(clock=clock) as broker:
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        consumer = client.subscribe(TOPIC, "s")
+        load = Load(client)
+        load.start()
+        seen = receive_until(consumer, 100)
+        clock.offset_ms = jump_ms
+        seen += receive_until(consumer, len(load.ids) + 200)
+        clock.offset_ms = 0
+        seen += receive_until(consumer, len(load.ids) + 200)
+        load.stop()
+        if seen[-1] < len(load.ids) - 1:
+            seen += receive_until(consumer, len(load.ids) - 1)
+        client.close()
+    assert seen == list(range(len(load.ids)))
+    assert sorted(set(load.ids)) == load.ids
+
+
+def test_nothing_expires_early_after_a_jump_back() -> None:
+    clock = SettableClock()
+    with EmbeddedBroker(clock=clock) as broker:
+        namespace = NamespaceName("public", "default")
+        broker.call(broker.broker.tenancy.set_namespace_policies(namespace, ttl_seconds=3600))
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client.subscribe(TOPIC, "s").close()
+        client.create_producer(TOPIC).send(b"kept")
+        topic = broker.call(broker.broker.get_topic(parse_topic(TOPIC)))
+        cursor = topic.subscriptions["s"].cursor
+        clock.offset_ms = -DAY_MS
+        assert broker.call(topic.subscriptions["s"].expire_before(clock.wall_ms() - 3600_000)) == 0
+        assert cursor.backlog_messages == 1
+        clock.offset_ms = DAY_MS
+        broker.call(broker.broker.tenancy.set_namespace_policies(namespace, ttl_seconds=3599))
+        wait_until(lambda: cursor.backlog_messages == 0, 3)
+        client.close()
