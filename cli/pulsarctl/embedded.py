@@ -32,7 +32,7 @@ class Urls:
 
 @contextmanager
 def embedded_broker(directory: Path, lock_timeout_seconds: float, log_level: str = "error") -> Iterator[Urls]:
-    """The addresses to use while the block runs. Raises `AlreadyRunning` naming the owner, `CliError` saying why not."""
+    """The addresses to use while the block runs. Raises `AlreadyRunning` naming the owner, or `CliError`."""
     from broker_core.storage.errors import DirectoryLocked
 
     directory = directory.expanduser().absolute()

@@ -1,0 +1,140 @@
+"""`pulsarctl read`: print messages without a subscription."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from pulsarctl.arguments import Topic
+from pulsarctl.call import Call
+from pulsarctl.consuming import consume_all, stops_of
+from pulsarctl.errors import UsageProblem
+from pulsarctl.grammar import Noun
+from pulsarctl.names import full_topic
+from pulsarctl.positions import AtMessage, Latest, parse_position
+from pulsarctl.quantities import parse_duration
+from pulsarctl.reachability import check_reachable
+from pulsarctl.record_output import record_output
+from pulsarctl.termination import end_on_sigterm
+
+StartMessageId = Annotated[
+    str, typer.Option("-m", "--start-message-id", metavar="ID", help="latest, earliest or L:E; L:E itself with -i.")
+]
+Inclusive = Annotated[bool, typer.Option("-i", "--start-message-id-inclusive", help="Print the message of -m, too.")]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="POSITION", help="earliest, latest, L:E[:P[:B]], @TIME, @-1h, -N, +N, index:N."),
+]
+To = Annotated[str | None, typer.Option("--to", metavar="POSITION", help="Stop behind it: latest, L:E, @TIME, @-1h.")]
+NumMessages = Annotated[
+    int | None,
+    typer.Option(
+        "-n", "--num-messages", min=0, help="How many; 0 for ever. 1, or no limit with -e, --to, --idle-timeout."
+    ),
+]
+ExitOnEnd = Annotated[bool, typer.Option("-e", "--exit-on-end", help="Stop at what is the last message now.")]
+IdleTimeout = Annotated[
+    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop when nothing came for so long.")
+]
+Format = Annotated[str | None, typer.Option("-F", "--format", metavar="TEMPLATE", help="Print each message like this.")]
+PrintMetadata = Annotated[bool, typer.Option("-mp", "--print-metadata", help="Print more of each message as text.")]
+Hex = Annotated[bool, typer.Option("--hex", help="Print the content as a hex dump.")]
+HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only how many there were.")]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
+OnePartition = Annotated[int, typer.Option("--partition", min=0, help="Read this partition only.")]
+Compacted = Annotated[bool, typer.Option("--compacted", help="Of each key the last value, where compacted.")]
+MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker's answers.")]
+# Accepted as pulsar-client does, and without effect on a reader of raw entries.
+QueueSize = Annotated[int, typer.Option("-q", "--queue-size", min=0, hidden=True)]
+AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
+DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
+CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
+SchemaType = Annotated[str, typer.Option("-st", "--schema-type", hidden=True)]
+PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
+
+app = Noun("read", "Print messages without a subscription.")
+
+
+@app.verb("read")
+def read(
+    call: Call,
+    topic: Topic,
+    start_message_id: StartMessageId = "latest",
+    inclusive: Inclusive = False,
+    start: From = None,
+    to: To = None,
+    num_messages: NumMessages = None,
+    exit_on_end: ExitOnEnd = False,
+    idle_timeout: IdleTimeout = "0",
+    template: Format = None,
+    print_metadata: PrintMetadata = False,
+    hexadecimal: Hex = False,
+    hide_content: HideContent = False,
+    rate: Rate = 0,
+    partition: OnePartition = -1,
+    compacted: Compacted = False,
+    max_chunked: MaxChunked = 0,
+    timeout: Timeout = "30s",
+    queue_size: QueueSize = 0,
+    ack_chunked: AckChunked = False,
+    decryption_key: DecryptionKey = None,
+    crypto_failure_action: CryptoFailureAction = "FAIL",
+    schema_type: SchemaType = "bytes",
+    pool_messages: PoolMessages = "true",
+) -> None:
+    r"""Print messages without a subscription: nothing is acknowledged and nothing is left behind.
+
+    It shows what the official client hides: sequence ids, delivery times, compression, the broker's index.
+
+    \b
+    A template (-F) is text with these escapes:
+      %t topic  %k key  %v value  %p partition  %o message id  %d publish time  %D event time (ms)
+      %T %K %V  their lengths, -1 for none    %H number of properties    %h{%k=%v;} for each property
+      %e schema version  %x producer  %y sequence id  %i count  %% %{ %}  \t \n \r \\ \xNN
+      %o{ledger|entry|batch|index}  %a{compression|sequence|redelivery|replicated-from|ordering-key|deliver-at}
+    Modifiers: %v{hex} {base64} {base64raw} {unpack[>I$]}; %V{big32} {little16} {hex64} {byte}; %d{iso}
+    {strftime[%H:%M]}.
+
+    Examples:
+      pulsarctl read orders -m earliest -e -o jsonl
+      pulsarctl read orders --from -10 -e
+      pulsarctl read orders --from @-1h --to @-30m -F '%d{iso} %k\n'
+
+    Errors: 3 the topic does not exist, 5 no broker, 7 no answer in time.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    position = parse_position(start or start_message_id, now_ms)
+    end = Latest() if exit_on_end else None if to is None else parse_position(to, now_ms)
+    stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
+    settings = call.settings
+    details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
+    show = record_output(settings.output, template, frozenset(), **details)
+    if isinstance(position, AtMessage) and position.partition >= 0 and partition < 0:
+        partition = position.partition
+    if decryption_key is not None:
+        raise UsageProblem("read shows encrypted messages as they are stored", hint="pulsarctl consume decrypts them")
+
+    from pulsarctl.reading import Reading
+
+    seconds = parse_duration(timeout)
+    end_on_sigterm()
+    check_reachable(settings.service_url, settings.origin("service_url"), seconds)
+    reading = Reading(
+        settings,
+        seconds,
+        full_topic(topic) + (f"-partition-{partition}" if partition >= 0 else ""),
+        position,
+        end,
+        inclusive=inclusive or start is not None,
+        compacted=compacted,
+        chunked_messages_max=max_chunked,
+    )
+    source = reading.open()
+    try:
+        printed = consume_all(source, show, stops, rate=rate, quiet=settings.quiet)
+    finally:
+        source.close()
+    call.notice(f"{printed} messages successfully read")
+    if not printed and isinstance(position, Latest):
+        call.notice("reading starts behind the last message; -m earliest starts at the first")
