@@ -1,0 +1,21 @@
+"""The two brokers that are compared, one of each for the whole run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real_pulsar.java_pulsar import JavaPulsar, Missing
+
+
+@pytest.fixture(scope="session")
+def java_pulsar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaPulsar]:
+    """Skips, with the reason, where there is no Maven or no Java."""
+    folder: Path = tmp_path_factory.mktemp("java-pulsar")
+    broker = JavaPulsar(folder)
+    try:
+        broker.start()
+    except Missing as reason:
+        pytest.skip(str(reason))
+    yield broker
+    broker.stop()

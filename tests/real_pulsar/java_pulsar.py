@@ -1,0 +1,175 @@
+"""An Apache Pulsar standalone broker from Maven's jars, as the second opinion on what our broker answers.
+
+About 500 MB are fetched once into a cache folder (`PULSARCTL_TEST_CACHE`, default `~/.cache/pulsarctl-tests`). The
+settings are those of a release's standalone.conf as far as answers depend on them; it listens on loopback only.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+HERE = Path(__file__).parent
+VERSION = "4.0.7"
+FETCH_SECONDS = 1200
+START_SECONDS = 120
+STOP_SECONDS = 30
+JAVA_OLDEST = 17
+
+# Packages of the JDK that Pulsar reaches into by reflection.
+OPENED = (
+    "java.base/java.io",
+    "java.base/java.nio",
+    "java.base/java.util.zip",
+    "java.base/java.lang",
+    "java.base/sun.net",
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.platform",
+    "java.management/sun.management",
+    "jdk.management/com.sun.management.internal",
+)
+DRIVERS = "org.apache.pulsar.metadata.bookkeeper"
+SETTINGS = {
+    "bindAddress": "127.0.0.1",
+    "listeningInterface": "lo",
+    "clusterName": "standalone",
+    "advertisedAddress": "localhost",
+    "metadataStoreUrl": "",
+    "configurationMetadataStoreUrl": "",
+    "systemTopicEnabled": "true",
+    "topicLevelPoliciesEnabled": "true",
+    "allowAutoTopicCreation": "true",
+    "allowAutoTopicCreationType": "non-partitioned",
+    "defaultNumberOfNamespaceBundles": "4",
+    "backlogQuotaDefaultLimitGB": "-1",
+    "backlogQuotaDefaultLimitSecond": "-1",
+    "brokerDeleteInactiveTopicsEnabled": "true",
+    "forceDeleteTenantAllowed": "false",
+    "forceDeleteNamespaceAllowed": "false",
+    "maxUnackedMessagesPerConsumer": "50000",
+    "maxUnackedMessagesPerSubscription": "200000",
+    "transactionCoordinatorEnabled": "false",
+    "enablePackagesManagement": "false",
+    "exposePublisherStats": "true",
+    "schemaCompatibilityStrategy": "FULL",
+    "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.NoopLoadManager",
+    "loadBalancerEnabled": "false",
+    "authenticationEnabled": "false",
+    "authorizationEnabled": "false",
+    "managedLedgerDefaultEnsembleSize": "1",
+    "managedLedgerDefaultWriteQuorum": "1",
+    "managedLedgerDefaultAckQuorum": "1",
+    "managedLedgerNewEntriesCheckDelayInMillis": "0",
+    "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+    "nettyMaxFrameSizeBytes": "5253120",
+    "diskUsageThreshold": "0.99",
+    "diskUsageWarnThreshold": "0.99",
+    "allowLoopback": "true",
+}
+
+
+class Missing(Exception):
+    """This machine cannot run Apache Pulsar; the text says why."""
+
+
+class JavaPulsar:
+    """`start` returns when the broker answers and has made its default namespace."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.service_port, self.web_port = _free_ports(2)
+        self.service_url = f"pulsar://localhost:{self.service_port}"
+        self.http_url = f"http://localhost:{self.web_port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Raises `Missing`, or `TimeoutError` naming the log."""
+        java, jars = _java(), _jars()
+        ports = {"brokerServicePort": str(self.service_port), "webServicePort": str(self.web_port)}
+        conf = self._directory / "standalone.conf"
+        conf.write_text("".join(f"{key}={value}\n" for key, value in (SETTINGS | ports).items()))
+        command = [java, "-Xmx1g", "-XX:MaxDirectMemorySize=1g", "-Djava.net.preferIPv4Stack=true"]
+        command += [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
+        command += ["-Dio.netty.tryReflectionSetAccessible=true"]
+        command += [f"-Dbookkeeper.metadata.{side}.drivers={DRIVERS}.{kind}" for side, kind in _DRIVER_CLASSES]
+        command += ["-cp", f"{jars}/*", "org.apache.pulsar.PulsarStandaloneStarter", "--config", str(conf)]
+        command += ["-nfw", "-nss", "-a", "localhost", "--metadata-dir", str(self._directory / "metadata")]
+        command += ["--bookkeeper-dir", str(self._directory / "bookkeeper")]
+        with (self._directory / "pulsar.log").open("wb") as log:
+            self._process = subprocess.Popen(command, cwd=self._directory, stdout=log, stderr=log)
+        self._wait_until_ready()
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _wait_until_ready(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + START_SECONDS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                if b"public/default" in _read(f"{self.http_url}/admin/v2/namespaces/public"):
+                    _read(f"{self.http_url}/admin/v2/brokers/health")
+                    return
+            time.sleep(0.2)  # another process comes up; it offers nothing to wait on
+        self.stop()
+        raise TimeoutError(f"Apache Pulsar did not start; see {self._directory / 'pulsar.log'}")
+
+
+_DRIVER_CLASSES = (("bookie", "PulsarMetadataBookieDriver"), ("client", "PulsarMetadataClientDriver"))
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        raise Missing("no Java on this machine")
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+    number = shown.partition('"')[2].partition(".")[0].partition('"')[0]
+    if not number.isdecimal() or int(number) < JAVA_OLDEST:
+        raise Missing(f"Java {JAVA_OLDEST} or newer is needed, {java} is {number or 'unknown'}")
+    return java
+
+
+def _jars() -> Path:
+    """The folder with the jars, fetched when they are not there. A half-fetched folder is not taken for a whole one."""
+    cache = Path(os.environ.get("PULSARCTL_TEST_CACHE") or Path.home() / ".cache" / "pulsarctl-tests")
+    whole = cache / f"pulsar-{VERSION}"
+    if whole.is_dir():
+        return whole
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Missing("no Maven on this machine")
+    partial = cache / f"pulsar-{VERSION}.{os.getpid()}"
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
+    done = subprocess.run(
+        [maven, "-B", "-q", "-f", str(HERE / "pom.xml"), *goal], capture_output=True, text=True, timeout=FETCH_SECONDS
+    )
+    if done.returncode:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise Missing(f"Maven could not fetch Apache Pulsar: {done.stdout.strip()[:300]}")
+    partial.rename(whole)
+    return whole
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(each.getsockname()[1]) for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def _read(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return bytes(answer.read())

@@ -1,0 +1,63 @@
+"""What may differ between two brokers that answer alike. Short, and each with its reason; reviewed when it grows."""
+
+import json
+import re
+from typing import Any
+
+# Members of JSON answers, by name: what replaces the value, and why it may differ.
+MEMBERS = {
+    "ledgerId": "a ledger's number is the broker's own choice",
+    "cursorLedger": "Pulsar keeps each cursor in a ledger of its own, we keep them in the journal",
+    "cursorLedgerLastEntry": "the same",
+    "lastLedgerSwitchTimestamp": "a time",
+    "lastLedgerCreatedTimestamp": "a time",
+    "lastConsumedFlowTimestamp": "a time",
+    "lastConsumedTimestamp": "a time",
+    "lastAckedTimestamp": "a time",
+    "lastMarkDeleteAdvancedTimestamp": "a time",
+    "lastCompactionSucceedTimestamp": "a time",
+    "lastCompactionDurationTimeInMills": "a duration",
+    "publishTime": "a time",
+    "msgRateIn": "a rate: Pulsar brings them up to date once a minute",
+    "msgRateOut": "the same",
+    "msgThroughputIn": "the same",
+    "msgThroughputOut": "the same",
+    "messageAckRate": "the same",
+    "averageMsgSize": "the same",
+}
+# Members that one of them does not have.
+LEFT_OUT = {
+    "topicCreationTimeStamp": "newer than Pulsar 4.0.7",
+    "lastPublishTimeStamp": "newer than Pulsar 4.0.7",
+    "brokerClientSslFactoryPlugin": "the name of a Java class",
+}
+# Text, wherever it stands.
+TEXT = (
+    (r"localhost:\d+", "localhost:PORT"),  # each listens where there was room
+    (r"publishTime:\[\d+\]", "publishTime:[TIME]"),
+    (r"\b\d+:(-?\d+):(-?\d+):(-?\d+)\b", r"L:\1:\2:\3"),  # message ids: the ledger's number
+)
+POSITION = re.compile(r"\b\d+:(-?\d+)\b")
+
+
+def normalised(output: str) -> str:
+    """The output with everything that may differ replaced; the order of JSON members is kept."""
+    try:
+        documents = [json.loads(output)] if output.startswith(("{", "[")) else []
+    except ValueError:  # one document a line
+        documents = [json.loads(line) for line in output.splitlines()]
+    if documents:
+        output = "\n".join(json.dumps(_value(document), indent=1) for document in documents)
+    for pattern, replacement in TEXT:
+        output = re.sub(pattern, replacement, output)
+    return output
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: "*" if key in MEMBERS else _value(item) for key, item in value.items() if key not in LEFT_OUT}
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    if isinstance(value, str):
+        return value if "://" in value else POSITION.sub(r"L:\1", value)
+    return value
