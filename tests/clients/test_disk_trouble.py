@@ -3,6 +3,7 @@
 import errno
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pulsar
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.test_protocol import producer, send
@@ -92,14 +94,14 @@ def test_a_full_disk_refuses_publishes_and_heals(
     wait_until(lambda: can_publish(broker), 15)
 
 
-def publish_until_refused(raw: RawClient) -> pb.CommandSendError:
+def publish_until_refused(raw: RawClient) -> Any:
     """What was preallocated may still take messages; they count as published."""
     for sequence_id in range(200):
         raw.send(send(sequence_id, bytes(1_000_000)))
         item = raw.next()
-        if item.type == BaseCommand.SEND_ERROR:  # type: ignore[union-attr]  # a producer gets commands only
-            found: pb.CommandSendError = item.message
-            return found
+        assert isinstance(item, Command)
+        if item.type == BaseCommand.SEND_ERROR:
+            return item.message
     raise AssertionError("a full disk took 200 MB")
 
 
