@@ -19,7 +19,7 @@ NAMESPACE = "demo/flights"
 AIRPORTS = f"{NAMESPACE}/airports"
 POSITIONS = f"{NAMESPACE}/positions"
 PRICES = f"{NAMESPACE}/prices"
-REPETITIONS = 10  # of the airports, so that there is more than the megabyte of the retention
+REPETITIONS = 10  # of the airports in the positions, so that there is more than the megabyte of the retention
 ENTRIES_PER_LEDGER = 2000
 LEDGER_SETTING = f"managedLedgerMaxEntriesPerLedger={ENTRIES_PER_LEDGER}"
 TTL_SECONDS = 3
@@ -34,6 +34,8 @@ class Demo:
         self.data_dir = scratch / "data"
         self.airports = without_header(local_data.airports.filepath, scratch / "airports.csv")
         self.prices = without_header(local_data.stocks.filepath, scratch / "prices.csv")
+        self.positions = scratch / "positions.csv"
+        self.positions.write_text(self.airports.read_text() * REPETITIONS)
         self.broker: Standalone
         self.first_half: list[str] = []
         self.expired_at = 0.0
@@ -54,7 +56,7 @@ class Demo:
 
     def produce(self) -> None:
         self.shell.run("topics", "create-subscription", AIRPORTS, "-s", "desk", "-m", "earliest")
-        self.shell.run("produce", AIRPORTS, "--lines", str(self.airports), "-K", ",")
+        self.shell.run("produce", AIRPORTS, "--lines", str(self.airports), "-K", ",", "--disable-batching")
         rows = count_lines(self.airports)
         stored = self.backlog(AIRPORTS, "desk")
         check(f"{stored:,} of {rows:,} airports are stored", stored == rows)
@@ -66,16 +68,20 @@ class Demo:
 
     def report_backlog(self) -> None:
         left = count_lines(self.airports) - len(self.first_half)
-        [row] = [row for row in self.shell.json("ops", "backlog", AIRPORTS) if row["subscription"] == "desk"]
-        check(f"Spark counts {row['messages']:,} unacknowledged messages", row["messages"] == left, row)
+        report = self.shell.json("ops", "backlog", AIRPORTS)
+        [row] = [row for row in report["subscriptions"] if row["subscription"] == "desk"]
+        check(
+            f"Spark counts {row['messages']:,} unacknowledged messages, in {report['tasks']} tasks",
+            row["messages"] == left,
+            row,
+        )
         check("the broker counts the same", self.backlog(AIRPORTS, "desk") == left)
 
     def expire_and_retain(self) -> None:
         """A backlog that nobody reads: the TTL lets go of it, the retention of 1 MB of the files."""
         self.shell.run("topics", "create", POSITIONS)
         self.shell.run("topics", "create-subscription", POSITIONS, "-s", "late", "-m", "earliest")
-        produce = ("produce", POSITIONS, "--lines", str(self.airports), "-K", ",", "--disable-batching")
-        self.shell.run(*produce, "-n", str(REPETITIONS))
+        self.shell.run("produce", POSITIONS, "--lines", str(self.positions), "-K", ",", "--disable-batching")
         before = self.ledger_files(POSITIONS)
         check(f"{self.backlog(POSITIONS, 'late'):,} messages wait, in {describe(before)} on disk", len(before) > 1)
         self.shell.run("topics", "set-retention", POSITIONS, "-t", "1m", "-s", "1M")
