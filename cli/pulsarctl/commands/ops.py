@@ -51,8 +51,9 @@ def backlog(
 
     Example: pulsarctl ops backlog shop/orders --master 'local[4]' -o json
     """
-    from pulsarctl.spark.session import spark_session
+    from pulsarctl.spark.session import require_spark, spark_session
 
+    require_spark()
     place = _place(call, target)
     chosen = csv(subscription)
     known = [each for each in _subscriptions(call, target) if not chosen or each[1] in chosen]

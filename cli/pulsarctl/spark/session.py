@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulsarctl.errors import CliError
-from pulsarctl.spark.java import cache_directory, find_java
+from pulsarctl.spark.java import Java, cache_directory, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,8 +38,8 @@ def spark_session(
 
     Raises `CliError` when PySpark or Java is missing, or when Spark does not start.
     """
-    _check_packages()
-    _prepare_environment(master)
+    java = require_spark()
+    _prepare_environment(master, java)
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -57,7 +57,8 @@ def spark_session(
         session.stop()
 
 
-def _check_packages() -> None:
+def require_spark() -> Java:
+    """The Java that Spark will run on. Raises `CliError`, naming the two ways to get what is missing."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     if missing:
         raise CliError(
@@ -65,11 +66,12 @@ def _check_packages() -> None:
             hint="pip install 'pulsarctl[spark,java]' brings Spark and a Java for it; "
             "with Java 17 or newer on the machine pip install 'pulsarctl[spark]' is enough",
         )
+    return find_java(os.environ, cache_directory(os.environ))
 
 
-def _prepare_environment(master: str) -> None:
+def _prepare_environment(master: str, java: Java) -> None:
     """PySpark starts its Java and its workers from the environment; what it must be, only we know."""
-    os.environ["JAVA_HOME"] = str(find_java(os.environ, cache_directory(os.environ)).home)
+    os.environ["JAVA_HOME"] = str(java.home)
     if _is_local(master):
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -1,0 +1,81 @@
+"""`pulsarctl ops backlog` as one types it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pulsar
+import pytest
+from pulsarctl.main import application
+from typer.testing import CliRunner
+
+from broker_core.testing import EmbeddedBroker
+
+PULSARCTL = Path(sys.executable).with_name("pulsarctl")
+TOPIC = "persistent://public/default/orders"
+
+
+@pytest.fixture(scope="module")
+def backlog(pulsar_broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
+    """Two of three messages are not acknowledged by `s`, none by `idle`."""
+    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    consumers = {name: client.subscribe(TOPIC, name) for name in ("s", "idle")}
+    producer = client.create_producer(TOPIC, batching_enabled=False)
+    last = [producer.send(value) for value in (b"a", b"b", b"c")][-1]
+    consumers["s"].acknowledge(consumers["s"].receive(10_000))
+    consumers["idle"].acknowledge_cumulative(last)
+    client.close()
+    yield pulsar_broker
+
+
+def pulsarctl(broker: EmbeddedBroker, *arguments: str) -> subprocess.CompletedProcess[str]:
+    where = ("--admin-url", broker.http_url, "--url", broker.service_url, "--no-context")
+    return subprocess.run(
+        [PULSARCTL, *where, "ops", "backlog", *arguments, "--master", "local[1]"],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_report_of_a_namespace_is_json_and_nothing_else(backlog: EmbeddedBroker) -> None:
+    answer = pulsarctl(backlog, "public/default", "-o", "json")
+    assert answer.returncode == 0, answer.stderr
+    report = json.loads(answer.stdout)
+    assert (report["exactPer"], report["tasks"]) == ("message", 1)
+    idle, waiting = report["subscriptions"]
+    assert (idle["subscription"], idle["messages"], idle["oldestPublishTime"]) == ("idle", 0, None)
+    assert (waiting["topic"], waiting["subscription"]) == (TOPIC, "s")
+    assert (waiting["messages"], waiting["entries"]) == (2, 2)
+    assert waiting["messagesByAge"]["1m"] == 2
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_table_has_a_line_for_each_subscription(backlog: EmbeddedBroker) -> None:
+    answer = pulsarctl(backlog, "orders", "-o", "table", "-s", "s")
+    heading, line = answer.stdout.splitlines()
+    assert heading.split()[:6] == ["TOPIC", "SUBSCRIPTION", "MESSAGES", "ENTRIES", "SIZE", "OLDEST"]
+    assert heading.split()[6:] == ["<1m", "<10m", "<1h", "<6h", "<1d", "<7d", "<30d", "OLDER"]
+    assert line.split()[:4] == ["public/default/orders", "s", "2", "2"]
+
+
+def test_a_topic_that_does_not_exist_ends_with_3(pulsar_broker: EmbeddedBroker) -> None:
+    pytest.importorskip("pyspark")
+    result = CliRunner().invoke(application(), ["--admin-url", pulsar_broker.http_url, "ops", "backlog", "nowhere"])
+    assert result.exit_code == 3
+    assert "nowhere" in result.stderr
+
+
+def test_without_pyspark_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    result = CliRunner().invoke(application(), ["ops", "backlog", "orders"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    problem, hint = result.stderr.splitlines()
+    assert problem == "error: this command runs on Spark, and pyspark is not installed"
+    assert "pip install 'pulsarctl[spark,java]'" in hint
