@@ -172,6 +172,21 @@ class Broker:
         document = {"created_ms": self.clock.wall_ms(), "properties": properties or {}}
         await self.storage.metadata.put(TOPIC, str(name), document)
 
+    def topic_properties(self, name: TopicName) -> dict[str, str]:
+        """What was given with the topic, partitioned or not."""
+        partitioned = self.tenancy.partitioned_topic(name)
+        if partitioned is not None:
+            return dict(partitioned.properties)
+        return dict((self.storage.metadata.get(TOPIC, str(name)) or {}).get("properties", {}))
+
+    async def set_topic_properties(self, name: TopicName, properties: dict[str, str]) -> None:
+        """Replaces them; durable on return."""
+        if self.tenancy.partitions(name):
+            await self.tenancy.set_partitioned_properties(name, properties)
+        else:
+            document = self.storage.metadata.get(TOPIC, str(name)) or {}
+            await self.storage.metadata.put(TOPIC, str(name), {**document, "properties": properties})
+
     async def get_topic(self, name: TopicName, *, create: bool = False) -> Topic:
         """The loaded topic; loads it if need be. Raises `TopicNotFound`."""
         key = str(name)

@@ -5,7 +5,7 @@
     ├── ClusterNotFound, TenantNotFound, NamespaceNotFound, MessageNotFound
     ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
     │   PreconditionFailed, Unprocessable
-    ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced
+    ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced, NotImplementedHere
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed
     ├── InvalidConfiguration              before the broker starts; no client ever sees it
     └── ProtocolViolation                 the only one that closes the connection
@@ -147,6 +147,13 @@ class TopicFenced(BrokerError):
 
     server_error = 6
     http_status = 503
+
+
+class NotImplementedHere(BrokerError):
+    """Part of the API, but of a feature that this broker does not have (HTTP 501)."""
+
+    server_error = 22
+    http_status = 501
 
 
 class ChecksumMismatch(BrokerError):

@@ -80,7 +80,7 @@ class Housekeeping:
     async def _run(self) -> None:
         try:
             await self._expire()
-            await self._trim()
+            await self.trim()
             self._compact()
             seconds = await self._next_due_seconds()
         except StorageError as error:
@@ -103,7 +103,7 @@ class Housekeeping:
             if subscription.durable:
                 await subscription.expire_before(oldest_kept)
 
-    async def _trim(self) -> None:
+    async def trim(self) -> None:
         topic = self._topic
         await topic.ledger.trim(self._retention(), topic.clock.wall_ms())
 

@@ -15,6 +15,9 @@ PARTITION_SUFFIX = "-partition-"
 PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
 
+RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
+RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
+
 _ENTITY = re.compile(r"^[-=:.\w]+$")
 _PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]*)$", re.DOTALL)
 
@@ -74,6 +77,11 @@ def check_entity(kind: str, name: str) -> str:
     if not _ENTITY.match(name):
         raise InvalidName(f"{kind} name is not valid")
     return name
+
+
+def is_reserved_subscription(name: str) -> bool:
+    """Whether the broker itself uses cursors of that name."""
+    return name.startswith(RESERVED_SUBSCRIPTION_PREFIX) or name in RESERVED_SUBSCRIPTIONS
 
 
 @lru_cache(maxsize=4096)

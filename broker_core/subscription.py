@@ -151,12 +151,21 @@ class Subscription:
         self._moved()
         await self.cursor.flush()
 
+    async def set_properties(self, properties: dict[str, str]) -> None:
+        """Replaces what was given with the subscription; durable on return."""
+        await self.topic.ledger.set_cursor_properties(self.name, properties)
+
     async def expire_before(self, publish_time_ms: int) -> int:
         """Acknowledges the prefix that was published before the time; returns how many messages expired."""
         if not self.cursor.backlog_entries:
             return 0
-        ledger_id, entry_id = await self.topic.ledger.find_by_time(publish_time_ms)
-        _, expired = self.cursor.expire_to(Position(ledger_id, entry_id - 1))
+        first_kept = await self.topic.ledger.find_by_time(publish_time_ms)
+        return await self.expire_up_to(first_kept, inclusive=False)
+
+    async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
+        """Acknowledges the prefix that ends at the position, or before it; returns how many messages expired."""
+        last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
+        _, expired = self.cursor.expire_to(last)
         if not expired:
             return 0
         self._moved()

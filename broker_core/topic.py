@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -219,11 +220,25 @@ class Topic:
         block = source.read_cached(last, 1, 1) or await source.read(last, 1, 1)
         return (last, block.entry(0)) if len(block) else (EARLIEST, None)
 
+    async def bytes_after(self, position: Position) -> int:
+        """Bytes of the entries behind a position, exact; may read from disk."""
+        name = f"bytes-after-{secrets.token_hex(8)}"
+        cursor = await self.ledger.open_cursor(name, initial=position.next, durable=False)
+        try:
+            await cursor.measure()
+            return cursor.backlog_bytes
+        finally:
+            await self.ledger.delete_cursor(name)
+
     # -- housekeeping ------------------------------------------------------------------------------------
 
     @property
     def policies(self) -> TopicPolicies:
         return self.services.policies_of(self.name)
+
+    async def trim(self) -> None:
+        """Deletes at once what retention lets go."""
+        await self._housekeeping.trim()
 
     def policies_changed(self) -> None:
         self._housekeeping.rearm()

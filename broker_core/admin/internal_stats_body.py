@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.storage.managed_ledger import ManagedLedger
+    from broker_core.storage.position import Position
     from broker_core.topic import Topic
 
 _NO_LEDGER = {"ledgerId": -1, "entries": -1, "size": -1, "offloaded": False, "underReplicated": False}
@@ -35,6 +36,43 @@ def internal_body(topic: Topic) -> dict[str, Any]:
         "schemaLedgers": [],
         "compactedLedger": _compacted(topic),
     }
+
+
+def info_body(topic: Topic) -> dict[str, Any]:
+    """ManagedLedgerInfo: what is stored about the ledgers and cursors."""
+    ledger = topic.ledger
+    terminated = ledger.terminated
+    return {
+        "version": 0,
+        "creationDate": iso(topic.created_ms),
+        "modificationDate": iso(max((info.written_ms for info in ledger.ledger_infos()), default=topic.created_ms)),
+        "ledgers": [_ledger_info(info) for info in ledger.ledger_infos()],
+        **({"terminatedPosition": _position(terminated)} if terminated is not None else {}),
+        "cursors": {name: _cursor_info(cursor) for name, cursor in ledger.cursors.items() if cursor.durable},
+        "properties": dict(ledger.properties),
+    }
+
+
+def _ledger_info(info: LedgerInfo) -> dict[str, Any]:
+    sealed = {"entries": info.entries, "size": info.size, "timestamp": info.sealed_ms} if info.sealed_ms else {}
+    return {"ledgerId": info.id, **sealed, "isOffloaded": False}
+
+
+def _cursor_info(cursor: ManagedCursor) -> dict[str, Any]:
+    return {
+        "version": 0,
+        "cursorsLedgerId": -1,
+        "markDelete": _position(cursor.mark_delete),
+        "individualDeletedMessages": [
+            {"from": f"{ledger_id}:{first - 1}", "to": f"{ledger_id}:{last}"}
+            for ledger_id, first, last in cursor.ack_ranges()
+        ],
+        "properties": dict(cursor.properties),
+    }
+
+
+def _position(position: Position) -> dict[str, int]:
+    return {"ledgerId": position.ledger_id, "entryId": position.entry_id}
 
 
 def _state(ledger: ManagedLedger) -> str:

@@ -74,14 +74,6 @@ async def replication(call: Call) -> list[str]:
     return list(call.broker.tenancy.namespace(call.namespace()).replication_clusters)
 
 
-async def unload(call: Call) -> None:
-    """Closes every topic of the namespace; clients come again and find it loaded anew."""
-    name = call.namespace()
-    call.broker.tenancy.namespace(name)
-    for topic in call.broker.topics_of(name):
-        await call.broker.unload_topic(parse_topic(topic))
-
-
 async def get_properties(call: Call) -> dict[str, str]:
     return dict(call.broker.tenancy.namespace(call.namespace()).properties)
 
@@ -106,7 +98,6 @@ ROUTES = (
     Route("GET", f"{_NAMESPACE}/topics", topics_of_namespace),
     Route("GET", f"{_NAMESPACE}/bundles", bundles),
     Route("GET", f"{_NAMESPACE}/replication", replication),
-    Route("PUT", f"{_NAMESPACE}/unload", unload),
     Route("GET", f"{_NAMESPACE}/properties", get_properties),
     Route("PUT", f"{_NAMESPACE}/properties", merge_properties),
     Route("DELETE", f"{_NAMESPACE}/properties", clear_properties),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.internal_stats_body import internal_body
+from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, topic_body
 from broker_core.admin.targets import existing_partitions, one_topic
-from broker_core.errors import PreconditionFailed, TopicNotFound
+from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.stats import TopicStats, earliest_backlog, merge, topic_stats
 
@@ -67,6 +67,17 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     }
 
 
+async def internal_info(call: Call) -> dict[str, Any]:
+    """Of a partitioned topic: of each partition. A topic that does not exist is 500, as tools expect of Pulsar."""
+    name, broker = call.topic(), call.broker
+    if broker.partitions(name):
+        parts = existing_partitions(broker, name)
+        return {"version": 0, "partitions": {str(part): info_body(await broker.get_topic(part)) for part in parts}}
+    if not broker.topic_exists(name):
+        raise MetadataFailed(f"Managed ledger of {name} not found")
+    return info_body(await broker.get_topic(name))
+
+
 def _partitioned(call: Call) -> TopicName:
     name = call.topic()
     if PARTITION_SUFFIX in name.local:
@@ -106,4 +117,5 @@ ROUTES = (
     Route("GET", f"{_TOPIC}/partitioned-stats", partitioned_stats),
     Route("GET", f"{_TOPIC}/internalStats", internal_stats),
     Route("GET", f"{_TOPIC}/partitioned-internalStats", partitioned_internal_stats),
+    Route("GET", f"{_TOPIC}/internal-info", internal_info),
 )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, one_topic
-from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
-from broker_core.policies import whole_number
-from broker_core.storage.position import LATEST, Position
+from broker_core.errors import Conflict, PreconditionFailed, SubscriptionNotFound
+from broker_core.names import is_reserved_subscription
+from broker_core.storage.position import LATEST
 
 if TYPE_CHECKING:
     from broker_core.subscription import Subscription
     from broker_core.topic import Topic
-
-RESERVED_PREFIX = "pulsar.repl"
-RESERVED_NAMES = frozenset({"pulsar.dedup", "__compaction"})
 
 
 async def list_subscriptions(call: Call) -> list[str]:
@@ -28,7 +26,7 @@ async def list_subscriptions(call: Call) -> list[str]:
 async def create_subscription(call: Call) -> None:
     """At the position of the body (a ResetCursorData), without one at the end; a missing topic is created."""
     name = call.subscription()
-    if not name.strip() or name.startswith(RESERVED_PREFIX) or name in RESERVED_NAMES:
+    if not name.strip() or is_reserved_subscription(name):
         raise PreconditionFailed(f"Subscription name {name} is reserved")
     body = call.json_object()
     await _create_topic_if_missing(call)
@@ -37,7 +35,7 @@ async def create_subscription(call: Call) -> None:
     if not missing:
         raise Conflict("Subscription already exists for topic")
     properties = {str(key): str(value) for key, value in (body.get("properties") or {}).items()}
-    start = _position(body) if "ledgerId" in body else LATEST
+    start = read_position(body) if "ledgerId" in body else LATEST
     for topic in missing:
         await topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
 
@@ -104,7 +102,7 @@ async def reset_to_time(call: Call) -> None:
 async def reset_to_position(call: Call) -> None:
     topic = await one_topic(call, "Reset-cursor at position is not allowed for partitioned-topic")
     subscription = topic.get_subscription(call.subscription())
-    await subscription.reset(_position(call.json_object()))
+    await subscription.reset(read_position(call.json_object()))
 
 
 async def expire(call: Call) -> None:
@@ -117,6 +115,36 @@ async def expire(call: Call) -> None:
 
     if not any(await _for_each(call, act)):
         raise _nothing_expired(call, name)
+
+
+async def expire_to_position(call: Call) -> None:
+    topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
+    subscription = topic.get_subscription(call.subscription())
+    body = call.json_object()
+    if not await subscription.expire_up_to(
+        read_position({**body, "excluded": False}), inclusive=not body.get("excluded")
+    ):
+        raise _nothing_expired(call, subscription.name)
+
+
+async def get_properties(call: Call) -> dict[str, str]:
+    found: dict[str, str] = {}
+
+    async def read(_topic: Topic, subscription: Subscription) -> None:
+        found.update(subscription.cursor.properties)
+
+    await _for_each(call, read)
+    return found
+
+
+async def set_properties(call: Call) -> None:
+    """They replace the old ones."""
+    properties = {str(key): str(value) for key, value in call.json_object().items()}
+
+    async def write(_topic: Topic, subscription: Subscription) -> None:
+        await subscription.set_properties(properties)
+
+    await _for_each(call, write)
 
 
 async def expire_all(call: Call) -> None:
@@ -140,14 +168,6 @@ def _nothing_expired(call: Call, name: str) -> Conflict:
     )
 
 
-def _position(body: Mapping[str, Any]) -> Position:
-    """Reads Pulsar's ResetCursorData: the next to be read, or with `excluded` the one before that."""
-    if body.get("ledgerId") is None or body.get("entryId") is None:
-        raise InvalidRequest("a message id with ledgerId and entryId is needed")
-    found = Position(whole_number(body["ledgerId"], "ledgerId"), whole_number(body["entryId"], "entryId"))
-    return found.next if body.get("excluded") and found < LATEST else found
-
-
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 _SUBSCRIPTION = f"{_TOPIC}/subscription/{{subscription}}"
 
@@ -159,6 +179,9 @@ ROUTES = (
     Route("POST", f"{_SUBSCRIPTION}/skip/{{count}}", skip),
     Route("POST", f"{_SUBSCRIPTION}/resetcursor", reset_to_position),
     Route("POST", f"{_SUBSCRIPTION}/resetcursor/{{timestamp}}", reset_to_time),
+    Route("POST", f"{_SUBSCRIPTION}/expireMessages", expire_to_position),
     Route("POST", f"{_SUBSCRIPTION}/expireMessages/{{seconds}}", expire),
+    Route("GET", f"{_SUBSCRIPTION}/properties", get_properties),
+    Route("PUT", f"{_SUBSCRIPTION}/properties", set_properties),
     Route("POST", f"{_TOPIC}/all_subscription/expireMessages/{{seconds}}", expire_all),
 )

@@ -11,7 +11,6 @@ from broker_core.admin.targets import check_exists, every_topic, existing_partit
 from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.policies import whole_number
-from broker_core.wire.message import parse_metadata
 
 
 async def list_topics(call: Call) -> list[str]:
@@ -143,7 +142,7 @@ async def delete_partitioned(call: Call) -> None:
     await broker.delete_partitioned(name, force=call.flag("force"))
 
 
-# Compaction and message ids
+# Compaction and trimming
 
 
 async def start_compaction(call: Call) -> None:
@@ -152,40 +151,14 @@ async def start_compaction(call: Call) -> None:
         topic.compaction.start()
 
 
+async def trim(call: Call) -> None:
+    for topic in await every_topic(call):
+        await topic.trim()
+
+
 async def compaction_status(call: Call) -> dict[str, str]:
     compaction = (await one_topic(call)).compaction
     return {"status": compaction.state.value, "lastError": compaction.last_error}
-
-
-async def last_message_id(call: Call) -> dict[str, int]:
-    topic = await one_topic(call)
-    _, entry = await topic.last_entry(compacted=False)
-    metadata = parse_metadata(entry) if entry is not None else None
-    batch = metadata.num_messages_in_batch if metadata and metadata.HasField("num_messages_in_batch") else 0
-    last = topic.ledger.last_confirmed
-    return message_id(topic.name, last.ledger_id, last.entry_id, batch_size=batch)
-
-
-async def message_id_by_time(call: Call) -> dict[str, int]:
-    """The first message published at the time or later; the next to be written when there is none."""
-    topic = await one_topic(
-        call,
-        "Get message ID by timestamp on a partitioned topic is not allowed, "
-        "please try do it on specific topic partition",
-    )
-    found = await topic.ledger.find_by_time(call.number("timestamp"))
-    return message_id(topic.name, found.ledger_id, found.entry_id)
-
-
-def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: int = 0) -> dict[str, int]:
-    """Pulsar's MessageId as JSON; `batchIndex` is that of the last message of a batch."""
-    return {
-        "ledgerId": ledger_id,
-        "entryId": entry_id,
-        "partitionIndex": topic.partition,
-        "batchSize": batch_size,
-        "batchIndex": batch_size - 1,
-    }
 
 
 _NAMESPACE = "/admin/v2/{domain}/{tenant}/{namespace}"
@@ -204,6 +177,5 @@ ROUTES = (
     Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing),
     Route("PUT", f"{_TOPIC}/compaction", start_compaction),
     Route("GET", f"{_TOPIC}/compaction", compaction_status),
-    Route("GET", f"{_TOPIC}/lastMessageId", last_message_id),
-    Route("GET", f"{_TOPIC}/messageid/{{timestamp}}", message_id_by_time),
+    Route("POST", f"{_TOPIC}/trim", trim),
 )

@@ -15,7 +15,7 @@ from broker_core.errors import (
     ProtocolViolation,
     TopicFenced,
 )
-from broker_core.names import parse_topic
+from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session
 from broker_core.storage.position import Position
 from broker_core.subscription import EXCLUSIVE, Subscription
@@ -25,9 +25,6 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import parse_metadata
 
 log = logging.getLogger(__name__)
-
-RESERVED_PREFIX = "pulsar.repl"
-RESERVED_NAMES = frozenset({"pulsar.dedup", "__compaction"})
 
 
 async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
@@ -57,7 +54,7 @@ def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
     name = command.subscription
     if not name.strip():
         raise ProducerBusy("Empty subscription name")
-    if name.startswith(RESERVED_PREFIX) or name in RESERVED_NAMES:
+    if is_reserved_subscription(name):
         raise ProducerBusy(f"Subscription name {name} is reserved")
     if command.read_compacted and command.subType not in (EXCLUSIVE, pb.CommandSubscribe.Failover):
         raise NotAllowed("readCompacted only allowed on failover or exclusive subscriptions")

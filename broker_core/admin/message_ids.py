@@ -1,0 +1,56 @@
+"""Message ids of a topic: the last one, the first of a moment, and how much lies behind one."""
+
+from __future__ import annotations
+
+from broker_core.admin.call import Call
+from broker_core.admin.positions import read_position
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import one_topic
+from broker_core.names import TopicName
+from broker_core.wire.message import parse_metadata
+
+
+async def last_message_id(call: Call) -> dict[str, int]:
+    topic = await one_topic(call)
+    _, entry = await topic.last_entry(compacted=False)
+    metadata = parse_metadata(entry) if entry is not None else None
+    batch = metadata.num_messages_in_batch if metadata and metadata.HasField("num_messages_in_batch") else 0
+    last = topic.ledger.last_confirmed
+    return message_id(topic.name, last.ledger_id, last.entry_id, batch_size=batch)
+
+
+async def message_id_by_time(call: Call) -> dict[str, int]:
+    """The first message published at the time or later; the next to be written when there is none."""
+    topic = await one_topic(
+        call,
+        "Get message ID by timestamp on a partitioned topic is not allowed, "
+        "please try do it on specific topic partition",
+    )
+    found = await topic.ledger.find_by_time(call.number("timestamp"))
+    return message_id(topic.name, found.ledger_id, found.entry_id)
+
+
+def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: int = 0) -> dict[str, int]:
+    """Pulsar's MessageId as JSON; `batchIndex` is that of the last message of a batch."""
+    return {
+        "ledgerId": ledger_id,
+        "entryId": entry_id,
+        "partitionIndex": topic.partition,
+        "batchSize": batch_size,
+        "batchIndex": batch_size - 1,
+    }
+
+
+async def backlog_size(call: Call) -> int:
+    """Bytes behind a message id; behind -1:-1 lies everything."""
+    topic = await one_topic(call, "Backlog size on a partitioned topic is not allowed, ask for a partition")
+    return await topic.bytes_after(read_position(call.json_object()))
+
+
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+
+ROUTES = (
+    Route("GET", f"{_TOPIC}/lastMessageId", last_message_id),
+    Route("GET", f"{_TOPIC}/messageid/{{timestamp}}", message_id_by_time),
+    Route("PUT", f"{_TOPIC}/backlogSize", backlog_size),
+)

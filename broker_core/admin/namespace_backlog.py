@@ -1,0 +1,60 @@
+"""Clearing backlogs, unsubscribing and unloading over a whole namespace, or over one bundle of it."""
+
+from __future__ import annotations
+
+from broker_core.admin.call import Call
+from broker_core.admin.namespaces import visible_topics
+from broker_core.admin.routes import Route
+from broker_core.errors import PreconditionFailed
+from broker_core.names import TopicName, parse_topic
+
+
+def _topics(call: Call) -> list[TopicName]:
+    """Topics of the namespace, or of the bundle where the path names one."""
+    namespace = call.broker.tenancy.namespace(call.namespace())
+    topics = visible_topics(call.broker, namespace.name)
+    bundle = call.parts.get("bundle")
+    chosen = [topic for topic in topics if bundle is None or namespace.bundles.bundle_of(topic) == bundle]
+    return [parse_topic(topic) for topic in chosen]
+
+
+async def clear_backlog(call: Call) -> None:
+    """Of every subscription, or of the one in the path where it exists."""
+    only = call.subscription() if "subscription" in call.parts else None
+    for name in _topics(call):
+        topic = await call.broker.get_topic(name)
+        for subscription in list(topic.subscriptions.values()):
+            if only is None or subscription.name == only:
+                await subscription.clear_backlog()
+
+
+async def unsubscribe(call: Call) -> None:
+    """From every topic that has it; nothing is done when one of them has consumers."""
+    subscription = call.subscription()
+    topics = [await call.broker.get_topic(name) for name in _topics(call)]
+    having = [topic for topic in topics if subscription in topic.subscriptions]
+    if any(topic.subscriptions[subscription].consumers for topic in having):
+        raise PreconditionFailed("Subscription has active connected consumers")
+    for topic in having:
+        await topic.delete_subscription(subscription)
+
+
+async def unload(call: Call) -> None:
+    """Closes the topics; clients come again and find them loaded anew."""
+    for name in _topics(call):
+        await call.broker.unload_topic(name)
+
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+_BUNDLE = f"{_NAMESPACE}/{{bundle}}"
+
+ROUTES = (
+    Route("PUT", f"{_NAMESPACE}/unload", unload),
+    Route("PUT", f"{_BUNDLE}/unload", unload),
+    Route("POST", f"{_NAMESPACE}/clearBacklog", clear_backlog),
+    Route("POST", f"{_NAMESPACE}/clearBacklog/{{subscription}}", clear_backlog),
+    Route("POST", f"{_BUNDLE}/clearBacklog", clear_backlog),
+    Route("POST", f"{_BUNDLE}/clearBacklog/{{subscription}}", clear_backlog),
+    Route("POST", f"{_NAMESPACE}/unsubscribe/{{subscription}}", unsubscribe),
+    Route("POST", f"{_BUNDLE}/unsubscribe/{{subscription}}", unsubscribe),
+)

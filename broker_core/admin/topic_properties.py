@@ -1,0 +1,35 @@
+"""Properties of a topic: texts by key, kept with the topic, merged when written."""
+
+from __future__ import annotations
+
+from broker_core.admin.call import Call
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import check_exists
+
+
+async def get_properties(call: Call) -> dict[str, str]:
+    check_exists(call.broker, call.topic())
+    return call.broker.topic_properties(call.topic())
+
+
+async def merge_properties(call: Call) -> None:
+    added = {str(key): str(value) for key, value in call.json_object().items()}
+    if added:
+        await call.broker.set_topic_properties(call.topic(), {**await get_properties(call), **added})
+
+
+async def remove_properties(call: Call) -> None:
+    """One of them by `key`, without it all."""
+    kept = await get_properties(call) if "key" in call.query else {}
+    check_exists(call.broker, call.topic())
+    kept.pop(call.query.get("key", ""), None)
+    await call.broker.set_topic_properties(call.topic(), kept)
+
+
+_PROPERTIES = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/properties"
+
+ROUTES = (
+    Route("GET", _PROPERTIES, get_properties),
+    Route("PUT", _PROPERTIES, merge_properties),
+    Route("DELETE", _PROPERTIES, remove_properties),
+)
