@@ -20,7 +20,7 @@ import pulsar
 
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, MessageIdData
-from tests.bench.procfs import resident_mb
+from tests.bench.procfs import cpu_seconds, resident_mb
 from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/bounds"
@@ -96,12 +96,25 @@ def stalled(gigabytes: float) -> str:
         peak = Peak(pid)
         peak.start()
         clients = [stalled_consumer(url, index) for index in range(100)]
+        wait_until_idle(pid)
         beside = read_rate(url, count)
         most = peak.stop()
         for client in clients:
             client.close()
         share = beside / alone * 100
         return f"stalled: {most:.0f} MB resident at most; {beside:.0f} msg/s beside 100 stalled, {share:.0f} % of alone"
+
+
+def wait_until_idle(pid: int, seconds: float = 60) -> None:
+    """Until the process uses less than a twentieth of a core: every stalled socket is full then."""
+    deadline = time.monotonic() + seconds
+    before, pause = cpu_seconds(pid), threading.Event()
+    while time.monotonic() < deadline:
+        pause.wait(1.0)
+        now = cpu_seconds(pid)
+        if now - before < 0.05:
+            return
+        before = now
 
 
 def fill(url: str, gigabytes: float) -> int:
