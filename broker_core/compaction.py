@@ -59,6 +59,11 @@ class Compaction:
         self.last_failure_ms = 0
 
     @property
+    def cursor(self) -> ManagedCursor | None:
+        """What is behind it is not compacted yet; None before the first compaction."""
+        return self._cursor
+
+    @property
     def horizon(self) -> Position:
         """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
         return EARLIEST if self._cursor is None or self.compacted is None else self._cursor.mark_delete

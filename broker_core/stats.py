@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from broker_core.consumer import Consumer
     from broker_core.producer import Producer
     from broker_core.rate import Rate
+    from broker_core.storage.cursor import ManagedCursor
     from broker_core.subscription import Subscription
     from broker_core.topic import Topic
+
+
+NO_BACKLOG = -1  # publish time of the oldest message of an empty backlog
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,31 @@ class SubscriptionStats:
         )
 
 
+def _compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
+    """The compactor as Pulsar shows it: its backlog is what is not compacted yet."""
+    return SubscriptionStats(
+        name=cursor.name,
+        type="Exclusive",
+        active_consumer="",
+        durable=True,
+        traffic=Traffic(),
+        expired=Traffic(),
+        backlog_entries=cursor.backlog_entries,
+        backlog_bytes=cursor.backlog_bytes,
+        earliest_backlog_ms=0,
+        unacked_messages=0,
+        blocked=False,
+        in_replay=0,
+        last_expired_ms=0,
+        last_acked_ms=0,
+        last_consumed_ms=0,
+        last_flow_ms=0,
+        ack_ranges=0,
+        properties={},
+        consumers=(),
+    )
+
+
 def _in_replay(subscription: Subscription) -> int:
     """Messages given back by consumers and not delivered again yet."""
     dispatcher = subscription.dispatcher
@@ -192,7 +221,7 @@ class TopicStats:
     @property
     def earliest_backlog_ms(self) -> int:
         """Publish time of the oldest message that some subscription has not acknowledged; 0: not looked at."""
-        known = [one.earliest_backlog_ms for one in self.subscriptions.values() if one.earliest_backlog_ms]
+        known = [one.earliest_backlog_ms for one in self.subscriptions.values() if one.earliest_backlog_ms > 0]
         return min(known, default=0)
 
     @property
@@ -207,6 +236,8 @@ def topic_stats(topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = No
         name: SubscriptionStats.of(one, earliest.get(name, 0)) for name, one in topic.subscriptions.items()
     }
     compaction = topic.compaction
+    if compaction.cursor is not None:
+        subscriptions[compaction.cursor.name] = _compaction_subscription(compaction.cursor)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
         outgoing=sum((one.traffic for one in subscriptions.values()), Traffic()),
@@ -285,7 +316,7 @@ def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats
         expired=sum((one.expired for one in same), Traffic()),
         backlog_entries=sum(one.backlog_entries for one in same),
         backlog_bytes=sum(one.backlog_bytes for one in same),
-        earliest_backlog_ms=min((one.earliest_backlog_ms for one in same if one.earliest_backlog_ms), default=0),
+        earliest_backlog_ms=min((one.earliest_backlog_ms for one in same if one.earliest_backlog_ms > 0), default=0),
         unacked_messages=sum(one.unacked_messages for one in same),
         blocked=any(one.blocked for one in same),
         in_replay=sum(one.in_replay for one in same),
@@ -299,10 +330,10 @@ def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats
 
 
 async def earliest_backlog(topic: Topic) -> dict[str, int]:
-    """Publish time of each subscription's oldest unacknowledged message; may read from disk."""
+    """Publish time of each subscription's oldest unacknowledged message, or `NO_BACKLOG`; may read from disk."""
     found = {}
     for name, subscription in list(topic.subscriptions.items()):
         oldest = subscription.cursor.oldest_unacknowledged()
         published = await topic.ledger.publish_time(oldest) if oldest is not None else None
-        found[name] = published or 0
+        found[name] = published or NO_BACKLOG
     return found

@@ -123,7 +123,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         "msgDelayed": 0,
         "msgInReplay": stats.in_replay,
         "unackedMessages": stats.unacked_messages,
-        **({"type": stats.type} if stats.type else {}),
+        "type": stats.type or "None",
         **({"activeConsumerName": stats.active_consumer} if stats.active_consumer else {}),
         "msgRateExpired": stats.expired.message_rate,
         "totalMsgExpired": stats.expired.messages,
