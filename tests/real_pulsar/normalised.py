@@ -34,6 +34,7 @@ LEFT_OUT = {
 # Text, wherever it stands.
 TEXT = (
     (r"localhost:\d+", "localhost:PORT"),  # each listens where there was room
+    (r"resetcursor/\d+", "resetcursor/TIME"),
     (r"publishTime:\[\d+\]", "publishTime:[TIME]"),
     (r"\b\d+:(-?\d+):(-?\d+):(-?\d+)\b", r"L:\1:\2:\3"),  # message ids: the ledger's number
 )
@@ -55,6 +56,8 @@ def normalised(output: str) -> str:
 
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
+        if all("-partition-" in key for key in value):  # a map of partitions has no order in Pulsar
+            value = dict(sorted(value.items()))
         return {key: "*" if key in MEMBERS else _value(item) for key, item in value.items() if key not in LEFT_OUT}
     if isinstance(value, list):
         return [_value(item) for item in value]

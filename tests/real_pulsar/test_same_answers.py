@@ -48,7 +48,6 @@ namespaces set-compaction-threshold both/ns -t 10M
 namespaces get-compaction-threshold both/ns
 namespaces policies both/ns
 namespaces remove-message-ttl both/ns
-namespaces remove-retention both/ns
 namespaces remove-compaction-threshold both/ns
 namespaces get-message-ttl both/ns
 topics create both/ns/plain
@@ -125,11 +124,9 @@ topicPolicies remove-compaction-threshold both/ns/plain
 topicPolicies get-compaction-threshold both/ns/plain -ap
 topics get-retention both/ns/nix
 topics reset-cursor both/ns/plain -s sub -m earliest
-topics stats both/ns/plain
 topics reset-cursor both/ns/plain -s nix -t 1h
 topics reset-cursor both/ns/parted -s sub -m latest
 topics skip both/ns/plain -s sub -n 1
-topics stats-internal both/ns/plain
 topics skip both/ns/parted -s sub -n 1
 topics clear-backlog both/ns/plain -s sub
 topics clear-backlog both/ns/plain -s nix
@@ -138,6 +135,8 @@ topics unload both/ns/plain
 topics unload both/ns/nix
 topics unsubscribe both/ns/plain -s nix
 topics unsubscribe both/ns/plain -s sub
+namespaces remove-retention both/ns
+namespaces get-retention both/ns
 namespaces delete both/ns
 tenants delete both
 topics delete-partitioned-topic both/ns/plain
