@@ -28,7 +28,7 @@ from broker_core.errors import (
     SubscriptionNotFound,
     TopicNotFound,
 )
-from broker_core.names import PERSISTENT, NamespaceName, TopicName
+from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.storage.errors import StorageError
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.tenancy import Tenancy
@@ -74,6 +74,14 @@ class Broker:
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.tenancy.on_change(self._policies_changed)
         self.started_ms = self.clock.wall_ms()
+        self.spawn(self._load_aging_topics())
+
+    async def _load_aging_topics(self) -> None:
+        """Topics whose messages age (TTL, retention by time) must act when that is due, used or not."""
+        for key in list(self.storage.metadata.list(TOPIC)):
+            policies = self.tenancy.effective(name := parse_topic(key))
+            if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.topic_exists(name):
+                await self.get_topic(name)
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to come again, everything acknowledged is synced, the lock is freed."""

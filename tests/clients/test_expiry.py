@@ -1,6 +1,7 @@
 """TTL and retention act when they are due, seen through an official client and the files on disk."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pulsar
 import pytest
@@ -103,3 +104,17 @@ def test_the_end_of_retention_frees_the_disk_at_once(
     ledger = loaded(pulsar_broker, topic).ledger
     set_policies(pulsar_broker, retention=RetentionPolicy(0, 0))
     wait_until(lambda: ledger.size == 0, 2)
+
+
+def test_messages_expire_after_a_restart_though_nobody_asks_for_their_topic(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        set_policies(broker, ttl_seconds=1)
+        client = pulsar.Client(broker.service_url)
+        client.subscribe("t", "s").close()
+        publish(client, "t", 10)
+        client.close()
+    with EmbeddedBroker(tmp_path) as broker:
+        name = str(parse_topic("t"))
+        wait_until(lambda: name in broker.broker.loaded, 3)
+        cursor = broker.broker.loaded[name].subscriptions["s"].cursor
+        wait_until(lambda: cursor.backlog_messages == 0, 3)
