@@ -7,7 +7,11 @@ Topics are written in slices, so that a scrape of many of them never holds up a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core.stats import SubscriptionStats, TopicStats, topic_stats
@@ -21,7 +25,13 @@ Sample = tuple[str, str, float]  # metric, labels, value
 Samples = dict[str, list[str]]  # metric -> its lines; Prometheus wants a metric's lines together
 
 _COUNTERS = frozenset(
-    {"pulsar_in_messages_total", "pulsar_in_bytes_total", "pulsar_out_messages_total", "pulsar_out_bytes_total"}
+    {
+        "process_cpu_seconds_total",
+        "pulsar_in_bytes_total",
+        "pulsar_in_messages_total",
+        "pulsar_out_bytes_total",
+        "pulsar_out_messages_total",
+    }
 )
 
 
@@ -42,6 +52,7 @@ async def prometheus_text(broker: Broker) -> str:
     for namespace, count in namespaces.items():
         _collect(samples, [("pulsar_topics_count", f'{cluster},namespace="{namespace}"', count)])
     _collect(samples, _broker_samples(broker, cluster, totals, sum(namespaces.values())))
+    _collect(samples, _process_samples(broker, cluster))
     return "".join(_lines(samples))
 
 
@@ -82,6 +93,15 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals, topics: int) 
         f'{cluster},broker="{host}",metric="broker_connection"',
         len(broker.connections),
     )
+
+
+def _process_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
+    """Memory as the system counts it is known only where /proc is."""
+    yield "process_start_time_seconds", cluster, broker.started_ms / 1000
+    yield "process_cpu_seconds_total", cluster, time.process_time()
+    with contextlib.suppress(OSError):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        yield "process_resident_memory_bytes", cluster, pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _topic_samples(labels: str, stats: TopicStats) -> Iterator[Sample]:

@@ -88,6 +88,9 @@ class Dispatcher:
     async def _handle(self, request: web.BaseRequest) -> Answer:
         path, _, query = request.raw_path.partition("?")
         method = "GET" if request.method == "HEAD" else request.method
+        if method != "GET" and "Origin" in request.headers:
+            # Only browsers send it: whatever page is open there must not change a broker that asks for no login.
+            return json_answer({"reason": "web pages may not change anything here"}, 403)
         found = self._routes.find(method, path)
         if isinstance(found, frozenset):
             return _no_route(method, path, found)

@@ -109,3 +109,9 @@ async def test_the_lines_of_a_metric_stand_together_behind_its_type(shop: Admin)
 async def test_label_values_are_quoted(shop: Admin) -> None:
     await shop.publish('persistent://acme/shop/a"b\\c', [b"1"])
     assert 'topic="persistent://acme/shop/a\\"b\\\\c"' in (await shop("GET", "/metrics")).text
+
+
+async def test_metrics_tell_of_the_process(admin: Admin) -> None:
+    text = (await admin("GET", "/metrics")).text
+    assert "# TYPE process_cpu_seconds_total counter\n" in text
+    assert 'process_start_time_seconds{cluster="standalone"} ' in text

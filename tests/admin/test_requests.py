@@ -123,3 +123,16 @@ async def test_every_loopback_address_answers_on_the_same_port(admin: Admin, hos
     assert (await reader.readline()).split()[1] == b"200"
     writer.close()
     await writer.wait_closed()
+
+
+async def test_a_web_page_may_not_change_anything(admin: Admin) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
+    head = "POST /admin/v2/persistent/public/default/t/unload HTTP/1.0"
+    writer.write(f"{head}\r\nOrigin: http://somewhere.example\r\n\r\n".encode())
+    assert (await reader.readline()).split()[1] == b"403"
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_body_beyond_a_megabyte_is_refused(admin: Admin) -> None:
+    assert (await admin("PUT", "namespaces/public/new", raw=b" " * (1 << 21))).status == 413
