@@ -97,12 +97,12 @@ def _body(page: Page) -> list[str]:
     """Help, usage, arguments and options; examples become a code block."""
     if page.commands:
         return [page.help]
-    text, examples = examples(page.help.replace("\b\n", ""))
+    text, found = examples(page.help.replace("\b\n", ""))
     lines = [text, "", "```console", page.usage, "```", ""]
     lines += [f"- `{name}`: {help}" for name, help in page.arguments]
     lines += _option_lines(page)
-    if examples:
-        lines += ["", "```console", *(f"$ {example}" for example in examples), "```"]
+    if found:
+        lines += ["", "```console", *(f"$ {example}" for example in found), "```"]
     return lines
 
 
