@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 from pulsarctl import reference
 from pulsarctl.main import application
 from pulsarctl.reference import Page, markdown
