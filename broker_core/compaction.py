@@ -106,6 +106,8 @@ class Compaction:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self.state is CompactionState.RUNNING:
+            self.state, self.last_error = CompactionState.ERROR, "the topic was unloaded"
         if self.compacted is not None:
             await self.compacted.close()
 
@@ -113,10 +115,6 @@ class Compaction:
         started = self._topic.clock.monotonic()
         try:
             await self._compact()
-        except asyncio.CancelledError:
-            self.state = CompactionState.ERROR
-            self.last_error = "the topic was unloaded"
-            raise
         except (BrokerError, StorageError, OSError) as error:
             self.state = CompactionState.ERROR
             self.last_error = str(error)
