@@ -1,5 +1,7 @@
 """Compaction, seen by compacted readers of the official client."""
 
+from collections.abc import Sequence
+
 import pulsar
 import pytest
 
@@ -28,7 +30,7 @@ def compact(broker: EmbeddedBroker, topic: str) -> Topic:
     return found
 
 
-def publish(client: pulsar.Client, topic: str, messages: list[tuple[str | None, bytes]], *, batch: bool) -> None:
+def publish(client: pulsar.Client, topic: str, messages: Sequence[tuple[str | None, bytes]], *, batch: bool) -> None:
     producer = client.create_producer(topic, batching_enabled=batch, block_if_queue_full=True)
     for key, value in messages:
         if key is None:
