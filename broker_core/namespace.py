@@ -64,6 +64,55 @@ _SHOWN_WHEN_SET = frozenset(
     }
 )
 
+# The order in which Pulsar shows its fields; tools print them as they come.
+_ORDER = (
+    "auth_policies",
+    "replication_clusters",
+    "allowed_clusters",
+    "bundles",
+    "backlog_quota_map",
+    "clusterDispatchRate",
+    "topicDispatchRate",
+    "subscriptionDispatchRate",
+    "replicatorDispatchRate",
+    "clusterSubscribeRate",
+    "persistence",
+    "deduplicationEnabled",
+    "autoTopicCreationOverride",
+    "autoSubscriptionCreationOverride",
+    "publishMaxMessageRate",
+    "latency_stats_sample_rate",
+    "message_ttl_in_seconds",
+    "subscription_expiration_time_minutes",
+    "retention_policies",
+    "deleted",
+    "encryption_required",
+    "delayed_delivery_policies",
+    "inactive_topic_policies",
+    "subscription_auth_mode",
+    "max_producers_per_topic",
+    "max_consumers_per_topic",
+    "max_consumers_per_subscription",
+    "max_unacked_messages_per_consumer",
+    "max_unacked_messages_per_subscription",
+    "max_subscriptions_per_topic",
+    "compaction_threshold",
+    "offload_threshold",
+    "offload_threshold_in_seconds",
+    "offload_deletion_lag_ms",
+    "max_topics_per_namespace",
+    "schema_auto_update_compatibility_strategy",
+    "schema_compatibility_strategy",
+    "is_allow_auto_update_schema",
+    "schema_validation_enforced",
+    "offload_policies",
+    "deduplicationSnapshotIntervalSeconds",
+    "subscription_types_enabled",
+    "properties",
+    "resource_group_name",
+    "migrated",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
@@ -103,7 +152,8 @@ class Namespace:
         }
 
     def to_body(self) -> dict[str, Any]:
-        return {**_FRESH, **self.to_document()}
+        values = {**_FRESH, **self.to_document()}
+        return {key: values.pop(key) for key in _ORDER if key in values} | values
 
 
 def _is_kept(key: str, value: Any) -> bool:

@@ -240,7 +240,9 @@ def topic_stats(topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = No
         subscriptions[compaction.cursor.name] = _compaction_subscription(compaction.cursor)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
-        outgoing=sum((one.traffic for one in subscriptions.values()), Traffic()),
+        outgoing=sum(
+            (one.traffic for one in subscriptions.values()), Traffic(topic.delivered.messages, topic.delivered.bytes)
+        ),
         storage_bytes=topic.ledger.size,
         backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
         created_ms=topic.created_ms,

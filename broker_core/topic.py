@@ -81,6 +81,7 @@ class Topic:
         self.producers: dict[str, Producer] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
+        self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
         self.created_ms = services.clock.wall_ms()
         self.compaction = Compaction(self)
         self._max_message_size = services.max_message_size
@@ -201,6 +202,7 @@ class Topic:
         subscription.fenced = True
         await subscription.close()
         self.subscriptions.pop(name, None)
+        self._remember_deliveries(subscription)
         await self.ledger.delete_cursor(name)
         self.acknowledged()
 
@@ -208,8 +210,13 @@ class Topic:
         """A non-durable subscription lost its last consumer."""
         if self.subscriptions.get(subscription.name) is subscription:
             del self.subscriptions[subscription.name]
+            self._remember_deliveries(subscription)
             subscription.dispatcher.close()
             await self.ledger.delete_cursor(subscription.name)
+
+    def _remember_deliveries(self, gone: Subscription) -> None:
+        """The topic's counters only grow."""
+        self.delivered.add(gone.deliveries.messages, gone.deliveries.bytes)
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""

@@ -95,8 +95,8 @@ def _ledger(info: LedgerInfo) -> dict[str, Any]:
 
 def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
     ranges = list(cursor.ack_ranges())
-    waiting = _is_waiting(cursor, topic.ledger)
     subscription = topic.subscriptions.get(cursor.name)
+    waiting = subscription is not None and bool(subscription.consumers) and _is_waiting(cursor, topic.ledger)
     acknowledged = sum(last - first + 1 for _ledger_id, first, last in ranges)
     return {
         "markDeletePosition": str(cursor.mark_delete),

@@ -41,6 +41,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
         for consumer in subscription["consumers"]:
             for field in _OWN_CONSUMER_FIELDS:
                 del consumer[field]
+    body["oldestBacklogMessageAgeSeconds"] = 0  # as Pulsar: the sum does not know
     body["metadata"] = {"partitions": call.broker.partitions(name), "deleted": False}
     per_partition = call.flag("perPartition", True)
     body["partitions"] = {part: _body(call, one) for part, one in parts.items()} if per_partition else {}
