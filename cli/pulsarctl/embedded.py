@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pulsarctl.errors import AlreadyRunning, CliError
 from pulsarctl.reachability import addresses
-from pulsarctl.termination import end_on_sigterm
+from pulsarctl.termination import orderly_sigterm
 
 LOCK_POLL_SECONDS = 0.02
 ANSWER_SECONDS = 2.0
@@ -33,28 +33,32 @@ class Urls:
 @contextmanager
 def embedded_broker(directory: Path, lock_timeout_seconds: float, log_level: str = "error") -> Iterator[Urls]:
     """The addresses to use while the block runs. Raises `AlreadyRunning` naming the owner, or `CliError`."""
+    directory = directory.expanduser().absolute()
+    deadline = time.monotonic() + lock_timeout_seconds
+    with orderly_sigterm():
+        taken = _take(directory, log_level, deadline)
+        if isinstance(taken, Urls):
+            yield taken
+            return
+        try:
+            yield taken.urls
+        finally:
+            taken.stop()
+
+
+def _take(directory: Path, log_level: str, deadline: float) -> "Urls | _Embedded":
+    """A broker of our own on the directory, or the addresses of the `standalone` that owns it."""
     from broker_core.storage.errors import DirectoryLocked
 
-    directory = directory.expanduser().absolute()
-    end_on_sigterm()
-    deadline = time.monotonic() + lock_timeout_seconds
-    while True:
-        owner = _wait_for_lock(directory, deadline)
-        if isinstance(owner, Urls):
-            yield owner
-            return
+    while (urls := _wait_for_lock(directory, deadline)) is None:
         broker = _Embedded(directory, log_level)
         try:
             broker.start()
+            return broker
         except DirectoryLocked as error:  # somebody was faster
             if time.monotonic() >= deadline:
-                raise _locked(directory, error.owner, lock_timeout_seconds) from error
-            continue
-        try:
-            yield broker.urls
-        finally:
-            broker.stop()
-        return
+                raise _locked(directory, error.owner) from error
+    return urls
 
 
 def _wait_for_lock(directory: Path, deadline: float) -> Urls | None:
@@ -62,21 +66,20 @@ def _wait_for_lock(directory: Path, deadline: float) -> Urls | None:
     from broker_core.storage.directory import owner_of
     from broker_core.storage.disk import RealDisk
 
-    started = time.monotonic()
     pause = threading.Event()
     while (owner := owner_of(RealDisk(), directory)) is not None:
         urls = _offered(directory, owner)
         if urls is not None:
             return urls
         if time.monotonic() >= deadline:
-            raise _locked(directory, owner, deadline - started)
+            raise _locked(directory, owner)
         pause.wait(LOCK_POLL_SECONDS)
     return None
 
 
-def _locked(directory: Path, owner: str, waited_seconds: float) -> AlreadyRunning:
+def _locked(directory: Path, owner: str) -> AlreadyRunning:
     return AlreadyRunning(
-        f"{directory} is in use by {owner or 'another process'}, still so after {waited_seconds:.0f} s",
+        f"the data directory {directory} is in use by {owner or 'another process'}",
         hint="wait longer with --lock-timeout, or run `pulsarctl standalone` there for several commands at a time",
     )
 

@@ -54,7 +54,7 @@ _WORDS = {
     "NotConnected": "the connection to the broker is lost",
     "ProducerBusy": "another producer has this name",
     "Timeout": "no answer from the broker in time",
-    "TopicNotFound": "the topic does not exist",
+    "TopicNotFound": "the topic or its namespace does not exist",
     "TopicTerminated": "the topic is terminated",
 }
 
@@ -102,8 +102,8 @@ class Messaging:
             return [str(name) for name in self._client.get_topic_partitions(topic)]
 
     def publisher(self, topic: str, options: PublishOptions) -> "Publisher":
-        in_order = len(self.partitions(topic)) == 1
         with self._translated(f"produce to {topic}"):
+            in_order = len(self._client.get_topic_partitions(topic)) == 1
             producer = self._client.create_producer(topic, **_producer_settings(options))
         window = PublishWindow(in_order=in_order, size_is_final=options.compression == "none")
         return Publisher(producer, options, window)

@@ -1,7 +1,7 @@
 """The text of a record template, taken apart into literal bytes and placeholders. Pure.
 
-    template    = { literal | "%" escape [ "{" modifier "}" ] | "%%" | "%{" | "%}" | backslash }
-    backslash   = "\\t" | "\\n" | "\\r" | "\\\\" | "\\x" two hex digits
+template    = { literal | "%" escape [ "{" modifier "}" ] | "%%" | "%{" | "%}" | backslash }
+backslash   = "\\t" | "\\n" | "\\r" | "\\\\" | "\\x" two hex digits
 """
 
 import os

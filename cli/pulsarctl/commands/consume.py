@@ -18,7 +18,7 @@ from pulsarctl.quantities import parse_duration
 from pulsarctl.record import HIDDEN_FROM_CLIENT
 from pulsarctl.record_output import Show, record_output
 from pulsarctl.subscribing import Reach, SubscribeOptions, Subscribing
-from pulsarctl.termination import end_on_sigterm
+from pulsarctl.termination import orderly_sigterm
 
 TYPES = ("exclusive", "shared", "failover", "key_shared")
 QUEUE_SIZE = 1000
@@ -166,7 +166,7 @@ def _run(
 ) -> int:
     settings = call.settings
     render.guard_stdout()
-    end_on_sigterm()
+    call.with_resource(orderly_sigterm())
 
     from pulsarctl.messaging import Messaging
 

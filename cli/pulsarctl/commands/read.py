@@ -15,7 +15,7 @@ from pulsarctl.positions import AtMessage, Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.reachability import check_reachable
 from pulsarctl.record_output import record_output
-from pulsarctl.termination import end_on_sigterm
+from pulsarctl.termination import orderly_sigterm
 
 StartMessageId = Annotated[
     str, typer.Option("-m", "--start-message-id", metavar="ID", help="latest, earliest or L:E; L:E itself with -i.")
@@ -118,7 +118,7 @@ def read(
     from pulsarctl.reading import Reading
 
     seconds = parse_duration(timeout)
-    end_on_sigterm()
+    call.with_resource(orderly_sigterm())
     check_reachable(settings.service_url, settings.origin("service_url"), seconds)
     reading = Reading(
         settings,

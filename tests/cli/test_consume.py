@@ -1,0 +1,223 @@
+"""`consume` against a broker of our own."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pulsar
+import pytest
+
+from broker_core.names import parse_topic
+from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
+
+
+@pytest.fixture
+def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    return request.node.name.partition("[")[0]
+
+
+def publish(client: pulsar.Client, topic: str, *values: bytes | None, **fields: object) -> list[pulsar.MessageId]:
+    """Each value as an entry of its own."""
+    producer = client.create_producer(topic)
+    ids = [producer.send(value, **fields) for value in values]
+    producer.close()
+    return ids
+
+
+def consumed(stdout: str, count: int) -> Outcome:
+    return Outcome(0, stdout, f"{count} messages successfully consumed\n")
+
+
+def subscriptions(broker: EmbeddedBroker, topic: str) -> list[str]:
+    return list(broker.call(broker.broker.get_topic(parse_topic(topic))).subscriptions)
+
+
+def test_one_message_as_pulsar_client_prints_it(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"first", b"second", partition_key="k", properties={"b": "2", "a": "1"})
+    outcome = cli("consume", topic, "-s", "s", "-p", "Earliest")
+    assert re.sub(r"\d{13}", "TIME", outcome.stdout) == (
+        "----- got message -----\npublishTime:[TIME], eventTime:[0], key:[k], properties:[a=1, b=2], content:first\n"
+    )
+    assert (outcome.exit_code, outcome.stderr) == (0, "1 messages successfully consumed\n")
+
+
+def test_what_was_printed_is_acknowledged(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a", b"b", b"c")
+    words = ("consume", topic, "-s", "s", "-p", "Earliest", "-F", "%v\\n")
+    assert cli(*words, "-n", "2") == consumed("a\nb\n", 2)
+    assert cli(*words, "-e") == consumed("c\n", 1)
+
+
+def test_an_end_that_is_acknowledged_already_is_reached(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    words = ("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%v\\n")
+    assert cli(*words) == consumed("a\n", 1)
+    assert cli(*words) == consumed("", 0)
+
+
+def test_an_empty_topic_has_its_end_at_once(cli: Cli, topic: str) -> None:
+    assert cli("consume", topic, "-p", "Earliest", "-e") == consumed("", 0)
+
+
+def test_a_new_subscription_starts_at_the_end_and_says_so(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    assert cli("consume", topic, "-e") == Outcome(
+        0,
+        "",
+        "0 messages successfully consumed\n"
+        "a new subscription starts behind the last message; -p Earliest starts at the first\n",
+    )
+
+
+def test_without_acknowledging_messages_come_again(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    words = ("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%v\\n")
+    assert cli(*words, "--no-ack") == consumed("a\n", 1)
+    assert cli(*words) == consumed("a\n", 1)
+
+
+def test_silence_ends_it_after_the_idle_timeout(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    words = ("consume", topic, "-p", "Earliest", "--idle-timeout", "100ms", "-F", "%v\\n")
+    assert cli(*words) == consumed("a\n", 1)
+
+
+def test_a_subscription_without_a_name_is_deleted_at_the_end(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    publish(client, topic, b"a")
+    cli("consume", topic, "-p", "Earliest")
+    assert subscriptions(pulsar_broker, topic) == []
+
+
+def test_a_subscription_with_a_name_stays(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    publish(client, topic, b"a")
+    cli("consume", topic, "-s", "kept", "-p", "Earliest")
+    assert subscriptions(pulsar_broker, topic) == ["kept"]
+
+
+def test_every_partition_is_read_to_its_end(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 4)  # the last one stays empty
+    for partition in range(3):
+        publish(client, f"{topic}-partition-{partition}", *[b"%d-%d" % (partition, n) for n in range(10)])
+    outcome = cli("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%p %v\\n")
+    lines = outcome.stdout.splitlines()
+    assert sorted(lines) == sorted(f"{partition} {partition}-{n}" for partition in range(3) for n in range(10))
+    for partition in range(3):
+        assert [line for line in lines if line.startswith(str(partition))] == [
+            f"{partition} {partition}-{n}" for n in range(10)
+        ]
+
+
+def test_one_partition_can_be_chosen(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 2)
+    publish(client, f"{topic}-partition-0", b"zero")
+    publish(client, f"{topic}-partition-1", b"one")
+    assert cli("consume", topic, "-p", "Earliest", "-e", "--partition", "1", "-F", "%v\\n") == consumed("one\n", 1)
+
+
+def test_a_subscription_is_moved_to_a_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    ids = publish(client, topic, b"a", b"b", b"c")
+    cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
+    place = f"{ids[1].ledger_id()}:{ids[1].entry_id()}"
+    assert cli("consume", topic, "-s", "s", "--from", place, "-e", "-F", "%v\\n") == consumed("b\nc\n", 2)
+
+
+def test_a_subscription_is_moved_to_its_first_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a", b"b")
+    cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
+    assert cli("consume", topic, "-s", "s", "--from", "earliest", "-e", "-F", "%v\\n") == consumed("a\nb\n", 2)
+
+
+def test_a_subscription_is_moved_to_a_time(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a", b"b")
+    cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
+    assert cli("consume", topic, "-s", "s", "--from", "@-1h", "-e", "-F", "%v\\n") == consumed("a\nb\n", 2)
+
+
+def test_consuming_stops_behind_a_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    ids = publish(client, topic, b"a", b"b", b"c")
+    place = f"{ids[1].ledger_id()}:{ids[1].entry_id()}"
+    words = ("consume", topic, "-s", "s", "-p", "Earliest", "-F", "%v\\n")
+    assert cli(*words, "--to", place) == consumed("a\nb\n", 2)
+    assert cli(*words, "-e") == consumed("c\n", 1)
+
+
+def test_json_keeps_every_byte(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"\xff\x00", None, b"", "text 🎈".encode())
+    outcome = cli("consume", topic, "-p", "Earliest", "-e", "-o", "jsonl")
+    records = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [record.get("value") for record in records] == [None, None, "", "text 🎈"]
+    assert records[0]["valueBase64"] == "/wA="
+    assert [record["size"] for record in records] == [2, 0, 0, 9]
+
+
+def test_hidden_content_leaves_only_the_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a", b"b")
+    assert cli("consume", topic, "-p", "Earliest", "-e", "--hide-content") == consumed("", 2)
+
+
+def test_unicode_survives(cli: Cli, client: pulsar.Client) -> None:
+    topic, subscription, key, name, value = "größe 50% ☂", "leser %41 ü 🚀", "schlüssel 100%", "eigen schaft", "Wört"
+    publish(client, topic, value.encode(), partition_key=key, properties={name: value})
+    words = ("consume", topic, "-s", subscription, "-p", "Earliest")
+    assert cli(*words, "-e", "-F", "%t %k %h{%k=%v} %v\\n") == consumed(
+        f"persistent://public/default/{topic} {key} {name}={value} {value}\n", 1
+    )
+    assert cli(*words, "-e") == consumed("", 0), "the backlog is asked for by the same name"
+
+
+def test_a_busy_subscription_is_a_conflict(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    holder = client.subscribe(topic, "s")
+    outcome = cli("consume", topic, "-s", "s")
+    holder.close()
+    assert outcome.exit_code == 6
+    assert outcome.stderr == (
+        f"error: cannot subscribe to persistent://public/default/{topic} as 's': "
+        "the subscription has another consumer, and its type allows only one\n"
+    )
+
+
+def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
+    outcome = cli_alone("consume", "t", "--url", "pulsar://localhost:1")
+    assert (outcome.exit_code, outcome.stdout) == (5, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("-t", "Odd"), "there is no subscription type 'Odd'"),
+        (("-p", "Middle"), "there is no position 'Middle'"),
+        (("-m", "NonDurable"), "the official client makes no NonDurable subscriptions"),
+        (("--from", "-5"), "a subscription cannot be moved there"),
+        (("--to", "+5"), "consuming cannot end there"),
+        (("-F", "%y"), "the official client does not show what %y stands for"),
+        (("-o", "yaml"), "messages cannot be printed as yaml"),
+        (("--regex", "-e"), "topics given by --regex have no common start or end"),
+    ],
+)
+def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
+    outcome = cli("consume", "t", *words)
+    assert outcome.exit_code == 2
+    assert problem in outcome.stderr
+
+
+def test_a_message_id_needs_a_partition(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 2)
+    outcome = cli("consume", topic, "--from", "1:0")
+    assert outcome.exit_code == 2
+    assert f"a message id is a place in one partition, and persistent://public/default/{topic} has 2" in outcome.stderr

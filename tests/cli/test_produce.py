@@ -1,0 +1,245 @@
+"""`produce` against a broker of our own; what arrived is read with the official client."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pulsar
+import pytest
+
+from broker_core.config import BrokerConfig, ConnectionConfig, ServerConfig
+from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
+
+TIMEOUT_MS = 10_000
+
+
+@pytest.fixture
+def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    return request.node.name.partition("[")[0]
+
+
+def messages(client: pulsar.Client, topic: str, count: int) -> list[pulsar.Message]:
+    consumer = client.subscribe(topic, "check", initial_position=pulsar.InitialPosition.Earliest)
+    found = [consumer.receive(TIMEOUT_MS) for _ in range(count)]
+    with pytest.raises(pulsar.Timeout):
+        consumer.receive(100)
+    consumer.close()
+    return found
+
+
+def values(client: pulsar.Client, topic: str, count: int) -> list[bytes]:
+    return [message.data() for message in messages(client, topic, count)]
+
+
+def done(count: int) -> Outcome:
+    return Outcome(0, "", f"{count} messages successfully produced\n")
+
+
+def test_messages_of_the_command_line_are_sent_in_order(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a,b", "-m", "", "-m", "c") == done(3)
+    assert values(client, topic, 3) == [b"a,b", b"", b"c"]
+
+
+def test_a_separator_splits_literally(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a|b", "-s", "|") == done(2)
+    assert values(client, topic, 2) == [b"a", b"b"]
+
+
+def test_messages_are_repeated(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a", "-m", "b", "-n", "2") == done(4)
+    assert values(client, topic, 4) == [b"a", b"b", b"a", b"b"]
+
+
+def test_a_file_is_one_message(cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path) -> None:
+    file = tmp_path / "two lines"
+    file.write_bytes(b"\xffa\nb\n")
+    assert cli("produce", topic, "-f", str(file)) == done(1)
+    assert values(client, topic, 1) == [b"\xffa\nb\n"]
+
+
+def test_a_missing_file_is_a_failure(cli: Cli, topic: str) -> None:
+    outcome = cli("produce", topic, "-f", "no/such/file")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr == "error: cannot read no/such/file: No such file or directory\n"
+
+
+def test_lines_of_a_file_are_messages(cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(b"a\r\n\n\xff\0\nlast")
+    assert cli("produce", topic, "--lines", str(file)) == done(4)
+    assert values(client, topic, 4) == [b"a\r", b"", b"\xff\0", b"last"]
+
+
+def test_without_a_source_the_lines_of_stdin_are_sent(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, stdin="a\nb\n") == done(2)
+    assert values(client, topic, 2) == [b"a", b"b"]
+
+
+def test_nothing_to_send_is_no_failure(cli: Cli, topic: str) -> None:
+    assert cli("produce", topic, "--lines", "-", stdin="") == done(0)
+
+
+def test_lines_cannot_be_repeated(cli: Cli, topic: str) -> None:
+    outcome = cli("produce", topic, "-l", "-", "-n", "2", stdin="a\n")
+    assert (outcome.exit_code, outcome.stderr) == (2, "error: -n repeats messages and files, not lines\n")
+
+
+def test_key_and_properties_belong_to_every_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a", "-k", "key", "-p", "x=1=2", "-H", "y:z", "--ordering-key", "o") == done(1)
+    (message,) = messages(client, topic, 1)
+    assert (message.partition_key(), message.properties()) == ("key", {"x": "1=2", "y": "z"})
+    assert message.ordering_key() == "o"
+
+
+def test_a_delimiter_splits_key_and_value_once(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-K", ": ", stdin="k1: v: 1\nno key\n") == done(2)
+    first, second = messages(client, topic, 2)
+    assert (first.partition_key(), first.data()) == ("k1", b"v: 1")
+    assert (second.partition_key(), second.data()) == ("", b"no key")
+
+
+def test_a_key_that_is_not_text_is_named_by_its_line(cli: Cli, topic: str) -> None:
+    outcome = cli("produce", topic, "-K", ":", stdin=b"a:1\n\xff:2\n")
+    assert outcome.exit_code == 2
+    assert outcome.stderr == (
+        "error: line 2 of stdin: the key is not UTF-8 (invalid start byte); "
+        "1 of 1 messages were acknowledged; resume at line 2\n"
+    )
+
+
+def test_a_tombstone_has_no_value(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-k", "k", "--tombstone") == done(1)
+    (message,) = messages(client, topic, 1)
+    assert message.has_null_value()
+
+
+def test_a_chosen_text_becomes_a_tombstone(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-K", ":", "--null-value", "NULL", stdin="k:NULL\nk:\n") == done(2)
+    first, second = messages(client, topic, 2)
+    assert first.has_null_value() and not second.has_null_value()
+
+
+def test_event_time_is_set(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a", "--event-time", "2023-11-14T22:13:20Z") == done(1)
+    assert messages(client, topic, 1)[0].event_timestamp() == 1_700_000_000_000
+
+
+@pytest.mark.parametrize("compression", ["lz4", "ZLIB", "zstd", "snappy", "none"])
+def test_compression_is_undone_by_the_consumer(cli: Cli, client: pulsar.Client, topic: str, compression: str) -> None:
+    name = f"{topic}-{compression}"
+    assert cli("produce", name, "-m", "a" * 1000, "-z", compression) == done(1)
+    assert values(client, name, 1) == [b"a" * 1000]
+
+
+def test_without_batching_each_message_is_an_entry(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("produce", topic, "-db", stdin="a\nb\n") == done(2)
+    assert len({message.message_id().entry_id() for message in messages(client, topic, 2)}) == 2
+
+
+def test_every_message_of_a_partitioned_topic_is_counted(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 3)
+    assert cli("produce", topic, "-db", stdin="".join(f"{n}\n" for n in range(1000))) == done(1000)
+    assert sorted(values(client, topic, 1000), key=int) == [b"%d" % n for n in range(1000)]
+
+
+def test_one_partition_can_be_chosen(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 3)
+    assert cli("produce", topic, "-m", "a", "--partition", "2") == done(1)
+    assert messages(client, topic, 1)[0].topic_name().endswith(f"{topic}-partition-2")
+
+
+def test_json_output_counts_the_messages(cli: Cli, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a", "-o", "jsonl").stdout == (
+        f'{{"topic":"persistent://public/default/{topic}","messages":1}}\n'
+    )
+
+
+def test_quiet_says_nothing(cli: Cli, topic: str) -> None:
+    assert cli("produce", topic, "-m", "a", "--quiet") == Outcome(0, "", "")
+
+
+def test_unicode_survives(cli: Cli, client: pulsar.Client) -> None:
+    topic, key, name, value = "größe 50% 🚀", "schlüssel 100% 🔑", "eigen schaft", "Wörter, 🎈"
+    assert cli("produce", topic, "-m", value, "-k", key, "-p", f"{name}={value}") == done(1)
+    (message,) = messages(client, topic, 1)
+    assert message.topic_name() == f"persistent://public/default/{topic}"
+    assert (message.data().decode(), message.partition_key()) == (value, key)
+    assert message.properties() == {name: value}
+
+
+def test_a_namespace_that_is_not_there_is_not_found(cli: Cli) -> None:
+    outcome = cli("produce", "public/nowhere/t", "-m", "a")
+    assert outcome.exit_code == 3
+    assert outcome.stderr == (
+        "error: cannot produce to persistent://public/nowhere/t: the topic or its namespace does not exist\n"
+    )
+
+
+def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
+    outcome = cli_alone("produce", "t", "-m", "a", "--url", "pulsar://localhost:1")
+    assert (outcome.exit_code, outcome.stdout) == (5, "")
+    assert outcome.stderr == (
+        "error: cannot connect to pulsar://localhost:1 (from --service-url): Connection refused\n"
+        "hint: start a broker with `pulsarctl standalone`, or name another one with --url\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("-z", "rar"), "there is no compression 'rar'"),
+        (("-p", "x"), "'x' is not KEY=VALUE"),
+        (("-H", "x"), "'x' is not KEY:VALUE"),
+        (("-vs", "avro:{}"), "schema 'avro:{}' is not supported yet"),
+        (("--event-time", "soon"), "'@soon' is not a time"),
+    ],
+)
+def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
+    outcome = cli("produce", "t", "-m", "a", *words)
+    assert outcome.exit_code == 2
+    assert problem in outcome.stderr
+
+
+@pytest.fixture(scope="module")
+def small_broker() -> Iterator[EmbeddedBroker]:
+    config = BrokerConfig(
+        server=ServerConfig(broker_port=0, web_port=0), connection=ConnectionConfig(max_message_size=100_000)
+    )
+    with EmbeddedBroker(config=config) as broker:
+        yield broker
+
+
+def test_a_message_above_the_limit_names_line_size_and_way_out(
+    tmp_path: Path, small_broker: EmbeddedBroker, topic: str
+) -> None:
+    cli = Cli(tmp_path, small_broker.http_url, small_broker.service_url)
+    lines = tmp_path / "lines"
+    lines.write_bytes(b"a\nb\n" + b"x" * 200_000 + b"\nd\n")
+    outcome = cli("produce", topic, "--lines", str(lines))
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr == (
+        f"error: line 3 of {lines}: 200000 bytes are more than the broker accepts in one message; "
+        "2 of 3 messages were acknowledged; resume at line 3\n"
+        "hint: send it in pieces with --chunking, or raise maxMessageSize at the broker\n"
+    )
+
+
+def test_chunking_sends_what_is_too_large(tmp_path: Path, small_broker: EmbeddedBroker, topic: str) -> None:
+    cli = Cli(tmp_path, small_broker.http_url, small_broker.service_url)
+    large = tmp_path / "large"
+    large.write_bytes(bytes(range(256)) * 1500)
+    assert cli("produce", topic, "-f", str(large), "--chunking") == done(1)
+    client = pulsar.Client(small_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    assert values(client, topic, 1) == [large.read_bytes()]
+    client.close()

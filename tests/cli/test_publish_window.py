@@ -1,0 +1,84 @@
+"""Which messages ask for a call-back, and what is known from the answers."""
+
+from pulsarctl.publish_window import PENDING_MESSAGES_MAX, VOUCH_EVERY_MESSAGES, PublishWindow, Refusal
+
+
+def settle(window: PublishWindow, position: int, result: str | None = None) -> None:
+    window.settle(position, 1, position, result)
+
+
+def test_in_order_one_answer_vouches_for_all_before_it() -> None:
+    window = PublishWindow(in_order=True)
+    asked = [window.hand_in(1) for _ in range(2 * VOUCH_EVERY_MESSAGES)]
+    settle(window, 1)
+    assert asked[0] and window.acknowledged == 1
+    settle(window, VOUCH_EVERY_MESSAGES)
+    assert window.acknowledged == VOUCH_EVERY_MESSAGES
+
+
+def test_a_size_that_went_well_needs_no_call_back_again() -> None:
+    window = PublishWindow(in_order=True)
+    assert window.hand_in(10)
+    assert window.hand_in(10), "nobody knows yet whether that size is taken"
+    window.settle(1, 10, 10, None)
+    assert not window.hand_in(10)
+    assert window.hand_in(11)
+
+
+def test_compression_makes_sizes_prove_nothing() -> None:
+    window = PublishWindow(in_order=True, size_is_final=False)
+    window.hand_in(5000)
+    window.settle(1, 5000, 5000, None)
+    assert window.hand_in(4999)
+
+
+def test_without_order_every_message_asks() -> None:
+    window = PublishWindow(in_order=False)
+    window.hand_in(1)
+    settle(window, 1)
+    assert window.hand_in(1)
+
+
+def test_without_order_the_place_to_resume_is_before_the_first_gap() -> None:
+    window = PublishWindow(in_order=False)
+    for _ in range(5):
+        window.hand_in(1)
+    for position in (1, 2, 4, 5):
+        settle(window, position)
+    assert (window.acknowledged, window.acknowledged_in_order) == (4, 2)
+    settle(window, 3)
+    assert (window.acknowledged, window.acknowledged_in_order) == (5, 5)
+
+
+def test_the_first_refusal_counts() -> None:
+    window = PublishWindow(in_order=True)
+    for _ in range(3):
+        window.hand_in(1)
+    settle(window, 3, "Timeout")
+    settle(window, 2, "MessageTooBig")
+    assert window.refusal == Refusal(2, 1, "MessageTooBig")
+
+
+def test_the_window_is_full_at_so_many_messages() -> None:
+    window = PublishWindow(in_order=True)
+    for _ in range(PENDING_MESSAGES_MAX):
+        assert not window.is_full
+        window.hand_in(0)
+    assert window.is_full
+    settle(window, 1)
+    assert not window.is_full
+
+
+def test_the_window_is_full_at_so_many_bytes() -> None:
+    window = PublishWindow(in_order=True)
+    window.hand_in(17 << 20)
+    assert window.is_full
+    window.settle(1, 17 << 20, 17 << 20, None)
+    assert not window.is_full
+
+
+def test_a_refusal_ends_the_wait_for_room() -> None:
+    window = PublishWindow(in_order=True)
+    window.hand_in(17 << 20)
+    settle(window, 1, "Timeout")
+    window.wait_for_room()
