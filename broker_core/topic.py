@@ -215,8 +215,9 @@ class Topic:
             await self.ledger.delete_cursor(subscription.name)
 
     def _remember_deliveries(self, gone: Subscription) -> None:
-        """The topic's counters only grow."""
-        self.delivered.add(gone.deliveries.messages, gone.deliveries.bytes)
+        """The topic's counters only grow. A consumer that unsubscribes is still connected to what is gone."""
+        for rate in (gone.deliveries, *(consumer.rate for consumer in gone.consumers)):
+            self.delivered.add(rate.messages, rate.bytes)
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
