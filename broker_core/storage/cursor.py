@@ -102,7 +102,10 @@ class ManagedCursor:
         return newly
 
     def acknowledge_cumulative(self, position: Position) -> int:
-        """Everything up to and including `position`; returns how many messages were newly acknowledged."""
+        """Everything up to and including `position`; returns how many messages were newly acknowledged.
+
+        As exact as `backlog_messages`.
+        """
         before = self.backlog_messages
         self.acknowledge_up_to(position)
         return before - self.backlog_messages
@@ -206,6 +209,7 @@ class ManagedCursor:
 
     @property
     def backlog_messages(self) -> int:
+        """Exact where the tables of the entries concerned are in memory (after `measure`, always), else an estimate."""
         return self._backlog()[0]
 
     @property

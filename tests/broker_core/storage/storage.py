@@ -82,5 +82,13 @@ def crash(path: Path) -> Path:
     """The directory as a killed process leaves it: what was written by now."""
     copy = path.with_name(path.name + ".crashed")
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(path, copy)
+    shutil.copytree(path, copy, copy_function=_copy_sparse, ignore=shutil.ignore_patterns("RESERVE"))
     return copy
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    """Preallocated space stays unwritten, as it is in the source."""
+    data = Path(source).read_bytes()
+    with Path(target).open("wb") as file:
+        file.write(data.rstrip(b"\0"))
+        file.truncate(len(data))
