@@ -1,7 +1,8 @@
 """One admin request as handlers see it, and what they answer; knows nothing of the HTTP library.
 
-Path parts arrive still encoded. A topic is decoded once, form style; a subscription twice, because tools encode
-it once or twice (`sub%2Fa` and `sub%252Fa` both mean `sub/a`). A handler returns None (204), an `Answer`, or
+Path parts arrive still encoded. A topic is decoded once, form style; a subscription twice, the second time form
+style, because tools encode it once or twice (`sub%2Fa` and `sub%252Fa` both mean `sub/a`; Pulsar's own Java tools
+send a space as `%2B`). A handler returns None (204), an `Answer`, or
 anything that JSON can hold (200).
 """
 
@@ -59,7 +60,7 @@ class Call:
         return name
 
     def subscription(self) -> str:
-        return unquote(unquote_plus(self.parts["subscription"]))
+        return unquote_plus(unquote(self.parts["subscription"]))
 
     def flag(self, name: str, default: bool = False) -> bool:
         text = self.query.get(name)

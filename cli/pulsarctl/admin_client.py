@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.admin_http import AdminHttp
-from pulsarctl.names import namespace_path, segment
+from pulsarctl.names import namespace_path, segment, subscription_segment
 from pulsarctl.settings import Settings
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ class Namespaces:
 
     def clear_backlog(self, namespace: str, subscription: str | None = None, bundle: str | None = None) -> None:
         middle = f"/{bundle}" if bundle else ""
-        end = f"/{segment(subscription)}" if subscription else ""
+        end = f"/{subscription_segment(subscription)}" if subscription else ""
         self._http.post(f"{self._path(namespace)}{middle}/clearBacklog{end}")
 
     def unsubscribe(self, namespace: str, subscription: str, bundle: str | None = None) -> None:
         middle = f"/{bundle}" if bundle else ""
-        self._http.post(f"{self._path(namespace)}{middle}/unsubscribe/{segment(subscription)}")
+        self._http.post(f"{self._path(namespace)}{middle}/unsubscribe/{subscription_segment(subscription)}")
 
     def policy(self, namespace: str, name: str) -> Any:
         """The value of one policy (the last part of its path), None when it is unset."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pulsarctl.admin_http import AdminHttp
 from pulsarctl.errors import UsageProblem
-from pulsarctl.names import full_topic, namespace_path, partition_name, segment, topic_path
+from pulsarctl.names import full_topic, namespace_path, partition_name, subscription_segment, topic_path
 
 ROOT = "/admin/v2"
 DOMAINS = ("persistent", "non-persistent")
@@ -254,7 +254,7 @@ def _path(topic: str) -> str:
 
 
 def _subscription(topic: str, subscription: str) -> str:
-    return f"{_path(topic)}/subscription/{segment(subscription)}"
+    return f"{_path(topic)}/subscription/{subscription_segment(subscription)}"
 
 
 def _document(value: Any) -> Document:

@@ -51,6 +51,11 @@ def namespace_path(namespace: str) -> str:
     return "/".join(segment(part) for part in parts)
 
 
+def subscription_segment(name: str) -> str:
+    """A subscription as a path segment: encoded twice, because a broker decodes it twice (`+`, `%` in names)."""
+    return segment(segment(name))
+
+
 def segment(name: str) -> str:
     """One path segment."""
     return quote(name, safe="")
