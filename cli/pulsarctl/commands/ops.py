@@ -1,5 +1,6 @@
 """`pulsarctl ops`: heavy jobs on Spark, on this machine or on a cluster."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -109,15 +110,21 @@ def _topics(call: Call, namespace: str) -> list[str]:
 
 
 def _explained(action: Callable[[], Result]) -> Result:
-    """A failure inside of Spark as one line: the last of its Python traceback says what happened."""
+    """A failure inside of Spark as one line."""
     from pyspark.errors import PySparkException
 
     try:
         return action()
     except PySparkException as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        told = [line for line in lines if line.startswith("pulsarctl.")]
-        raise CliError(f"the Spark job failed: {told[-1] if told else lines[0]}") from error
+        raise CliError(f"the Spark job failed: {_cause(str(error))}") from error
+
+
+def _cause(text: str) -> str:
+    """Of a Python traceback its last line, without the module's name; else the first line there is."""
+    found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
+    if "Traceback" in text and found:
+        return str(found[-1])
+    return text.strip().partition("\n")[0]
 
 
 def _document(found: list["SubscriptionBacklog"], now_ms: int, exact_per: str, tasks: int) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """A Spark session for one command: master and options -> SparkSession, or the one clear error.
 
 On a local master everything stays on this machine: the driver binds to loopback and runs the Python of this
-environment. On a cluster the executors need this package too (docs/spark.md). Settings that the caller gives win.
+environment. To a cluster this package is shipped; what it needs must be there (docs/spark.md). Settings that the caller
+gives win.
 """
 
 import importlib.util
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pulsarctl.errors import CliError
 from pulsarctl.spark.java import Java, cache_directory, find_java
+from pulsarctl.spark.shipping import write_archive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,10 +54,13 @@ def spark_session(
         session = builder.getOrCreate()
     except (PySparkException, OSError) as error:
         raise CliError(f"Spark did not start on {master}: {error}") from error
-    try:
-        yield session
-    finally:
-        session.stop()
+    with tempfile.TemporaryDirectory() as shipped:  # executors fetch from it as long as the session lives
+        try:
+            if not _is_local(master):
+                session.sparkContext.addPyFile(str(write_archive(Path(shipped))))
+            yield session
+        finally:
+            session.stop()
 
 
 def require_spark() -> Java:

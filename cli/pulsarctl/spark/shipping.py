@@ -1,0 +1,25 @@
+"""This package as a zip file for the executors of a cluster, made from whatever is installed here.
+
+PySpark puts zip files on the executors' path, wheels it does not. What the package needs there (pyarrow, protobuf, the
+codecs) holds compiled code and must be installed on the executors.
+"""
+
+import zipfile
+from pathlib import Path
+
+import broker_core
+import pulsarctl
+
+SUFFIXES = (".py", ".properties")
+
+
+def write_archive(directory: Path) -> Path:
+    """Returns the path of the zip file."""
+    archive = directory / "pulsarctl.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for package in (pulsarctl, broker_core):
+            root = Path(package.__path__[0])
+            for file in sorted(root.rglob("*")):
+                if file.suffix in SUFFIXES:
+                    zipped.write(file, Path(root.name) / file.relative_to(root))
+    return archive
