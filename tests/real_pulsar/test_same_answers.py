@@ -83,14 +83,14 @@ consume both/ns/plain -p Earliest -e -o text
 consume both/ns/plain -p Earliest -e -o jsonl
 consume both/ns/plain -p Earliest -e -F '%k=%v %h{%k:%v} %p\\n'
 consume both/ns/plain -p Earliest -e --hex
-consume both/ns/plain -p Earliest -n 2 -mp
 consume both/ns/plain -s sub -e -o jsonl
 read both/ns/plain -m earliest -e
 read both/ns/plain -m earliest -e -o jsonl
-read both/ns/plain -m earliest -n 1 -F '%v\\n'
 topics stats both/ns/plain
 topics stats both/ns/plain -gpb -etb
 topics stats both/ns/parted
+consume both/ns/plain -p Earliest -n 2 -mp
+read both/ns/plain -m earliest -n 1 -F '%v\\n'
 topics stats both/ns/nix
 topics partitioned-stats both/ns/parted
 topics partitioned-stats both/ns/parted --per-partition
