@@ -1,0 +1,80 @@
+"""What the data source takes for unacknowledged, on our broker and on Apache Pulsar; planned here, without Spark."""
+
+import random
+
+import pulsar
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pulsarctl.spark.options import ReadOptions
+from pulsarctl.spark.source import ProtocolReader
+
+from broker_core.testing import EmbeddedBroker
+from tests.real_pulsar.java_pulsar import JavaPulsar
+
+pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
+
+Place = tuple[int, int]  # ledger, entry
+PUBLISHED = 2000
+
+
+@pytest.fixture(params=["ours", "apache"])
+def broker(request: pytest.FixtureRequest) -> EmbeddedBroker | JavaPulsar:
+    found: EmbeddedBroker | JavaPulsar = request.getfixturevalue(
+        "pulsar_broker" if request.param == "ours" else "java_pulsar"
+    )
+    return found
+
+
+def test_ack_holes_are_seen_entry_by_entry(broker: EmbeddedBroker | JavaPulsar) -> None:
+    topic = "persistent://public/default/backlog-with-holes"
+    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    consumer = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
+    publish(client, topic)
+    messages = [consumer.receive(20_000) for _ in range(PUBLISHED)]
+    acknowledged = some_entries(messages)
+    for message in messages:
+        if place(message) in acknowledged:
+            consumer.acknowledge(message)
+    consumer.close()
+    wanted: dict[Place, int] = {}
+    for message in messages:
+        if place(message) not in acknowledged:
+            wanted[place(message)] = wanted.get(place(message), 0) + 1
+    client.close()
+    assert unacknowledged(broker, topic) == wanted
+
+
+def publish(client: pulsar.Client, topic: str) -> None:
+    """Half in batches, half without."""
+    for batched in (True, False):
+        producer = client.create_producer(topic, batching_enabled=batched, batching_max_messages=7)
+        for number in range(PUBLISHED // 2):
+            producer.send_async(b"%d" % number, None)
+        producer.flush()
+        producer.close()
+
+
+def place(message: pulsar.Message) -> Place:
+    return message.message_id().ledger_id(), message.message_id().entry_id()
+
+
+def some_entries(messages: list[pulsar.Message]) -> set[Place]:
+    chosen = random.Random(3)
+    return {each for each in sorted({place(message) for message in messages}) if chosen.random() < 0.5}
+
+
+def unacknowledged(broker: EmbeddedBroker | JavaPulsar, topic: str) -> dict[Place, int]:
+    """By place the messages that the source reads there."""
+    options = {
+        "service_url": broker.service_url,
+        "admin_url": broker.http_url,
+        "topic": topic,
+        "subscriptions": "s",
+        "unit": "entry",
+        "columns": "ledger_id,entry_id,messages",
+    }
+    reader = ProtocolReader(ReadOptions.parse(options))
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    return {(row["ledger_id"], row["entry_id"]): row["messages"] for row in rows}
