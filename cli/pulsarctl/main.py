@@ -7,7 +7,7 @@ is most of what a short command costs.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pulsarctl import __version__, render
+from pulsarctl import __version__, abandoned, render
 from pulsarctl.errors import CliError, UsageProblem
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-v"], ["-V"]):
         render.line(f"pulsarctl {__version__}")
         return
-    application()()
+    try:
+        application()()
+    except SystemExit as leaving:
+        abandoned.leave(leaving.code)
+        raise
 
 
 def application() -> "typer.Typer":
@@ -91,8 +95,7 @@ def _pulsarctl() -> None:
 
 
 def _as_cli_error(problem: Exception) -> CliError:
-    """Typer's usage errors and what the operating system refused; anything else is our bug and keeps its
-    traceback."""
+    """Typer's usage errors and what the operating system refused; anything else is our bug and keeps its traceback."""
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""
         return CliError(f"{where}{problem.strerror or problem}")

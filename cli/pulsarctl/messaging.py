@@ -4,18 +4,19 @@ It is imported by the commands that need it, inside them (60 ms). The library wr
 stdout is wanted for: `render.guard_stdout` is called before it is loaded. Its errors become ours in `_problem`.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
-from threading import Thread
 from typing import Any
 
 import pulsar
 
 from pulsarctl import credentials
+from pulsarctl.abandoned import bounded, in_background
 from pulsarctl.client_record import ClientRecord
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.publish_window import PENDING_MESSAGES_MAX, PublishWindow
@@ -119,7 +120,7 @@ class Messaging:
 
         Messages fetched ahead go back to the broker, which has half a second to answer.
         """
-        bounded(self._client.close, CLOSE_SECONDS)
+        bounded(_quietly(self._client.close), CLOSE_SECONDS)
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
@@ -165,8 +166,7 @@ class Publisher:
     def finish(self) -> None:
         """Waits for the broker's answer to everything handed in; `window` then has the exact counts."""
         errors: list[str] = []
-        flushing = Thread(target=self._flush, args=(errors,), daemon=True)
-        flushing.start()
+        flushing = in_background(partial(self._flush, errors))
         while flushing.is_alive():  # a join in one piece would not see Ctrl-C; the send timeout ends the flush
             flushing.join(0.5)
         window = self.window
@@ -232,7 +232,7 @@ class Subscriber:
 
     def unsubscribe(self) -> None:
         """Deletes the subscription, if the broker answers within half a second."""
-        bounded(self._consumer.unsubscribe, CLOSE_SECONDS)
+        bounded(_quietly(self._consumer.unsubscribe), CLOSE_SECONDS)
 
     def _seek(self, where: Any) -> None:
         try:
@@ -241,18 +241,14 @@ class Subscriber:
             raise problem(type(error).__name__, "seek", "") from error
 
 
-def bounded(act: Callable[[], None], seconds: float) -> None:
-    """Runs something that may wait for a broker which no longer answers, and leaves it behind after `seconds`."""
+def _quietly(act: Callable[[], None]) -> Callable[[], None]:
+    """For closing: what is closed already, or has nobody there to close it with, is closed."""
 
-    def quietly() -> None:
-        try:
+    def closing() -> None:
+        with contextlib.suppress(pulsar.PulsarException):
             act()
-        except pulsar.PulsarException:
-            return  # already closed, or nobody there to close it with
 
-    closing = Thread(target=quietly, daemon=True)
-    closing.start()
-    closing.join(seconds)
+    return closing
 
 
 def problem(result: str, what: str, request: str) -> CliError:

@@ -1,7 +1,9 @@
-"""`cli`: the program against a broker of our own; `cli_alone`: without any."""
+"""`cli`: the program against a broker of our own; `cli_alone`: without any; `client`: the official one beside it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
@@ -16,3 +18,16 @@ def cli(tmp_path: Path, pulsar_broker: EmbeddedBroker) -> Cli:
 @pytest.fixture
 def cli_alone(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+@pytest.fixture
+def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A fresh topic for each test, as one types it: the test's name."""
+    return str(request.node.name).replace("[", "-").replace("]", "")

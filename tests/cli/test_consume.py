@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pulsar
 import pytest
@@ -10,18 +9,6 @@ import pytest
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli, Outcome
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    return request.node.name.partition("[")[0]
 
 
 def publish(client: pulsar.Client, topic: str, *values: bytes | None, **fields: object) -> list[pulsar.MessageId]:

@@ -13,18 +13,6 @@ from tests.cli.runner import Cli, Outcome
 TIMEOUT_MS = 10_000
 
 
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    return request.node.name.partition("[")[0]
-
-
 def messages(client: pulsar.Client, topic: str, count: int) -> list[pulsar.Message]:
     consumer = client.subscribe(topic, "check", initial_position=pulsar.InitialPosition.Earliest)
     found = [consumer.receive(TIMEOUT_MS) for _ in range(count)]

@@ -1,7 +1,6 @@
 """`read` against a broker of our own."""
 
 import json
-from collections.abc import Iterator
 
 import pulsar
 import pytest
@@ -9,18 +8,6 @@ import pytest
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli, Outcome
-
-
-@pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    return request.node.name.partition("[")[0]
 
 
 @pytest.fixture
