@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -29,6 +29,7 @@ from broker_core.errors import (
     TopicNotFound,
 )
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
+from broker_core.rate import Rate, sample_forever
 from broker_core.storage.errors import StorageError
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.tenancy import Tenancy
@@ -75,6 +76,11 @@ class Broker:
         self.tenancy.on_change(self._policies_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self._load_aging_topics())
+        self.spawn(sample_forever(self._rates))
+
+    def _rates(self) -> Iterator[Rate]:
+        for topic in list(self.loaded.values()):
+            yield from topic.rates()
 
     async def _load_aging_topics(self) -> None:
         """Topics whose messages age (TTL, retention by time) must act when that is due, used or not."""

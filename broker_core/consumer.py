@@ -41,8 +41,8 @@ class Consumer:
         self.metadata = metadata
         self.connected_since_ms = subscription.clock.wall_ms()
         self.rate = Rate(subscription.clock)
-        self.redelivered = 0
-        self.acknowledged = 0
+        self.redeliveries = Rate(subscription.clock)
+        self.acks = Rate(subscription.clock)
         self.delivered_entries = 0
         self.permits = 0
         self.last_flow_ms = 0

@@ -132,6 +132,8 @@ def _subscription_samples(labels: str, stats: SubscriptionStats) -> Iterator[Sam
     yield "pulsar_subscription_consumers_count", labels, len(stats.consumers)
     yield "pulsar_subscription_msg_rate_out", labels, stats.traffic.message_rate
     yield "pulsar_subscription_msg_throughput_out", labels, stats.traffic.byte_rate
+    yield "pulsar_subscription_msg_rate_redeliver", labels, stats.redelivery_rate
+    yield "pulsar_subscription_msg_ack_rate", labels, stats.ack_rate
     yield "pulsar_subscription_msg_rate_expired", labels, stats.expired.message_rate
     yield "pulsar_subscription_total_msg_expired", labels, stats.expired.messages
     yield "pulsar_subscription_last_expire_timestamp", labels, stats.last_expired_ms

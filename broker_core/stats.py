@@ -82,6 +82,8 @@ class PublisherStats:
 class ConsumerStats:
     name: str
     traffic: Traffic
+    ack_rate: float
+    redelivery_rate: float
     permits: int
     unacked_messages: int
     messages_per_entry: int
@@ -99,6 +101,8 @@ class ConsumerStats:
         return cls(
             consumer.name,
             Traffic.of([consumer.rate]),
+            consumer.acks.per_second()[0],
+            consumer.redeliveries.per_second()[0],
             consumer.permits,
             consumer.unacked_messages,
             round(consumer.rate.messages / consumer.delivered_entries) if consumer.delivered_entries else 0,
@@ -122,6 +126,8 @@ class SubscriptionStats:
     active_consumer: str
     durable: bool
     traffic: Traffic
+    ack_rate: float
+    redelivery_rate: float
     expired: Traffic
     backlog_entries: int
     backlog_bytes: int
@@ -141,7 +147,6 @@ class SubscriptionStats:
     def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
         cursor = subscription.cursor
         consumers = tuple(ConsumerStats.of(consumer) for consumer in subscription.consumers)
-        connected = Traffic.of(consumer.rate for consumer in subscription.consumers)
         kind = subscription.type_name if subscription.was_used else ""
         unacked = sum(consumer.unacked_messages for consumer in consumers)
         return cls(
@@ -149,7 +154,9 @@ class SubscriptionStats:
             type=kind,
             active_consumer=consumers[0].name if consumers and kind == "Exclusive" else "",
             durable=subscription.durable,
-            traffic=Traffic.of([subscription.deliveries]) + connected,
+            traffic=sum((one.traffic for one in consumers), Traffic.of([subscription.deliveries])),
+            ack_rate=sum(one.ack_rate for one in consumers),
+            redelivery_rate=sum(one.redelivery_rate for one in consumers),
             expired=Traffic.of([subscription.expired]),
             backlog_entries=cursor.backlog_entries,
             backlog_bytes=cursor.backlog_bytes,
@@ -175,6 +182,8 @@ def _compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
         active_consumer="",
         durable=True,
         traffic=Traffic(),
+        ack_rate=0.0,
+        redelivery_rate=0.0,
         expired=Traffic(),
         backlog_entries=cursor.backlog_entries,
         backlog_bytes=cursor.backlog_bytes,
@@ -240,9 +249,7 @@ def topic_stats(topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = No
         subscriptions[compaction.cursor.name] = _compaction_subscription(compaction.cursor)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
-        outgoing=sum(
-            (one.traffic for one in subscriptions.values()), Traffic(topic.delivered.messages, topic.delivered.bytes)
-        ),
+        outgoing=sum((one.traffic for one in subscriptions.values()), Traffic.of([topic.delivered])),
         storage_bytes=topic.ledger.size,
         backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
         created_ms=topic.created_ms,
@@ -299,6 +306,8 @@ def _merged_consumer(same: Sequence[ConsumerStats]) -> ConsumerStats:
     return replace(
         same[0],
         traffic=sum((one.traffic for one in same), Traffic()),
+        ack_rate=sum(one.ack_rate for one in same),
+        redelivery_rate=sum(one.redelivery_rate for one in same),
         permits=sum(one.permits for one in same),
         unacked_messages=sum(one.unacked_messages for one in same),
         blocked=any(one.blocked for one in same),
@@ -315,6 +324,8 @@ def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats
         type=next((one.type for one in same if one.type), ""),
         active_consumer="",
         traffic=sum((one.traffic for one in same), Traffic()),
+        ack_rate=sum(one.ack_rate for one in same),
+        redelivery_rate=sum(one.redelivery_rate for one in same),
         expired=sum((one.expired for one in same), Traffic()),
         backlog_entries=sum(one.backlog_entries for one in same),
         backlog_bytes=sum(one.backlog_bytes for one in same),

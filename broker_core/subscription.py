@@ -55,6 +55,12 @@ class Subscription:
     def type_name(self) -> str:
         return pb.CommandSubscribe.SubType.Name(self.sub_type)  # type: ignore[arg-type]  # enum values are ints here
 
+    def rates(self) -> list[Rate]:
+        found = [self.deliveries, self.expired]
+        for consumer in self.consumers:
+            found += consumer.rate, consumer.acks, consumer.redeliveries
+        return found
+
     @property
     def durable(self) -> bool:
         return self.cursor.durable
@@ -76,7 +82,7 @@ class Subscription:
         if consumer not in self.consumers:
             return
         self.dispatcher.remove(consumer)
-        self.deliveries.add(consumer.rate.messages, consumer.rate.bytes)
+        self.deliveries.absorb(consumer.rate)
         self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
         self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
         self.last_active_ms = self.clock.wall_ms()
@@ -103,7 +109,7 @@ class Subscription:
             self._acknowledged(consumer, 1)
 
     def _acknowledged(self, consumer: Consumer, count: int) -> None:
-        consumer.acknowledged += count
+        consumer.acks.add(count, 0)
         self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
         self.topic.acknowledged()
 

@@ -150,7 +150,14 @@ class Topic:
     def remove_producer(self, producer: Producer) -> None:
         if self.producers.get(producer.name) is producer:
             del self.producers[producer.name]
-            self.published.add(producer.rate.messages, producer.rate.bytes)
+            self.published.absorb(producer.rate)
+
+    def rates(self) -> list[Rate]:
+        """Every rate of the topic, its producers, subscriptions and consumers."""
+        found = [self.published, self.delivered, *(producer.rate for producer in self.producers.values())]
+        for subscription in self.subscriptions.values():
+            found += subscription.rates()
+        return found
 
     # -- out ---------------------------------------------------------------------------------------------
 
@@ -217,7 +224,7 @@ class Topic:
     def _remember_deliveries(self, gone: Subscription) -> None:
         """The topic's counters only grow. A consumer that unsubscribes is still connected to what is gone."""
         for rate in (gone.deliveries, *(consumer.rate for consumer in gone.consumers)):
-            self.delivered.add(rate.messages, rate.bytes)
+            self.delivered.absorb(rate)
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""

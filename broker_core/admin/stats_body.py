@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from broker_core.stats import CompactionStats, ConsumerStats, PublisherStats, SubscriptionStats, TopicStats, Traffic
+from broker_core.stats import CompactionStats, ConsumerStats, PublisherStats, SubscriptionStats, TopicStats
 
 _ACK_RANGE_BYTES = 12  # of one range in `nonContiguousDeletedMessagesRangesSerializedSize`
 _DRAINING = {"drainingHashesCount": 0, "drainingHashesClearedTotal": 0, "drainingHashesUnackedMessages": 0}
@@ -114,7 +114,7 @@ def publisher_body(stats: PublisherStats) -> dict[str, Any]:
 
 def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> dict[str, Any]:
     return {
-        **_outgoing(stats.traffic),
+        **_outgoing(stats),
         "msgBacklog": stats.backlog_entries,
         "backlogSize": stats.backlog_bytes if with_size else -1,
         "earliestMsgPublishTimeInBacklog": stats.earliest_backlog_ms,
@@ -149,21 +149,22 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
     }
 
 
-def _outgoing(traffic: Traffic) -> dict[str, Any]:
+def _outgoing(stats: SubscriptionStats | ConsumerStats) -> dict[str, Any]:
+    traffic = stats.traffic
     return {
         "msgRateOut": traffic.message_rate,
         "msgThroughputOut": traffic.byte_rate,
         "bytesOutCounter": traffic.bytes,
         "msgOutCounter": traffic.messages,
-        "msgRateRedeliver": 0.0,
-        "messageAckRate": 0.0,
+        "msgRateRedeliver": stats.redelivery_rate,
+        "messageAckRate": stats.ack_rate,
         "chunkedMessageRate": 0.0,
     }
 
 
 def consumer_body(stats: ConsumerStats) -> dict[str, Any]:
     return {
-        **_outgoing(stats.traffic),
+        **_outgoing(stats),
         "consumerName": stats.name,
         "availablePermits": stats.permits,
         "unackedMessages": stats.unacked_messages,

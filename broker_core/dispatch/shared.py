@@ -132,7 +132,7 @@ class SharedDispatcher(Dispatcher):
     def _send(self, consumer: Consumer, block: Block, first: int, last: int) -> None:
         counts = self.redelivery.counts(block.ledger_id, block.first_entry_id + first, last - first)
         if counts is not None:
-            consumer.redelivered += sum(block.counts[first:last])
+            consumer.redeliveries.add(sum(block.counts[first:last]), 0)
         consumer.remember(block, first, last)
         consumer.deliver(block, first, last, counts)
 
