@@ -1,18 +1,19 @@
-"""Writes docs/cli.md from the commands and, through its own generator, conf/standalone.yaml from the configuration.
+"""Writes docs/cli.md and conf/client.yaml from the commands, and conf/standalone.yaml through its own generator.
 
-tests/cli/test_docs.py fails when docs/cli.md is not what this would write.
+tests/cli/test_docs.py fails when the first two are not what this would write.
 """
 
 import runpy
 from pathlib import Path
 
-from pulsarctl.reference import markdown, pages
+from pulsarctl.reference import client_yaml, markdown, pages
 
 HERE = Path(__file__).parent
 
 
 def main() -> None:
     (HERE / "cli.md").write_text(markdown(pages()), encoding="utf-8")
+    (HERE.parent / "conf" / "client.yaml").write_text(client_yaml(), encoding="utf-8")
     runpy.run_path(str(HERE.parent / "conf" / "generate.py"), run_name="__main__")
 
 

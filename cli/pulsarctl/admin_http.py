@@ -213,8 +213,7 @@ def _value(text: str) -> Any:
 
 
 def _reason(text: str) -> str:
-    """The `reason` of an error body; the first line of a body that is no JSON (a stack trace, a proxy's
-    page)."""
+    """The `reason` of an error body; the first line of a body that is no JSON (a stack trace, a proxy's page)."""
     try:
         return str(json.loads(text)["reason"])
     except (ValueError, KeyError, TypeError):

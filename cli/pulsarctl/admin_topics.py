@@ -61,8 +61,7 @@ class MessageId:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Of a long-running process: NOT_RUN, RUNNING, SUCCESS or ERROR; `error` is what the last run ended
-    with."""
+    """Of a long-running process: NOT_RUN, RUNNING, SUCCESS or ERROR; `error` is what the last run ended with."""
 
     status: str
     error: str
@@ -84,8 +83,7 @@ class Topics:
         bundle: str | None = None,
         system_topics: bool | None = None,
     ) -> Names:
-        """Non-partitioned topics and every partition by itself, sorted; of both domains when none is
-        named."""
+        """Non-partitioned topics and every partition by itself, sorted; of both domains when none is named."""
         found: Names = []
         for each in (domain,) if domain else DOMAINS:
             path = f"{ROOT}/{each}/{namespace_path(namespace)}"

@@ -22,13 +22,11 @@ if TYPE_CHECKING:
 
 
 class Call(typer.Context):
-    """One invocation of one command. `obj` holds the shared options that were given, by field of
-    `Settings`."""
+    """One invocation of one command. `obj` holds the shared options that were given, by field of `Settings`."""
 
     @cached_property
     def settings(self) -> Settings:
-        """Resolved once; with `--embedded` the addresses are those of a broker that lives as long as this
-        call."""
+        """Resolved once; with `--embedded` the addresses are those of a broker that lives as long as this call."""
         settings = resolve(self.obj or {}, os.environ, Path.cwd())
         for text in settings.notices:
             self.notice(text, quiet=settings.quiet)

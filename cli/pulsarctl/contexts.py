@@ -31,8 +31,7 @@ AUTH_FIELDS = {
 
 
 def default_path(environ: Mapping[str, str]) -> Path:
-    """Where the file is: the first existing one of `PULSARCONFIG`, else the first of it, else in the home
-    folder."""
+    """Where the file is: the first existing one of `PULSARCONFIG`, else the first of it, else in the home folder."""
     listed = [Path(part) for part in environ.get("PULSARCONFIG", "").split(os.pathsep) if part]
     for path in listed:
         if path.exists():

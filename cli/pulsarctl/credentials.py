@@ -24,8 +24,7 @@ def token(settings: Settings) -> str | None:
 
 
 def authorization(settings: Settings) -> str | None:
-    """The header's value, or None when nothing is configured. Raises `UsageProblem` for what cannot be
-    used."""
+    """The header's value, or None when nothing is configured. Raises `UsageProblem` for what cannot be used."""
     if found := token(settings):
         return f"Bearer {found}"
     if settings.auth_params and _is(settings, "basic"):

@@ -22,8 +22,7 @@ BROKEN_PIPE = 141
 
 
 class CliError(Exception):
-    """`reason` is the broker's own word where there is one, `request` the HTTP request or address that was
-    tried."""
+    """`reason` is the broker's own word where there is one, `request` the HTTP request or address that was tried."""
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[str] = "failure"

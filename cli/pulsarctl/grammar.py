@@ -121,8 +121,7 @@ class Verbs(LazyCommands):
 
 
 class Modules(LazyCommands):
-    """Top-level commands: name -> (module, one line of help). A module that cannot be imported fails by
-    itself."""
+    """Top-level commands: name -> (module, one line of help). A module that cannot be imported fails by itself."""
 
     def __init__(self, modules: dict[str, tuple[str, str]], aliases: dict[str, str]) -> None:
         super().__init__(list(modules), list(aliases))

@@ -4,6 +4,7 @@
 is most of what a short command costs.
 """
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +80,8 @@ def application() -> "typer.Typer":
 def exit_code(problem: Exception, flags: dict[str, Any]) -> int:
     """Prints what went wrong and returns the code that the process ends with."""
     failure = problem if isinstance(problem, CliError) else _as_cli_error(problem)
-    render.error(
-        failure,
-        render.Output(flags["output"]) if flags.get("output") in list(render.Output) else render.Output.AUTO,
-    )
+    asked = flags.get("output") or os.environ.get("PULSARCTL_OUTPUT")
+    render.error(failure, as_object=asked in (render.Output.JSON, render.Output.JSONL))
     return failure.exit_code
 
 

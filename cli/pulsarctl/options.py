@@ -64,8 +64,7 @@ def _declared(
 
 
 def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
-    """The options, without the spellings and names that command `taken` uses itself; most of them hidden
-    then."""
+    """The options, without the spellings and names that command `taken` uses itself; most of them hidden then."""
     app = typer.Typer(add_completion=False)
     app.command()(_declared)
     options = [option for option in typer.main.get_command(app).params if isinstance(option, TyperOption)]

@@ -118,9 +118,9 @@ def notice(text: str) -> None:
     sys.stderr.flush()
 
 
-def error(problem: CliError, output: Output) -> None:
-    """One line of what and why, a second one with what to do; an object when the output is JSON."""
-    if output in (Output.JSON, Output.JSONL):
+def error(problem: CliError, *, as_object: bool) -> None:
+    """One line of what and why, a second one with what to do; one JSON object for those who asked for JSON."""
+    if as_object:
         body = {
             "error": problem.message,
             "code": problem.code,

@@ -1,5 +1,4 @@
-"""The root of the command tree: the options before the command, help without imports, and the translation of
-errors."""
+"""The root of the command tree: the options before the command, help without imports, and the translation of errors."""
 
 import sys
 from collections.abc import Sequence

@@ -47,8 +47,7 @@ class Settings:
     notices: tuple[str, ...] = ()
 
     def origin(self, name: str) -> str:
-        """Where the value of field `name` came from, as words: `--admin-url`, `context 'prod'`, `the
-        default`."""
+        """Where the value of field `name` came from, as words: `--admin-url`, `context 'prod'`, `the default`."""
         return self.origins.get(name, "the default")
 
 
@@ -133,8 +132,7 @@ def _convert(name: str, value: Any, label: str) -> Any:
 
 
 def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]:
-    """A variable that outvotes the selected context is the classic way to talk to the wrong cluster: say
-    so."""
+    """A variable that outvotes the selected context is the classic way to talk to the wrong cluster: say so."""
     hidden = [label for label, layer in layers if label.startswith("current context") and layer]
     decided = sorted({origins[name] for name in _CONNECTION if origins.get(name, "").startswith("PULSAR")})
     if not hidden or not decided:

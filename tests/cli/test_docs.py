@@ -27,6 +27,10 @@ def test_the_command_reference_is_fresh(pages: list[Page]) -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == markdown(pages), "run `make docs`"
 
 
+def test_the_client_configuration_is_fresh() -> None:
+    assert (ROOT / "conf" / "client.yaml").read_text(encoding="utf-8") == reference.client_yaml(), "run `make docs`"
+
+
 @pytest.mark.parametrize("shell", FILES)
 def test_the_completion_script_is_fresh(pages: list[Page], shell: str, cli_alone: Cli) -> None:
     kept = (ROOT / "completions" / FILES[shell]).read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """Which value wins, and what is known about where it came from."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,19 @@ def test_a_client_conf_in_the_working_directory_outweighs_only_the_default(tmp_p
     settings = resolve({}, {"HOME": str(tmp_path)}, tmp_path)
     assert settings.service_url == "pulsar://near:6650/"
     assert settings.origin("service_url") == "conf/client.conf"
+
+
+def test_a_client_conf_may_be_yaml(tmp_path: Path) -> None:
+    conf = tmp_path / "client.yaml"
+    conf.write_text("webServiceUrl: http://yaml:8080\ntlsAllowInsecureConnection: true\nunknown: 1\n")
+    settings = resolve({"config_file": str(conf)}, {"HOME": str(tmp_path)}, tmp_path)
+    assert (settings.web_url, settings.tls_allow_insecure) == ("http://yaml:8080", True)
+
+
+def test_the_client_conf_that_is_shipped_changes_nothing(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[2] / "conf" / "client.yaml"
+    given = resolve({"config_file": str(shipped)}, {"HOME": str(tmp_path)}, tmp_path)
+    assert replace(given, origins={}) == resolve({}, {"HOME": str(tmp_path)}, tmp_path)
 
 
 def test_a_variable_over_the_current_context_is_said(tmp_path: Path) -> None:

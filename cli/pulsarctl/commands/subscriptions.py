@@ -1,5 +1,4 @@
-"""`pulsarctl subscriptions`: the Go tool's shorter names; the topic first, the subscription second or with
-`-s`."""
+"""`pulsarctl subscriptions`: the Go tool's shorter names; the topic first, the subscription second or with `-s`."""
 
 from typing import Annotated
 

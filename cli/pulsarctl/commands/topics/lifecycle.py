@@ -227,8 +227,7 @@ def _delete_one(call: Call, topic: str, force: bool) -> None:
 
 
 def _each(call: Call, names: list[str], act: Callable[[str], None]) -> None:
-    """Does it for all, whatever becomes of one; a single failure keeps its own exit code when it was the only
-    name."""
+    """Does it for all, whatever becomes of one; a single failure keeps its own exit code when it was the only name."""
     failures: list[CliError] = []
     for name in names:
         try:
@@ -244,8 +243,7 @@ def _each(call: Call, names: list[str], act: Callable[[str], None]) -> None:
 
 
 def _matching(call: Call, pattern: str) -> list[str]:
-    """Topics of the pattern's namespace whose full name matches; partitions count as their partitioned
-    topic."""
+    """Topics of the pattern's namespace whose full name matches; partitions count as their partitioned topic."""
     expression = re.compile(full_topic(pattern))
     found = call.admin.topics.list(namespace_of(pattern))
     return [row for row in dict.fromkeys(_base(name) for name in found) if expression.fullmatch(row)]
