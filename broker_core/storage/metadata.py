@@ -16,7 +16,7 @@ from typing import Any
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import Damaged
+from broker_core.storage.errors import Damaged, StorageError
 from broker_core.storage.position import Position
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -104,6 +104,8 @@ class Metadata:
         try:
             self._connection = self._disk.connect(self._path)
             self._load_documents()
+        except sqlite3.OperationalError as error:  # full, read-only, not to be opened: nothing is wrong with the bytes
+            raise StorageError(f"cannot use {self._path}: {error}") from error
         except sqlite3.DatabaseError as error:
             raise Damaged(self._path, 0, str(error)) from error
 

@@ -183,11 +183,14 @@ class Announcement:
         for warning in self._warnings:
             render.notice(f"warning: {warning}")
         render.notice(f"broker at {urls['service_url']}, admin API at {urls['http_url']}, data in {urls['data_dir']}")
+        if self._ready_file is not None:
+            try:
+                write_private(self._ready_file, json.dumps(urls))
+            except OSError as error:
+                raise CliError(f"cannot write {self._ready_file}: {error.strerror}") from error
         if self._as_json:
             render.line(json.dumps(urls))
             render.flush()
-        if self._ready_file is not None:
-            write_private(self._ready_file, json.dumps(urls))
 
     def retract(self) -> None:
         if self._ready_file is not None:

@@ -1,0 +1,115 @@
+"""`--embedded DIR`: one owner at a time, whatever happened to the last one."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import Program, run
+
+READ = ("read", "t", "-m", "earliest", "-e", "-F", "%v\\n")
+
+
+def embedded(home: Path, *words: str) -> tuple[str, ...]:
+    return ("--embedded", str(home / "dir"), *words)
+
+
+def test_commands_find_what_an_earlier_one_left(tmp_path: Path) -> None:
+    ended = run(tmp_path, *embedded(tmp_path, "produce", "t", "-m", "kept"))
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, b"", "1 messages successfully produced\n")
+    assert run(tmp_path, *embedded(tmp_path, *READ)).stdout == b"kept\n"
+
+
+def test_the_option_may_stand_behind_the_command(tmp_path: Path) -> None:
+    assert run(tmp_path, "tenants", "list", "--embedded", "dir", "-o", "jsonl").stdout == b'"public"\n"pulsar"\n'
+
+
+def test_eight_at_a_time_all_arrive(tmp_path: Path) -> None:
+    programs = [Program(tmp_path, *embedded(tmp_path, "produce", "t", "-m", str(number))) for number in range(8)]
+    try:
+        assert [program.finish() for program in programs] == [0] * 8
+    finally:
+        for program in programs:
+            program.__exit__()
+    assert sorted(run(tmp_path, *embedded(tmp_path, *READ)).stdout.split()) == [b"%d" % number for number in range(8)]
+
+
+def holder(home: Path) -> Program:
+    """A command that keeps the directory until it is told otherwise."""
+    run(home, *embedded(home, "produce", "t", "-m", "first"))
+    program = Program(home, *embedded(home, "consume", "t", "-p", "Earliest", "-n", "0", "-F", "%v\\n"))
+    program.read_lines(1)
+    return program
+
+
+def test_a_second_command_waits_and_then_names_the_owner(tmp_path: Path) -> None:
+    with holder(tmp_path) as owner:
+        ended = run(tmp_path, *embedded(tmp_path, "--lock-timeout", "200ms", *READ))
+        assert (ended.exit_code, ended.stdout) == (8, b"")
+        assert f"is in use by process {owner.pid}" in ended.stderr
+
+
+def test_a_second_command_goes_on_when_the_owner_ends(tmp_path: Path) -> None:
+    with holder(tmp_path) as owner, Program(tmp_path, *embedded(tmp_path, *READ)) as waiting:
+        owner.send(signal.SIGINT)
+        assert owner.finish() == 130
+        assert waiting.finish() == 0
+        assert waiting.stdout == b"first\n"
+
+
+def test_a_killed_owner_keeps_nobody_out(tmp_path: Path) -> None:
+    with holder(tmp_path) as owner:
+        owner.send(signal.SIGKILL)
+        owner.finish()
+    assert run(tmp_path, *embedded(tmp_path, "--lock-timeout", "0", *READ)).stdout == b"first\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    with holder(tmp_path) as owner:
+        owner.send(number)
+        assert owner.finish() == 128 + number
+        with pytest.raises(ProcessLookupError):
+            os.kill(owner.pid, 0)
+
+
+def test_the_broker_of_a_standalone_is_used(tmp_path: Path) -> None:
+    with Program(
+        tmp_path, "standalone", "--data-dir", "dir", "--port", "0", "--http-port", "0", "--print-urls", "json"
+    ) as broker:
+        urls = json.loads(broker.read_lines(1)[0])
+        ended = run(tmp_path, *embedded(tmp_path, "produce", "t", "-m", "x", "--verbose"))
+        assert ended.exit_code == 0
+        assert urls["service_url"] in ended.stderr
+        broker.send(signal.SIGTERM)
+        assert broker.finish() == 0
+    assert run(tmp_path, *embedded(tmp_path, *READ)).stdout == b"x\n"
+
+
+def test_addresses_that_a_killed_standalone_left_are_not_used(tmp_path: Path) -> None:
+    with Program(
+        tmp_path, "standalone", "--data-dir", "dir", "--port", "0", "--http-port", "0", "--print-urls", "json"
+    ) as broker:
+        broker.read_lines(1)
+        broker.send(signal.SIGKILL)
+        broker.finish()
+    assert (tmp_path / "dir" / "owner.json").exists()
+    with holder(tmp_path):
+        ended = run(tmp_path, *embedded(tmp_path, "--lock-timeout", "200ms", *READ))
+        assert ended.exit_code == 8, "an embedded owner offers its broker to nobody"
+    assert not (tmp_path / "dir" / "owner.json").exists()
+
+
+def test_a_directory_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "dir" / "mine").write_text("x")
+    ended = run(tmp_path, *embedded(tmp_path, *READ))
+    assert ended.exit_code == 1
+    assert "FORMAT" in ended.stderr and "Traceback" not in ended.stderr
+
+
+def test_a_path_with_spaces_and_umlauts_works(tmp_path: Path) -> None:
+    ended = run(tmp_path, "--embedded", str(tmp_path / "ein ordner ü 🚀"), "produce", "t", "-m", "x")
+    assert ended.exit_code == 0
