@@ -8,7 +8,6 @@ Rules: broker-semantics 1.4 to 1.7, 3.8.
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker_core.wire import batch
@@ -48,8 +47,7 @@ class DamagedEntry(CliError):
     code = "damaged-entry"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One message. Times are ms since the epoch.
 
     key              as in the metadata: base64 text if `key_is_base64`; `key_bytes` is the key itself. None: no key

@@ -14,7 +14,7 @@ again and reading goes on behind the last entry. Every wait has a deadline.
 import re
 import selectors
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -59,6 +59,7 @@ class EntryReader:
         self._timeout_seconds = timeout_seconds
         self._lookup = TopicLookup(service_url, timeout_seconds=timeout_seconds, token=token)
         self._consumers: list[PartitionConsumer] = []
+        self._by_connection: dict[BrokerConnection, dict[int, PartitionConsumer]] = {}
         try:
             for name, partition in self._partition_names():
                 first = _first(start, partition, inclusive, topic)
@@ -141,6 +142,7 @@ class EntryReader:
         while True:
             try:
                 consumer.subscribe(self._lookup.connect(consumer.topic))
+                self._index()
                 return
             except (NotReady, patient_with):
                 if time.monotonic() + RETRY_SECONDS > deadline:
@@ -172,24 +174,27 @@ class EntryReader:
     def _step(self, deadline: float) -> tuple[PartitionConsumer, Entry | None] | None:
         """What one MESSAGE brought (no entry: it lies before the start), or None when none came in time."""
         while True:
-            connection = next((each for each in self._connections() if each.arrived), None)
-            if connection is None:
+            for connection in self._by_connection:
+                if connection.arrived:
+                    break
+            else:
                 if not self._receive(deadline):
                     return None
-            elif (step := self._take(connection)) is not None:
+                continue
+            if (step := self._take(connection)) is not None:
                 return step
 
-    def _connections(self) -> Iterable[BrokerConnection]:
-        return {id(consumer.connection): consumer.connection for consumer in self._consumers}.values()
+    def _index(self) -> None:
+        self._by_connection = {}
+        for consumer in self._consumers:
+            if consumer.is_subscribed:
+                self._by_connection.setdefault(consumer.connection, {})[consumer.consumer_id] = consumer
 
     def _take(self, connection: BrokerConnection) -> tuple[PartitionConsumer, Entry | None] | None:
         """Handles what arrived first on a connection; None when that was no message of ours."""
         item = connection.arrived.popleft()
         consumer_id = item.consumer_id if isinstance(item, CommandCloseConsumer) else item.message.consumer_id
-        consumer = next(
-            (each for each in self._consumers if each.connection is connection and each.consumer_id == consumer_id),
-            None,
-        )
+        consumer = self._by_connection[connection].get(consumer_id)
         if consumer is None:
             return None
         if isinstance(item, CommandCloseConsumer):  # the topic is unloaded or moves to another broker
@@ -204,7 +209,7 @@ class EntryReader:
     def _receive(self, deadline: float) -> bool:
         """Reads from every connection that has something; False when nothing came in time."""
         with selectors.DefaultSelector() as selector:
-            for connection in self._connections():
+            for connection in self._by_connection:
                 selector.register(connection, selectors.EVENT_READ, connection)
             ready = selector.select(max(deadline - time.monotonic(), 0))
         for key, _ in ready:

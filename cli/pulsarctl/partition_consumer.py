@@ -47,6 +47,10 @@ class PartitionConsumer:
         self._connection: BrokerConnection | None = None
 
     @property
+    def is_subscribed(self) -> bool:
+        return self._connection is not None
+
+    @property
     def connection(self) -> BrokerConnection:
         assert self._connection is not None, "subscribe comes first"
         return self._connection
