@@ -62,7 +62,7 @@ HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only ho
 Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
 Regex = Annotated[bool, typer.Option("--regex", help="TOPIC is a regular expression.")]
 QueueSize = Annotated[int, typer.Option("-q", "--queue-size", min=0, help=f"Fetch so many ahead, {QUEUE_SIZE}.")]
-OnePartition = Annotated[int, typer.Option("--partition", min=0, help="Consume this partition only.")]
+OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Consume this partition only.")]
 NoAck = Annotated[bool, typer.Option("--no-ack", help="Acknowledge nothing: the messages come again.")]
 Compacted = Annotated[bool, typer.Option("--compacted", help="Of each key the last value, where compacted.")]
 SubscriptionProperties = Annotated[
@@ -100,7 +100,7 @@ def consume(
     rate: Rate = 0,
     regex: Regex = False,
     queue_size: QueueSize = 0,
-    partition: OnePartition = -1,
+    partition: OnePartition = None,
     no_ack: NoAck = False,
     compacted: Compacted = False,
     properties: SubscriptionProperties = None,
@@ -132,7 +132,7 @@ def consume(
         )
     now_ms = time.time_ns() // 1_000_000
     reach = Reach(
-        topic=topic if regex else full_topic(topic) + (f"-partition-{partition}" if partition >= 0 else ""),
+        topic=topic if regex else full_topic(topic) + ("" if partition is None else f"-partition-{partition}"),
         start=None if start is None else parse_position(start, now_ms),
         end=Latest() if exit_on_end else None if to is None else parse_position(to, now_ms),
     )

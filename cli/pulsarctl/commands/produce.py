@@ -61,7 +61,7 @@ DeliverAt = Annotated[
 Compression = Annotated[str, typer.Option("-z", "--compression", metavar="KIND", help=", ".join(COMPRESSIONS) + ".")]
 DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="One entry a message.")]
 Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Send large messages in pieces.")]
-Partition = Annotated[int, typer.Option("--partition", min=0, help="Send to this partition only.")]
+Partition = Annotated[int | None, typer.Option("--partition", min=0, help="Send to this partition only.")]
 ProducerName = Annotated[str | None, typer.Option("--producer-name", metavar="NAME", help="Name of the producer.")]
 DisableReplication = Annotated[bool, typer.Option("-dr", "--disable-replication", help="Keep in this cluster.")]
 EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
@@ -96,7 +96,7 @@ def produce(
     compression: Compression = "none",
     disable_batching: DisableBatching = False,
     chunking: Chunking = False,
-    partition: Partition = -1,
+    partition: Partition = None,
     producer_name: ProducerName = None,
     disable_replication: DisableReplication = False,
     encryption_key_name: EncryptionKeyName = None,
@@ -141,7 +141,7 @@ def produce(
         encryption_key_path=_key_path(encryption_key_value),
         send_timeout_ms=max(1, round(seconds * 1000)),
     )
-    name = full_topic(topic) + (f"-partition-{partition}" if partition >= 0 else "")
+    name = full_topic(topic) + ("" if partition is None else f"-partition-{partition}")
     shape = Shape(key, key_delimiter, tombstone, null_value)
     client = Messaging(settings, seconds)
     try:

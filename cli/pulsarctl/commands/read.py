@@ -41,7 +41,7 @@ PrintMetadata = Annotated[bool, typer.Option("-mp", "--print-metadata", help="Pr
 Hex = Annotated[bool, typer.Option("--hex", help="Print the content as a hex dump.")]
 HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only how many there were.")]
 Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
-OnePartition = Annotated[int, typer.Option("--partition", min=0, help="Read this partition only.")]
+OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Read this partition only.")]
 Compacted = Annotated[bool, typer.Option("--compacted", help="Of each key the last value, where compacted.")]
 MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker's answers.")]
@@ -72,7 +72,7 @@ def read(
     hexadecimal: Hex = False,
     hide_content: HideContent = False,
     rate: Rate = 0,
-    partition: OnePartition = -1,
+    partition: OnePartition = None,
     compacted: Compacted = False,
     max_chunked: MaxChunked = 0,
     timeout: Timeout = "30s",
@@ -87,7 +87,6 @@ def read(
 
     It shows what the official client hides: sequence ids, delivery times, compression, the broker's index.
 
-    \b
     A template (-F) is text with these escapes:
       %t topic  %k key  %v value  %p partition  %o message id  %d publish time  %D event time (ms)
       %T %K %V  their lengths, -1 for none    %H number of properties    %h{%k=%v;} for each property
@@ -110,7 +109,7 @@ def read(
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
     show = record_output(settings.output, template, frozenset(), **details)
-    if isinstance(position, AtMessage) and position.partition >= 0 and partition < 0:
+    if isinstance(position, AtMessage) and position.partition >= 0 and partition is None:
         partition = position.partition
     if decryption_key is not None:
         raise UsageProblem("read shows encrypted messages as they are stored", hint="pulsarctl consume decrypts them")
@@ -123,7 +122,7 @@ def read(
     reading = Reading(
         settings,
         seconds,
-        full_topic(topic) + (f"-partition-{partition}" if partition >= 0 else ""),
+        full_topic(topic) + ("" if partition is None else f"-partition-{partition}"),
         position,
         end,
         inclusive=inclusive or start is not None,
