@@ -288,9 +288,9 @@ class Broker:
         await self._create_partitions(name, 0, self.tenancy.partitions(name))
 
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
-        for index in range(first, end):
-            if not self.topic_exists(name.partition_name(index)):
-                await self.create_topic(name.partition_name(index))
+        parts = [name.partition_name(index) for index in range(first, end)]
+        # Side by side, so that the metadata store commits them together.
+        await asyncio.gather(*(self.create_topic(part) for part in parts if not self.topic_exists(part)))
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
         model = await self.get_topic(name.partition_name(0))
@@ -306,8 +306,7 @@ class Broker:
         if not force:
             for part in existing:
                 _check_unused(await self.get_topic(part))
-        for part in existing:
-            await self.delete_topic(part, force=force)
+        await asyncio.gather(*(self.delete_topic(part, force=force) for part in existing))
         await self.tenancy.delete_partitioned(name)
 
     def _partition_names(self, name: TopicName) -> list[TopicName]:

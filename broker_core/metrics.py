@@ -6,7 +6,6 @@ Topics are written in slices, so that a scrape of many of them never holds up a 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import time
@@ -15,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core.stats import SubscriptionStats, TopicStats, topic_stats
+from broker_core.turns import in_turns
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
-
-TOPICS_AT_A_TIME = 50
 
 Sample = tuple[str, str, float]  # metric, labels, value
 Samples = dict[str, list[str]]  # metric -> its lines; Prometheus wants a metric's lines together
@@ -40,9 +38,7 @@ async def prometheus_text(broker: Broker) -> str:
     samples: Samples = {}
     namespaces: dict[str, int] = {}
     totals = _Totals()
-    for index, topic in enumerate(list(broker.loaded.values())):
-        if index % TOPICS_AT_A_TIME == TOPICS_AT_A_TIME - 1:
-            await asyncio.sleep(0)
+    async for topic in in_turns(list(broker.loaded.values())):
         namespace = str(topic.name.namespace)
         namespaces[namespace] = namespaces.get(namespace, 0) + 1
         snapshot = topic_stats(topic)
@@ -53,7 +49,8 @@ async def prometheus_text(broker: Broker) -> str:
         _collect(samples, [("pulsar_topics_count", f'{cluster},namespace="{namespace}"', count)])
     _collect(samples, _broker_samples(broker, cluster, totals, sum(namespaces.values())))
     _collect(samples, _process_samples(broker, cluster))
-    return "".join(_lines(samples))
+    parts = [_lines(metric, samples[metric]) async for metric in in_turns(sorted(samples), at_a_time=1)]
+    return "".join(parts)
 
 
 class _Totals:
@@ -150,10 +147,8 @@ def _collect(samples: Samples, new: Iterable[Sample]) -> None:
         samples.setdefault(metric, []).append(f"{metric}{{{labels}}} {shown}\n")
 
 
-def _lines(samples: Samples) -> Iterator[str]:
-    for metric in sorted(samples):
-        yield f"# TYPE {metric} {'counter' if metric in _COUNTERS else 'gauge'}\n"
-        yield from samples[metric]
+def _lines(metric: str, lines: Iterable[str]) -> str:
+    return f"# TYPE {metric} {'counter' if metric in _COUNTERS else 'gauge'}\n" + "".join(lines)
 
 
 def _escaped(value: str) -> str:

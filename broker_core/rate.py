@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker_core.turns import in_turns
+
 if TYPE_CHECKING:
     from broker_core.clock import Clock
 
@@ -62,7 +64,5 @@ async def sample_forever(rates: Callable[[], Iterable[Rate]]) -> None:
     """Samples whatever `rates()` yields, twice a minute; it must bear being iterated across awaits."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
-        for index, rate in enumerate(rates()):
+        async for rate in in_turns(rates(), SAMPLES_AT_A_TIME):
             rate.sample()
-            if index % SAMPLES_AT_A_TIME == SAMPLES_AT_A_TIME - 1:
-                await asyncio.sleep(0)

@@ -12,6 +12,7 @@ from broker_core.admin.targets import existing_partitions, one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.stats import TopicStats, earliest_backlog, merge, topic_stats
+from broker_core.turns import in_turns
 
 if TYPE_CHECKING:
     from broker_core.topic import Topic
@@ -30,7 +31,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
         str(part): await _snapshot(call, await call.broker.get_topic(part))
-        for part in existing_partitions(call.broker, name)
+        async for part in in_turns(existing_partitions(call.broker, name))
     }
     total = merge(parts.values())
     body = _body(call, total)
@@ -43,8 +44,8 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
                 del consumer[field]
     body["oldestBacklogMessageAgeSeconds"] = 0  # as Pulsar: the sum does not know
     body["metadata"] = {"partitions": call.broker.partitions(name), "deleted": False}
-    per_partition = call.flag("perPartition", True)
-    body["partitions"] = {part: _body(call, one) for part, one in parts.items()} if per_partition else {}
+    shown = parts if call.flag("perPartition", True) else {}
+    body["partitions"] = {part: _body(call, one) async for part, one in in_turns(shown.items())}
     return body
 
 
@@ -60,7 +61,8 @@ async def internal_stats(call: Call) -> dict[str, Any]:
 async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
-        str(part): internal_body(await call.broker.get_topic(part)) for part in existing_partitions(call.broker, name)
+        str(part): internal_body(await call.broker.get_topic(part))
+        async for part in in_turns(existing_partitions(call.broker, name))
     }
     return {
         "metadata": {"partitions": call.broker.partitions(name), "deleted": False},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,13 @@ async def create_subscription(call: Call) -> None:
         raise Conflict("Subscription already exists for topic")
     properties = {str(key): str(value) for key, value in (body.get("properties") or {}).items()}
     start = read_position(body) if "ledgerId" in body else LATEST
-    for topic in missing:
-        await topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
+    # Side by side, here and below: what waits for the disk together is synced together.
+    await asyncio.gather(
+        *(
+            topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
+            for topic in missing
+        )
+    )
 
 
 async def _create_topic_if_missing(call: Call) -> None:
@@ -58,8 +64,7 @@ async def delete_subscription(call: Call) -> None:
         raise _missing(call, name)
     if not force and any(topic.subscriptions[name].consumers for topic in having):
         raise PreconditionFailed("Subscription has active connected consumers")
-    for topic in having:
-        await topic.delete_subscription(name, force=force)
+    await asyncio.gather(*(topic.delete_subscription(name, force=force) for topic in having))
 
 
 def _missing(call: Call, name: str) -> SubscriptionNotFound:
@@ -74,7 +79,7 @@ async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[A
     topics = [topic for topic in await every_topic(call) if name in topic.subscriptions]
     if not topics:
         raise SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
-    return [await act(topic, topic.subscriptions[name]) for topic in topics]
+    return await asyncio.gather(*(act(topic, topic.subscriptions[name]) for topic in topics))
 
 
 async def clear_backlog(call: Call) -> None:

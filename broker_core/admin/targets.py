@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from broker_core.admin.call import Call
@@ -44,7 +45,7 @@ async def every_topic(call: Call) -> list[Topic]:
     check_exists(call.broker, name)
     if not call.broker.partitions(name):
         return [await call.broker.get_topic(name)]
-    return [await call.broker.get_topic(part) for part in existing_partitions(call.broker, name)]
+    return await asyncio.gather(*(call.broker.get_topic(part) for part in existing_partitions(call.broker, name)))
 
 
 def existing_partitions(broker: Broker, name: TopicName) -> list[TopicName]:
