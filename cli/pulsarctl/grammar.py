@@ -121,21 +121,19 @@ class Verbs(LazyCommands):
 
 
 class Modules(LazyCommands):
-    """Top-level commands: name -> (module, one line of help). A module that cannot be imported fails by itself."""
+    """Top-level commands and the modules they are in. A module that cannot be imported fails by itself."""
 
-    def __init__(self, modules: dict[str, tuple[str, str]], aliases: dict[str, str]) -> None:
-        super().__init__(list(modules), list(aliases))
-        self.modules = modules
+    def __init__(self, modules: dict[str, str], visible: list[str], aliases: dict[str, str]) -> None:
+        super().__init__(visible, [name for name in (*modules, *aliases) if name not in visible])
+        self._modules = modules
         self._aliases = aliases
 
     def make(self, name: str) -> Command:
-        module = self.modules[self._aliases.get(name, name)][0]
         try:
-            app = import_module(module).app
+            app = import_module(self._modules[self._aliases.get(name, name)]).app
         except ModuleNotFoundError as error:
             raise CliError(
-                f"'{name}' needs the Python module {error.name}, which is not installed",
-                hint=_install_hint(error.name),
+                f"'{name}' needs the Python module {error.name}, which is not installed", hint=_install_hint(error.name)
             ) from error
         built = app.build()
         assert isinstance(built, TyperCommand | TyperGroup)

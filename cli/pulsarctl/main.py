@@ -32,7 +32,8 @@ COMMANDS = {
     "completion": "Print the completion script of a shell.",
     "version": "Versions of this tool and of the broker.",
 }
-MODULE_OF = {"topicPolicies": "topic_policies", "context": "contexts"}
+MODULE_OF = {"topicPolicies": "topic_policies", "context": "contexts", "complete-names": "complete_names"}
+HIDDEN = ("complete-names",)  # what the completion scripts call
 ALIASES = {
     "topic": "topics",
     "subscription": "subscriptions",

@@ -12,14 +12,14 @@ from pulsarctl import __version__, options, render
 from pulsarctl.coercion import without_pydantic
 from pulsarctl.errors import CliError
 from pulsarctl.grammar import Modules
-from pulsarctl.main import ALIASES, COMMANDS, MODULE_OF, exit_code
+from pulsarctl.main import ALIASES, COMMANDS, HIDDEN, MODULE_OF, exit_code
 
 
 class Root(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "no_args_is_help": True})
-        modules = {name: (f"pulsarctl.commands.{MODULE_OF.get(name, name)}", help) for name, help in COMMANDS.items()}
-        self._modules = Modules(modules, ALIASES)
+        modules = {name: f"pulsarctl.commands.{MODULE_OF.get(name, name)}" for name in (*COMMANDS, *HIDDEN)}
+        self._modules = Modules(modules, list(COMMANDS), ALIASES)
         self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it
         self.shared = options.shared()
         for option in self.shared:
@@ -39,7 +39,7 @@ class Root(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """From the table: help imports no command."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, help) for name, (_, help) in self._modules.modules.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: Any) -> Any:
         if ctx.params.pop("version", None):

@@ -1,6 +1,7 @@
 """Completion scripts for bash, zsh and fish, made from the command tree.
 
-The scripts know commands, options and the formats of `-o` by themselves, so that pressing Tab starts no process.
+The scripts know commands, options and the formats of `-o` by themselves: for these, Tab starts no process. For the
+names of tenants, namespaces and topics they ask `pulsarctl complete-names`.
 A word is taken for a command when it can be one at its place; options and their values are passed over.
 """
 
@@ -22,7 +23,7 @@ def _bash(pages: list[Page]) -> str:
         MARK,
         "_pulsarctl() {",
         '  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" at="" word',
-        '  local commands="" options="" shared="' + " ".join(_spellings(pages[0])) + ' --help"',
+        '  local commands="" options="" names="" shared="' + " ".join(_spellings(pages[0])) + ' --help"',
         "  COMPREPLY=()",
         "  if [[ $previous == -o || $previous == --output ]]; then",
         f'    COMPREPLY=($(compgen -W "{FORMATS}" -- "$current"))',
@@ -37,14 +38,19 @@ def _bash(pages: list[Page]) -> str:
     ]
     for page in pages:
         options = "" if not page.words else f' options="{" ".join(_spellings(page))}"'
-        lines.append(f'    "{" ".join(page.words)}") commands="{" ".join(page.commands)}"{options} ;;')
+        names = f' names="{kind}"' if (kind := _kind(page)) else ""
+        lines.append(f'    "{" ".join(page.words)}") commands="{" ".join(page.commands)}"{options}{names} ;;')
     lines += [
         "  esac",
         "  if [[ $current == -* ]]; then",
         '    COMPREPLY=($(compgen -W "$options $shared" -- "$current"))',
         "  elif [[ -n $commands ]]; then",
         '    COMPREPLY=($(compgen -W "$commands" -- "$current"))',
+        "  elif [[ -n $names ]]; then",
+        '    COMPREPLY=($(compgen -W "$(pulsarctl complete-names "$names" "$current" 2>/dev/null)" -- "$current"))',
+        "    [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace 2>/dev/null",
         "  fi",
+        "  return 0",
         "}",
         "complete -o default -F _pulsarctl pulsarctl",
     ]
@@ -57,7 +63,7 @@ def _zsh(pages: list[Page]) -> str:
         "#compdef pulsarctl",
         MARK,
         "_pulsarctl() {",
-        "  local at= word",
+        "  local at= word names=",
         "  local -a commands options shared",
         f"  shared=({' '.join(_zsh_options(pages[0]))})",
         "  if [[ ${words[CURRENT-1]} == (-o|--output) ]]; then",
@@ -76,7 +82,8 @@ def _zsh(pages: list[Page]) -> str:
         options = _zsh_options(page) if page.words else []
         lines.append(f"    '{' '.join(page.words)}')")
         lines.append(f"      commands=({' '.join(children)})")
-        lines.append(f"      options=({' '.join(options)}) ;;")
+        lines.append(f"      options=({' '.join(options)})")
+        lines.append(f"      names={_kind(page)} ;;")
     lines += [
         "  esac",
         "  options+=($shared)",
@@ -84,6 +91,8 @@ def _zsh(pages: list[Page]) -> str:
         "    _describe option options",
         "  elif (( $#commands )); then",
         "    _describe command commands",
+        "  elif [[ -n $names ]]; then",
+        '    compadd -S "" -- ${(f)"$(pulsarctl complete-names $names "${words[CURRENT]}" 2>/dev/null)"}',
         "  else",
         "    _files",
         "  fi",
@@ -101,12 +110,21 @@ def _fish(pages: list[Page]) -> str:
             text = _fish_text(child.summary)
             lines.append(f"complete -c pulsarctl -f -n {condition} -a {child.words[-1]} -d {text}")
         where = f" -n {condition}" if page.words else ""
+        if kind := _kind(page):
+            asked = f"(pulsarctl complete-names {kind} (commandline -ct) 2>/dev/null)"
+            lines.append(f"complete -c pulsarctl -f{where} -a '{asked}'")
         for option in page.options:
             long = next((item[2:] for item in option.spellings if item.startswith("--")), "")
             if long:
                 value = f" -x -a '{FORMATS}'" if long == "output" else " -r" if option.metavar else ""
                 lines.append(f"complete -c pulsarctl{where} -l {long}{value} -d {_fish_text(option.help)}")
     return "\n".join(lines) + "\n"
+
+
+def _kind(page: Page) -> str:
+    """Which names the broker can tell for a command's first argument."""
+    first = page.arguments[0][0].rstrip(".") if page.arguments else ""
+    return first if first in ("TENANT", "NAMESPACE", "TOPIC") else ""
 
 
 def _spellings(page: Page) -> list[str]:

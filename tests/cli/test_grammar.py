@@ -2,6 +2,8 @@
 
 import os
 import pty
+import signal
+import socket
 import subprocess
 import sys
 
@@ -77,6 +79,19 @@ def test_a_reader_that_goes_away_is_no_noise(cli: Cli) -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_ctrl_c_is_exit_130_and_no_traceback() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        command = [*PROGRAM, "tenants", "list", "--admin-url", url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1)  # its request is on the way: it waits for an answer now
+                process.send_signal(signal.SIGINT)
+                stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout, stderr) == (130, b"", b"")
 
 
 def test_a_question_answered_with_no_changes_nothing(cli: Cli) -> None:

@@ -10,6 +10,7 @@ from pulsarctl.call import Call
 from pulsarctl.clock import now_ms
 from pulsarctl.errors import NotFound
 from pulsarctl.grammar import Noun
+from pulsarctl.render import Output, resolve, show
 from pulsarctl.times import parse_timestamp_ms
 
 app = Noun("topics", "")
@@ -97,7 +98,11 @@ def info_internal(call: Call, topic: Topic) -> None:
 
     Example: pulsarctl topics info-internal orders
     """
-    call.show(call.admin.topics.internal_info(topic))
+    found = call.admin.topics.internal_info(topic)
+    if resolve(call.output) in (Output.TEXT, Output.TABLE):
+        show(found, Output.JSON)  # the one document that pulsar-admin lays out like everybody else
+    else:
+        call.show(found)
 
 
 @app.verb("last-message-id", "lmi")

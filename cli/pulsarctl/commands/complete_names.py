@@ -1,0 +1,60 @@
+"""`pulsarctl complete-names`: what a name on the command line could be. The completion scripts ask; nobody else.
+
+Topics of the persistent domain are offered in their short form: a colon ends a word in bash.
+"""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl import render
+from pulsarctl.call import Call
+from pulsarctl.errors import CliError
+from pulsarctl.grammar import Noun
+
+app = Noun("complete-names", "What a name on the command line could be.")
+
+DEFAULT = "public/default"
+PERSISTENT = "persistent://"
+
+
+@app.verb("complete-names")
+def complete_names(
+    call: Call,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="TENANT, NAMESPACE or TOPIC.")],
+    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="What is typed already.")] = "",
+) -> None:
+    """Print one candidate a line; nothing when the broker cannot be asked: a shell must not show errors at a Tab."""
+    try:
+        for name in _candidates(call, kind, prefix):
+            render.line(name)
+    except CliError:
+        return
+
+
+def _candidates(call: Call, kind: str, prefix: str) -> list[str]:
+    """As far as the next slash."""
+    parts = prefix.split("/")
+    if kind == "TENANT":
+        return call.admin.tenants.list()
+    if kind == "NAMESPACE":
+        return _namespaces(call, parts, "")
+    if kind == "TOPIC" and len(parts) == 1:
+        return _topics(call, DEFAULT, "") + _namespaces(call, parts, "/")
+    if kind == "TOPIC":
+        return _namespaces(call, parts, "/") if len(parts) == 2 else _topics(call, "/".join(parts[:2]), "/")
+    return []
+
+
+def _namespaces(call: Call, parts: list[str], end: str) -> list[str]:
+    if len(parts) == 1:
+        return [f"{tenant}/" for tenant in call.admin.tenants.list()]
+    return [f"{name}{end}" for name in call.admin.namespaces.list(parts[0])]
+
+
+def _topics(call: Call, namespace: str, separator: str) -> list[str]:
+    """Partitioned topics once; without their namespace where that is the default one."""
+    listed = call.admin.topics.list(namespace, domain="persistent")
+    bases = dict.fromkeys(name.partition("-partition-")[0] for name in listed)
+    stripped = [name.removeprefix(f"{PERSISTENT}{namespace}/") for name in bases]
+    return [f"{namespace}/{name}" for name in stripped] if separator else stripped
