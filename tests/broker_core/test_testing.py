@@ -1,0 +1,104 @@
+"""The broker and the fixture that other people's tests use."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pulsar
+import pytest
+
+from broker_core.config import BrokerConfig, ServerConfig
+from broker_core.server import PortInUse
+from broker_core.storage.errors import DirectoryLocked
+from broker_core.testing import EmbeddedBroker
+
+pytest_plugins = ["pytester"]
+
+TOPIC = "persistent://public/default/t"
+
+
+def connect(broker: EmbeddedBroker) -> pulsar.Client:
+    return pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+
+
+def publish_and_receive(broker: EmbeddedBroker, value: bytes) -> bytes:
+    client = connect(broker)
+    consumer = client.subscribe(TOPIC, "s", initial_position=pulsar.InitialPosition.Earliest)
+    client.create_producer(TOPIC).send(value)
+    received = consumer.receive(5000)
+    consumer.acknowledge(received)
+    client.close()
+    return bytes(received.data())
+
+
+def test_a_client_publishes_and_consumes() -> None:
+    with EmbeddedBroker() as broker:
+        assert publish_and_receive(broker, b"hello") == b"hello"
+
+
+async def test_it_runs_beside_an_event_loop() -> None:
+    async with EmbeddedBroker() as broker:
+        assert await asyncio.to_thread(publish_and_receive, broker, b"hello") == b"hello"
+
+
+def test_its_temporary_folder_is_removed() -> None:
+    with EmbeddedBroker() as broker:
+        assert (broker.directory / "FORMAT").exists()
+    assert not broker.directory.exists()
+
+
+def test_a_given_folder_keeps_what_was_published(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path / "data") as broker:
+        client = connect(broker)
+        client.create_producer(TOPIC).send(b"kept")
+        client.close()
+    with EmbeddedBroker(tmp_path / "data") as broker:
+        client = connect(broker)
+        reader = client.create_reader(TOPIC, pulsar.MessageId.earliest)
+        assert reader.read_next(5000).data() == b"kept"
+        client.close()
+
+
+def test_two_at_a_time_do_not_meet() -> None:
+    with EmbeddedBroker() as one, EmbeddedBroker() as other:
+        assert one.service_url != other.service_url and one.directory != other.directory
+        assert publish_and_receive(one, b"1") == b"1"
+        assert publish_and_receive(other, b"2") == b"2"
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path), pytest.raises(DirectoryLocked), EmbeddedBroker(tmp_path):
+        pass
+
+
+def test_a_failed_start_leaves_nothing_behind() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server = ServerConfig(broker_port=taken.getsockname()[1], web_port=0)
+        broker = EmbeddedBroker(config=BrokerConfig(server=server))
+        with pytest.raises(PortInUse):
+            broker.start()
+    assert not broker.directory.exists()
+
+
+def test_stopping_twice_is_fine() -> None:
+    broker = EmbeddedBroker().start()
+    broker.stop()
+    broker.stop()
+
+
+def test_the_fixture_needs_only_to_be_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pulsar
+
+        def test_it(pulsar_broker):
+            client = pulsar.Client(pulsar_broker.service_url)
+            client.create_producer("t").send(b"x")
+            client.close()
+
+        def test_a_module_shares_one(pulsar_broker):
+            assert "persistent://public/default/t" in pulsar_broker.broker.loaded
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2)
