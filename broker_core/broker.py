@@ -318,6 +318,7 @@ class Broker:
         for loaded in self.loaded.values():
             if loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base):
                 loaded.policies_changed()
+        self.spawn(self._load_aging_topics())
 
 
 def ledger_name(name: TopicName) -> str:

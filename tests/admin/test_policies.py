@@ -13,6 +13,7 @@ from tests.admin.conftest import PORT_ZERO, Admin
 NAMESPACE = "namespaces/acme/shop"
 TOPIC = "persistent/acme/shop/plain"
 PLAIN = parse_topic("persistent://acme/shop/plain")
+LABELS = 'namespace="acme/shop",topic="persistent://acme/shop/plain"'
 RETENTION = {"retentionTimeInMinutes": 5, "retentionSizeInMB": 50}
 ONE_ZERO = (
     "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has a"
@@ -145,6 +146,16 @@ async def test_a_loaded_topic_has_a_new_policy_at_once(shop: Admin) -> None:
     assert topic.policies.retention == RetentionPolicy(5, 50)
     await shop("POST", f"{TOPIC}/messageTTL?messageTTL=3")
     assert topic.policies.ttl_seconds == 3
+
+
+async def test_a_ttl_set_later_acts_on_topics_that_are_not_loaded(shop: Admin) -> None:
+    await shop("PUT", f"{TOPIC}/subscription/s")
+    await shop.publish(str(PLAIN), [b"old"], publish_time=1000)
+    await shop("PUT", f"{TOPIC}/unload")
+    await shop("POST", f"{NAMESPACE}/messageTTL", 60)
+    async with asyncio.timeout(10):
+        while (await shop("GET", "/metrics")).text.find(f'pulsar_msg_backlog{{cluster="standalone",{LABELS}}} 0') < 0:
+            pass
 
 
 async def status_of_compaction(shop: Admin, wanted: str) -> None:
