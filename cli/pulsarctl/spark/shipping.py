@@ -7,8 +7,8 @@ codecs) holds compiled code and must be installed on the executors.
 import zipfile
 from pathlib import Path
 
-import broker_core
 import pulsarctl
+from broker_core import wire
 
 SUFFIXES = (".py", ".properties")
 
@@ -17,8 +17,7 @@ def write_archive(directory: Path) -> Path:
     """Returns the path of the zip file."""
     archive = directory / "pulsarctl.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for package in (pulsarctl, broker_core):
-            root = Path(package.__path__[0])
+        for root in (Path(pulsarctl.__path__[0]), Path(wire.__path__[0]).parent):
             for file in sorted(root.rglob("*")):
                 if file.suffix in SUFFIXES:
                     zipped.write(file, Path(root.name) / file.relative_to(root))
