@@ -8,6 +8,7 @@ Entries at or above `base + len(bits)` are not acknowledged; entries below `base
 import zlib
 from collections.abc import Iterator, Sequence
 
+_INVERTED = bytes([1, 0, *range(2, 256)])
 _TRIM = 4096  # bytes in front that are worth a memmove
 
 
@@ -77,6 +78,12 @@ class AckWindow:
         at = entry_id - self.base
         return self.acked if at <= 0 else self.bits.count(0, at)
 
+    def acked_flags(self, start: int, stop: int) -> bytes:
+        """One byte per entry of [start, stop): 1 = acknowledged. May end early: the rest is not acknowledged."""
+        below = max(0, min(stop, self.base) - start)
+        bits = self.bits[max(0, start - self.base) : max(0, stop - self.base)]
+        return b"\x01" * below + bits.translate(_INVERTED)
+
     def open_ranges(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Ranges [a, b) of entries in [start, stop) that are not acknowledged."""
         at = start
@@ -104,6 +111,9 @@ class AckWindow:
     def decode(cls, base: int, data: bytes) -> "AckWindow":
         """From metadata.sqlite, where the bytes lie deflated."""
         return cls(base, bytearray(zlib.decompress(data)))
+
+    def copy(self) -> "AckWindow":
+        return AckWindow(self.base, bytearray(self.bits))
 
     def _cover(self, stop: int) -> None:
         missing = stop - self.base - len(self.bits)

@@ -66,7 +66,7 @@ def apply_acks(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | None]
     ledger = info.ledgers.get(ledger_id)
     if n and ledger is not None:
         window = cursor.windows.setdefault(ledger_id, AckWindow(0))
-        window.acknowledge(column("I", record[at : at + 4 * n]), 1 << 32)
+        window.acknowledge(column("I", record[at : at + 4 * n]), ledger.entries)
         cursor.dirty_windows.add(ledger_id)
     forget_passed_windows(cursor)
     catalog.cursor_changed(owner, cursor)

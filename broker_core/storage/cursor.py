@@ -17,7 +17,7 @@ from broker_core.storage.block import Block
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.weights import Weights
+from broker_core.storage.weights import Acknowledged, Weights
 
 
 class CursorOwner(Protocol):
@@ -39,6 +39,9 @@ class CursorOwner(Protocol):
     async def cursor_flush(self, cursor: "ManagedCursor") -> None:
         """The same, and wait for the sync."""
 
+    def cursor_inexact(self, cursor: "ManagedCursor") -> None:
+        """Its backlog had to be estimated: ask for `measure` in the background."""
+
     async def cursor_reset(self, cursor: "ManagedCursor", record: bytes) -> None: ...
 
 
@@ -54,7 +57,7 @@ class ManagedCursor:
         self._front = EARLIEST
         self._settle(info.mark_delete)
         self.read_position = self._front
-        self._weighed: dict[int, tuple[int, int, int]] = {}
+        self._weighed: dict[int, tuple[int, int, int]] = {}  # ledger -> acknowledged entries, messages, bytes
         self.on_mark_delete: Callable[[], None] | None = None  # it passed the end of a ledger: time to trim
 
     @property
@@ -91,6 +94,10 @@ class ManagedCursor:
                 return stop - front_entry
             window = AckWindow(front_entry if ledger_id == front_ledger else 0)
             self.info.windows[ledger_id] = window
+        if max(entry_ids) >= ledger.entries:
+            entry_ids = [entry_id for entry_id in entry_ids if entry_id < ledger.entries]
+            if not entry_ids:
+                return 0
         newly = window.acknowledge(entry_ids, ledger.entries)
         if newly:
             self.info.dirty_windows.add(ledger_id)
@@ -163,7 +170,7 @@ class ManagedCursor:
         self._pending.clear()
         for ledger_id in list(self.info.windows):
             self._drop_window(ledger_id)
-        self._weighed.clear()
+        self._weighed = {}  # a new one: a measurement may be under way
         self.info.mark_delete = mark_delete
         self._settle(mark_delete)
         self.read_position = target
@@ -209,49 +216,63 @@ class ManagedCursor:
 
     @property
     def backlog_messages(self) -> int:
-        """Exact where the tables of the entries concerned are in memory (after `measure`, always), else an estimate."""
+        """Exact where the tables of the entries concerned are in memory, or after `measure`.
+
+        Elsewhere an estimate, which is replaced by the exact figure as soon as the entries have been read.
+        """
         return self._backlog()[0]
 
     @property
     def backlog_bytes(self) -> int:
         return self._backlog()[1]
 
+    def prepare_backlog(self) -> None:
+        """Have measured in the background what is not at hand."""
+        self._backlog()
+
     def _backlog(self) -> tuple[int, int]:
         front = self._refresh_front()
         messages, size = self._ledgers.totals_from(front.ledger_id)
-        for ledger_id in {front.ledger_id, *self.info.windows}:
-            if ledger_id >= front.ledger_id and ledger_id in self._ledgers.infos:
-                gone_messages, gone_size = self._acknowledged_weight(ledger_id, front)
-                messages -= gone_messages
-                size -= gone_size
-        return messages, size
+        for ledger_id, acked in self._acknowledged(front):
+            gone_messages, gone_size = self._weigh(ledger_id, acked)
+            messages -= gone_messages
+            size -= gone_size
+        return max(messages, self.backlog_entries), max(0, size)
 
-    def _acknowledged_weight(self, ledger_id: int, front: Position) -> tuple[int, int]:
+    def _acknowledged(self, front: Position) -> list[tuple[int, Acknowledged]]:
+        """The ledgers in which some entries are acknowledged and others perhaps not."""
+        return [
+            (
+                ledger_id,
+                Acknowledged(front.entry_id if ledger_id == front.ledger_id else 0, self.info.windows.get(ledger_id)),
+            )
+            for ledger_id in {front.ledger_id, *self.info.windows}
+            if ledger_id >= front.ledger_id and ledger_id in self._ledgers.infos
+        ]
+
+    def _weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
         """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged."""
-        start = front.entry_id if ledger_id == front.ledger_id else 0
-        window = self.info.windows.get(ledger_id)
-        acked = start + (window.acked_from(start) if window else 0)
+        count = acked.count()
         known = self._weighed.get(ledger_id)
-        if known is not None and known[0] == acked:
+        if known is not None and known[0] == count:
             return known[1], known[2]
-        ranges = [(0, start)] if start else []
-        if window is not None:
-            ranges += window.acked_ranges(start)
-        messages, size, exact = self._owner.weights.weigh(ledger_id, ranges)
+        messages, size, exact = self._owner.weights.weigh(ledger_id, acked)
         if exact:
-            self._weighed[ledger_id] = (acked, messages, size)
+            self._weighed[ledger_id] = (count, messages, size)
+        else:
+            self._owner.cursor_inexact(self)
         return messages, size
 
     async def measure(self) -> None:
         """Afterwards the backlog in messages and bytes is exact, also where entries had to be read for it."""
-        front = self._refresh_front()
-        for ledger_id in {front.ledger_id, *self.info.windows}:
-            window = self.info.windows.get(ledger_id)
-            if ledger_id in self._ledgers.infos:
-                start = front.entry_id if ledger_id == front.ledger_id else 0
-                ranges = [(0, start)] if start else []
-                await self._owner.weights.load(ledger_id, ranges + list(window.acked_ranges(start) if window else ()))
-        self._backlog()
+        for ledger_id, acked in self._acknowledged(self._refresh_front()):
+            acked = acked.copy()  # acknowledgements go on while entries are read
+            count = acked.count()
+            known = self._weighed.get(ledger_id)
+            if known is None or known[0] != count:
+                weighed = self._weighed
+                messages, size = await self._owner.weights.measure(ledger_id, acked)
+                weighed[ledger_id] = (count, messages, size)  # to no effect after a reset
 
     def ack_ranges(self) -> Iterator[tuple[int, int, int]]:
         """(ledger, first, last) of the entries acknowledged above mark-delete."""

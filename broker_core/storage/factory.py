@@ -32,7 +32,7 @@ from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.metadata import Metadata, Statement, checkpoint_statements
 from broker_core.storage.open_files import OpenFiles
-from broker_core.storage.pressure import Pressure
+from broker_core.storage.pressure import RUN_COST, Pressure
 from broker_core.storage.reader import Reader
 from broker_core.storage.recovery import Recovery, rewrite_ledger
 from broker_core.storage.space import DiskSpace
@@ -65,6 +65,7 @@ class ManagedLedgerFactory:
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._checkpointer)
         self._loaded: dict[str, ManagedLedger] = {}
         self._loading: dict[str, asyncio.Future[None]] = {}
+        self._unmeasured: dict[ManagedCursor, None] = {}
         self._dirty_cursors: dict[ManagedCursor, int] = {}  # -> managed ledger id
         self._ack_timer: asyncio.TimerHandle | None = None
         self._checkpoint_timer: asyncio.TimerHandle | None = None
@@ -186,7 +187,10 @@ class ManagedLedgerFactory:
                 # Of an earlier run: never continued, so it can be sealed without a record of its own.
                 ledger.info.sealed_ms = self.clock.wall_ms()
                 self.catalog.ledger_changed(info.id, ledger.info)
-        return ManagedLedger(self, info, ledgers)
+        owner = ManagedLedger(self, info, ledgers)
+        for cursor in owner.cursors.values():
+            cursor.prepare_backlog()  # what cannot be known at once is measured in the background
+        return owner
 
     def _missing_bytes(self, ledgers: list[Ledger]) -> list[DamageReport]:
         """Ledger files that are gone or too short. What they do hold can still be read."""
@@ -279,11 +283,13 @@ class ManagedLedgerFactory:
         self.now = self.clock.monotonic()
         touched: dict[Appender, None] = {}
         last = None
+        runs = 0
         for appender, what in group.waiting:
             try:
                 if appender is None:
                     what(None)
                     continue
+                runs += 1
                 if appender is not last:
                     touched[appender] = None
                     last = appender
@@ -292,6 +298,7 @@ class ManagedLedgerFactory:
                 log.exception("a callback of a synced record failed")
         for appender in touched:
             appender.group_ended()
+        self.pressure.settle(runs * RUN_COST)
         if 2 * self.pressure.bytes > self.pressure.limit:
             self.writer.flush_buffers()
         self._journaled += group.size
@@ -359,6 +366,23 @@ class ManagedLedgerFactory:
         for record in cursor.take_acks():
             self.catalog.cursor_changed(owner, cursor.info)
             self.journal.write(record, cursor.acks_written)
+
+    def measure_later(self, cursor: ManagedCursor) -> None:
+        """Cursors are measured one after the other, so that a hundred of them do not crowd out the dispatchers."""
+        if cursor not in self._unmeasured and not self._closed:
+            self._unmeasured[cursor] = None
+            if len(self._unmeasured) == 1:
+                self._spawn(self._measure_cursors())
+
+    async def _measure_cursors(self) -> None:
+        while self._unmeasured and not self._closed:
+            cursor = next(iter(self._unmeasured))
+            try:
+                await cursor.measure()
+            except (StorageError, OSError) as error:
+                log.warning("the backlog of cursor %s is an estimate: %s", cursor.name, error)
+            finally:
+                del self._unmeasured[cursor]
 
     # ---- checkpoints
 

@@ -22,6 +22,7 @@ from broker_core.storage.errors import Closed, Damaged, DiskFull, Fenced, Storag
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.pressure import RUN_COST
 from broker_core.storage.retention import Retention
 from broker_core.storage.weights import Weights
 from broker_core.storage.writer import FLUSH_AT
@@ -122,7 +123,7 @@ class ManagedLedger:
             self._journal.add(head, blob, length, self, what)
         ledger.next_entry = entry_id + n
         ledger.next_end += length
-        self._pressure.bytes += length
+        self._pressure.bytes += length + RUN_COST
         return first
 
     def confirm(self, appended: Appended) -> None:
@@ -147,7 +148,7 @@ class ManagedLedger:
     def fail(self, appended: Appended, error: StorageError) -> None:
         """The run is not durable, or nobody knows: its ledger takes no more entries."""
         ledger, length, done = appended[1], appended[2], appended[-1]
-        self._pressure.settle(length)
+        self._pressure.settle(length + RUN_COST)
         self._abandon(ledger)
         if not isinstance(error, DiskFull) and self._refusal is None:
             self.fenced_reason = str(error)
@@ -415,6 +416,9 @@ class ManagedLedger:
     async def cursor_flush(self, cursor: ManagedCursor) -> None:
         self._factory.write_acks(self._info.id, cursor)
         await self._factory.synced()
+
+    def cursor_inexact(self, cursor: ManagedCursor) -> None:
+        self._factory.measure_later(cursor)
 
     async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
         self._factory.catalog.cursor_changed(self._info.id, cursor.info)

@@ -10,7 +10,6 @@ then the invalid one was synced once and is damage: it is reported, and ledgers 
 of the later ones.
 """
 
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,8 @@ from broker_core.storage.errors import DamageReport, FormatTooNew
 from broker_core.storage.open_files import OpenFiles
 
 _FLUSH = 1 << 20
-_WINDOW = 8 << 20
+_FLUSH_ALL = 32 << 20
+_WINDOW = 4 << 20
 
 
 @dataclass(slots=True)
@@ -63,6 +63,7 @@ class Recovery:
         self._ledger_path = ledger_path
         self._ledgers: dict[int, _Replayed | None] = {}
         self._owners: dict[int, int] = {}
+        self._buffered = 0
         self._removed_compacted: list[int] = []
         self.damage: list[DamageReport] = []
         self.journals: dict[int, int] = {}  # number -> bytes
@@ -87,9 +88,7 @@ class Recovery:
             self._disk.remove(self._ledger_path(ledger_id))
         for ledger_id in self._removed_compacted:
             self._disk.remove(filenames.compacted_of(self._ledger_path(ledger_id)))
-        for replayed in self._ledgers.values():
-            if replayed is not None:
-                self._flush(replayed)
+        self._flush_all()
 
     def _load(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         info = self._catalog.infos.get(managed_ledger_id)
@@ -117,31 +116,39 @@ class Recovery:
         """`synced_end`: the file was synced up to there, says the next one; None: this is the last file."""
         fd = self._disk.open(path)
         try:
-            data = self._disk.pread(fd, self._disk.size(fd) if synced_end is None else synced_end, 0)
+            size = self._disk.size(fd)
+            end = size if synced_end is None else min(size, synced_end)
+            window = _Window(self._disk, fd, number, end)
+            reason = _header_problem(path, self._disk.pread(fd, journal.FILE_HEADER.size, 0), number)
+            if reason and (synced_end is not None or window.next_group(0) is not None):
+                self.damage.append(DamageReport(path, 0, reason))
+            self.tail_end = self._replay_groups(path, window, is_last=synced_end is None)
         finally:
             self._disk.close(fd)
-        self.journals[number] = len(data)
-        reason = _header_problem(path, data, number)
-        if reason and (synced_end is not None or _next_group(data, number, 0) is not None):
-            self.damage.append(DamageReport(path, 0, reason))
+        self.journals[number] = end
+        if synced_end is not None and size < synced_end:
+            self.damage.append(DamageReport(path, size, f"file ends before its {synced_end} bytes"))
+
+    def _replay_groups(self, path: Path, window: "_Window", *, is_last: bool) -> int:
+        """Returns the end of the last good group."""
         at = journal.FILE_HEADER.size
-        while at < len(data):
-            reason, length = _group_problem(data, number, at)
+        while at < window.end:
+            reason, length = window.load_group(at)
             if reason is None:
-                self._replay_group(data, at + journal.GROUP_HEADER.size, at + length)
+                inside = at - window.base
+                self._replay_group(window.data, inside + journal.GROUP_HEADER.size, inside + length)
                 at += length
                 continue
-            following = _next_group(data, number, at + 1)
-            if following is None and synced_end is None:
+            following = window.next_group(at + 1)
+            if following is None and is_last:
                 break  # what a crash leaves behind the last sync: zeros, or a part of a group
-            self._replay_prefix(data, at, len(data) if following is None else following)
+            stop = window.end if following is None else following
+            self._replay_prefix(window.data, at - window.base, stop - window.base)
             self.damage.append(DamageReport(path, at, reason))
             if following is None:
                 break
             at = following
-        if synced_end is not None and len(data) < synced_end:
-            self.damage.append(DamageReport(path, len(data), f"file ends before its {synced_end} bytes"))
-        self.tail_end = at
+        return at
 
     def _replay_prefix(self, data: bytes, at: int, following: int) -> None:
         """A damaged group that was synced once: its records up to the damage are good."""
@@ -187,8 +194,11 @@ class Recovery:
         replayed.ends.append((info.entries, info.messages, info.size, info.end))
         replayed.parts.append(data[at:end])
         replayed.buffered += end - at
+        self._buffered += end - at
         if replayed.buffered >= _FLUSH:
             self._flush(replayed)
+        elif self._buffered >= _FLUSH_ALL:
+            self._flush_all()
 
     def _start(self, ledger_id: int) -> _Replayed | None:
         """The first record of a ledger: what does the checkpoint say of it?"""
@@ -231,13 +241,19 @@ class Recovery:
             replayed.ends.pop()
         info.entries, info.messages, info.size, info.end = replayed.ends[-1]
 
+    def _flush_all(self) -> None:
+        for replayed in self._ledgers.values():
+            if replayed is not None:
+                self._flush(replayed)
+
     def _flush(self, replayed: _Replayed) -> None:
         info = replayed.info
         offset = info.end - replayed.buffered
         parts, replayed.parts = replayed.parts, []
+        self._buffered -= replayed.buffered
+        replayed.buffered = 0
         if not parts or info.id in self._catalog.removed_ledgers:
             return
-        replayed.buffered = 0
         if offset == ledger_file.DATA_START:
             parts.insert(0, ledger_file.file_header(info.id, info.created_ms))
             offset = 0
@@ -275,20 +291,20 @@ def _records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
     """The records of the valid groups at the beginning of a journal file."""
     fd = disk.open(path)
     try:
-        data = disk.pread(fd, disk.size(fd), 0)
+        window = _Window(disk, fd, number, disk.size(fd))
+        at = journal.FILE_HEADER.size
+        while at < window.end:
+            reason, length = window.load_group(at)
+            if reason is not None:
+                return
+            inside = at - window.base + journal.GROUP_HEADER.size
+            at += length
+            while inside < at - window.base:
+                end = inside + HEADER.unpack_from(window.data, inside)[1]
+                yield window.data[inside:end]
+                inside = end
     finally:
         disk.close(fd)
-    at = journal.FILE_HEADER.size
-    while at < len(data):
-        reason, length = _group_problem(data, number, at)
-        if reason is not None:
-            return
-        inside = at + journal.GROUP_HEADER.size
-        at += length
-        while inside < at:
-            end = inside + HEADER.unpack_from(data, inside)[1]
-            yield data[inside:end]
-            inside = end
 
 
 def _header_problem(path: Path, data: bytes, number: int) -> str | None:
@@ -302,38 +318,58 @@ def _header_problem(path: Path, data: bytes, number: int) -> str | None:
     return None if found == number else f"header says journal {found}"
 
 
-def _group_header_length(data: bytes, number: int, at: int) -> int | None:
-    """Length of the group at `at`, header included; None when there is no group header for this very place."""
-    size = journal.GROUP_HEADER.size
-    if len(data) - at < size or data[at : at + 4] != journal.GROUP_MAGIC:
+class _Window:
+    """A part of a journal file in memory: `data` is what starts at offset `base`. A file may be 256 MiB."""
+
+    def __init__(self, disk: Disk, fd: int, number: int, end: int) -> None:
+        self._disk = disk
+        self._fd = fd
+        self._number = number
+        self.end = end
+        self.base = 0
+        self.data = b""
+
+    def load_group(self, at: int) -> tuple[str | None, int]:
+        """Brings the group at offset `at` into the window. Why it cannot be trusted (None when it can), and its length."""
+        length = self._header_length(at, journal.GROUP_HEADER.size)
+        if length is None:
+            return "no group of records", 0
+        if at + length > self.end:
+            return "group ends behind the file", length
+        self._need(at, length)
+        inside = at - self.base + journal.GROUP_HEADER.size
+        stop = at - self.base + length
+        while inside < stop:
+            reason = check(self.data, inside, stop)
+            if reason:
+                return f"at {self.base + inside}: {reason}", length
+            inside += HEADER.unpack_from(self.data, inside)[1]
+        return None, length
+
+    def next_group(self, at: int) -> int | None:
+        """The next offset from `at` on at which a group header stands that belongs there; the rest is loaded."""
+        self._need(at - 1 if at else 0, self.end)
+        while (inside := self.data.find(journal.GROUP_MAGIC, at - self.base)) >= 0:
+            at = self.base + inside
+            if self._header_length(at, 0) is not None:
+                return at
+            at += 1
         return None
-    _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(data, at)
-    if found != number or offset != at or crc != crc32c(data[at + 8 : at + size]):
-        return None
-    return size + int(length)
 
+    def _need(self, at: int, size: int) -> None:
+        size = min(size, self.end - at)
+        if at < self.base or at + size > self.base + len(self.data):
+            self.base = at
+            self.data = self._disk.pread(self._fd, min(max(size, _WINDOW), self.end - at), at)
 
-def _group_problem(data: bytes, number: int, at: int) -> tuple[str | None, int]:
-    """Why the group at `at` cannot be trusted (None when it can), and its length."""
-    length = _group_header_length(data, number, at)
-    if length is None:
-        return "no group of records", 0
-    end = at + length
-    if end > len(data):
-        return "group ends behind the file", length
-    inside = at + journal.GROUP_HEADER.size
-    while inside < end:
-        reason = check(data, inside, end)
-        if reason:
-            return f"at {inside}: {reason}", length
-        inside += struct.unpack_from("<I", data, inside + 4)[0]
-    return None, length
-
-
-def _next_group(data: bytes, number: int, at: int) -> int | None:
-    """The next offset at which a group header stands that belongs there."""
-    while (at := data.find(journal.GROUP_MAGIC, at)) >= 0:
-        if _group_header_length(data, number, at) is not None:
-            return at
-        at += 1
-    return None
+    def _header_length(self, at: int, needed: int) -> int | None:
+        """Length of the group at `at`, header included; None when there is no group header for this very place."""
+        self._need(at, needed)
+        inside = at - self.base
+        size = journal.GROUP_HEADER.size
+        if len(self.data) - inside < size or self.data[inside : inside + 4] != journal.GROUP_MAGIC:
+            return None
+        _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(self.data, inside)
+        if found != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
+            return None
+        return size + int(length)

@@ -1,17 +1,48 @@
-"""How many messages and bytes ranges of entries hold, from span totals and the tables of cached blocks.
+"""How many messages and bytes the acknowledged entries of a ledger hold.
 
-Only the two ends of a range need their entries looked at; what lies between is known per span. Where an entry is
-not cached the answer is an estimate (`exact` False) until `load` has read the spans concerned.
+Spans that are acknowledged wholly, or not at all, are known from the index. Only for spans in between do the tables of
+their entries matter: from cached blocks at once, or, in `measure`, read from the file one span after the other. Without
+them `weigh` answers with the span's average (`exact` False).
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from array import array
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import compress
 
+from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import Block
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.ledger_file import Ledger
 
-Range = tuple[int, int]
-_NOTHING = (0, 0)
+Columns = tuple[Sequence[int], Sequence[int]]  # messages and bytes of each entry
+
+
+class Acknowledged:
+    """The acknowledged entries of one ledger: all below `start`, and those of the window."""
+
+    def __init__(self, start: int, window: AckWindow | None) -> None:
+        self._start = start
+        self._window = window
+
+    def copy(self) -> "Acknowledged":
+        return Acknowledged(self._start, self._window.copy() if self._window is not None else None)
+
+    @property
+    def stop(self) -> int:
+        """No entry from here on is acknowledged."""
+        window = self._window
+        return self._start if window is None else max(self._start, window.base + len(window.bits))
+
+    def flags(self, first: int, stop: int) -> bytes:
+        """One byte per entry of [first, stop): 1 = acknowledged."""
+        below = min(max(0, self._start - first), stop - first)
+        flags = b"\x01" * below
+        if self._window is not None:
+            flags += self._window.acked_flags(first + below, stop)
+        return flags.ljust(stop - first, b"\0")
+
+    def count(self) -> int:
+        return self._start + (self._window.acked_from(self._start) if self._window is not None else 0)
 
 
 class Weights:
@@ -25,56 +56,93 @@ class Weights:
         self._cache = cache
         self._read_span = read_span
 
-    def weigh(self, ledger_id: int, ranges: Iterable[Range]) -> tuple[int, int, bool]:
-        """Messages and bytes of the entries in `ranges` ([a, b), ascending), and whether that is exact."""
+    def weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int, bool]:
+        """Messages and bytes of the acknowledged entries, and whether that is exact."""
         ledger = self._ledgers.get(ledger_id)
         if ledger is None:
-            return 0, 0, False
+            return 0, 0, True
+        info = ledger.info
+        if acked.count() >= info.entries:
+            return info.messages, info.size, True
+        if ledger.spans is None:
+            share = acked.count() / info.entries
+            return round(info.messages * share), round(info.size * share), False
         messages = size = 0
         exact = True
-        for a, b in ranges:
-            low, high = self._before(ledger, a), self._before(ledger, b)
-            if low is None or high is None:
-                exact = False
-                info = ledger.info
-                share = (b - a) / max(1, info.entries)
-                messages += round(info.messages * share)
-                size += round(info.size * share)
-            else:
-                messages += high[0] - low[0]
-                size += high[1] - low[1]
+        for span, first, flags in _partial_spans(ledger, acked):
+            span_messages, span_size = _totals(ledger, span)
+            if 0 in flags:
+                columns = self._columns(ledger, first, first + len(flags))
+                if columns is None:
+                    exact = False
+                    share = flags.count(1) / len(flags)
+                    span_messages, span_size = round(span_messages * share), round(span_size * share)
+                else:
+                    span_messages, span_size = _selected(columns, flags)
+            messages += span_messages
+            size += span_size
         return messages, size, exact
 
-    async def load(self, ledger_id: int, ranges: Iterable[Range]) -> None:
-        """Bring what `weigh` needs for `ranges` into memory."""
+    async def measure(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
+        """As `weigh`, but exact: what is not at hand is read. Raises Damaged."""
         ledger = self._ledgers.get(ledger_id)
-        if ledger is None:
-            return
-        for a, b in ranges:
-            for entry_id in (a, b):
-                if self._before(ledger, entry_id) is None:
-                    await self._read_span(ledger, entry_id)
+        messages, size, exact = self.weigh(ledger_id, acked)
+        if exact or ledger is None:
+            return messages, size
+        if ledger.spans is None and await self._read_span(ledger, 0) is None:
+            return messages, size  # deleted meanwhile
+        messages = size = 0
+        for span, first, flags in list(_partial_spans(ledger, acked)):
+            span_messages, span_size = _totals(ledger, span)
+            if 0 in flags:
+                columns = self._columns(ledger, first, first + len(flags))
+                while columns is None and await self._read_span(ledger, first) is not None:
+                    columns = self._columns(ledger, first, first + len(flags))
+                span_messages, span_size = _selected(columns, flags) if columns else (0, 0)
+            messages += span_messages
+            size += span_size
+        return messages, size
 
-    def _before(self, ledger: Ledger, entry_id: int) -> tuple[int, int] | None:
-        """Messages and bytes of the ledger's entries below `entry_id`; None when an entry is not at hand."""
-        info = ledger.info
-        if entry_id <= 0:
-            return _NOTHING
-        if entry_id >= info.entries:
-            return info.messages, info.size
-        spans = ledger.spans
-        if spans is None:
-            return None
-        span = spans.find(entry_id)
-        messages, size = spans.messages_before[span], spans.bytes_before[span]
-        at = spans.first[span]
-        while at < entry_id:
-            block = self._cache.around(ledger, at)
+    def _columns(self, ledger: Ledger, first: int, stop: int) -> Columns | None:
+        """Messages and bytes of the entries [first, stop); None when not all are cached."""
+        counts: array[int] = array("I")
+        sizes: array[int] = array("Q")
+        while first < stop:
+            block = self._cache.around(ledger, first)
             if block is None:
                 return None
-            a = at - block.first_entry_id
-            b = min(len(block), entry_id - block.first_entry_id)
-            messages += sum(block.counts[a:b])
-            size += sum(block.ends[a:b]) - sum(block.starts[a:b])
-            at = block.first_entry_id + b
-        return messages, size
+            a = first - block.first_entry_id
+            b = min(len(block), stop - block.first_entry_id)
+            counts.extend(block.counts[a:b])
+            sizes.extend([end - start for start, end in zip(block.starts[a:b], block.ends[a:b], strict=True)])
+            first = block.first_entry_id + b
+        return counts, sizes
+
+
+def _partial_spans(ledger: Ledger, acked: Acknowledged) -> Iterator[tuple[int, int, bytes]]:
+    """(span, first entry, flags) of the spans in which something is acknowledged."""
+    spans = ledger.spans
+    if spans is None:
+        return
+    for span in range(len(spans)):
+        first = spans.first[span]
+        if first >= acked.stop:
+            return
+        stop = spans.first[span + 1] if span + 1 < len(spans) else ledger.info.entries
+        flags = acked.flags(first, stop)
+        if 1 in flags:
+            yield span, first, flags
+
+
+def _totals(ledger: Ledger, span: int) -> tuple[int, int]:
+    spans, info = ledger.spans, ledger.info
+    assert spans is not None
+    if span + 1 < len(spans):
+        messages, size = spans.messages_before[span + 1], spans.bytes_before[span + 1]
+    else:
+        messages, size = info.messages, info.size
+    return messages - spans.messages_before[span], size - spans.bytes_before[span]
+
+
+def _selected(columns: Columns, flags: bytes) -> tuple[int, int]:
+    return sum(compress(columns[0], flags)), sum(compress(columns[1], flags))
