@@ -61,7 +61,6 @@ def _checked(boundaries: list[int]) -> tuple[int, ...]:
     boundaries.sort()
     if boundaries[0] != 0 or boundaries[-1] != FULL_UPPER:
         raise InvalidRequest(
-            "Input bundles do not cover the whole hash range. "
-            f"first:0x{boundaries[0]:08x}, last:0x{boundaries[-1]:08x}"
+            f"Input bundles do not cover the whole hash range. first:0x{boundaries[0]:08x}, last:0x{boundaries[-1]:08x}"
         )
     return tuple(boundaries)

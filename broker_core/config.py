@@ -49,15 +49,11 @@ def setting(
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    cluster_name: str = setting(
-        "clusterName", "standalone", "Name of the cluster; part of generated producer names."
-    )
+    cluster_name: str = setting("clusterName", "standalone", "Name of the cluster; part of generated producer names.")
     bind_address: str = setting(
         "bindAddress", "", "Address to listen on; empty means the loopback addresses 127.0.0.1 and ::1."
     )
-    advertised_address: str = setting(
-        "advertisedAddress", "localhost", "Host name that look-ups answer with."
-    )
+    advertised_address: str = setting("advertisedAddress", "localhost", "Host name that look-ups answer with.")
     broker_port: int = setting(
         "brokerServicePort", 6650, "Port of the binary protocol; 0 takes a free one.", least=0, most=65_535
     )
@@ -71,9 +67,7 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionConfig:
-    max_message_size: int = setting(
-        "maxMessageSize", 5 * MB, "Largest payload of a message (bytes).", least=1
-    )
+    max_message_size: int = setting("maxMessageSize", 5 * MB, "Largest payload of a message (bytes).", least=1)
     keep_alive_seconds: float = setting(
         "keepAliveIntervalSeconds", 30, "Interval of PING in both directions (s).", least=0.01
     )
@@ -82,9 +76,7 @@ class ConnectionConfig:
         5_000,
         "How long a connection that holds a wanted name may take to answer a PING (ms); 0: never asked.",
     )
-    max_connections: int = setting(
-        "brokerMaxConnections", 0, "Most connections at a time; 0 is no limit.", least=0
-    )
+    max_connections: int = setting("brokerMaxConnections", 0, "Most connections at a time; 0 is no limit.", least=0)
     max_pending_publishes: int = setting(
         "maxPendingPublishRequestsPerConnection",
         20_000,
@@ -100,18 +92,14 @@ class ConnectionConfig:
     max_consumer_metadata_size: int = setting(
         "maxConsumerMetadataSize", 1024, "Most metadata of a consumer (bytes).", least=0
     )
-    max_lookups: int = setting(
-        "maxConcurrentLookupRequest", 50_000, "Look-ups in flight; more are refused.", least=1
-    )
+    max_lookups: int = setting("maxConcurrentLookupRequest", 50_000, "Look-ups in flight; more are refused.", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
     """The storage engine's section; `broker_core.storage` knows nothing else of this package."""
 
-    journal_directory: str = setting(
-        "journalDirectory", "", "Where the journal lies; empty: in the data directory."
-    )
+    journal_directory: str = setting("journalDirectory", "", "Where the journal lies; empty: in the data directory.")
     journal_sync: bool = setting("journalSyncData", True, "Whether a receipt waits for the disk (fsync).")
     journal_pace_ms: float = setting(
         "journalMaxGroupWaitMSec",
@@ -119,9 +107,7 @@ class StorageConfig:
         "Pause before the next sync while messages keep arriving (ms).",
         least=0,
     )
-    journal_max_mb: int = setting(
-        "journalMaxSizeMB", 256, "Most journal between two checkpoints (MB).", least=1
-    )
+    journal_max_mb: int = setting("journalMaxSizeMB", 256, "Most journal between two checkpoints (MB).", least=1)
     checkpoint_seconds: float = setting(
         "flushInterval", 60.0, "Longest time between two checkpoints (ms).", scale=0.001, least=0.01
     )
@@ -146,9 +132,7 @@ class StorageConfig:
         "Accepted bytes not yet in a ledger file at which producers wait (MB).",
         least=1,
     )
-    cache_mb: int = setting(
-        "managedLedgerCacheSizeMB", 32, "Memory for entries that were just written (MB).", least=0
-    )
+    cache_mb: int = setting("managedLedgerCacheSizeMB", 32, "Memory for entries that were just written (MB).", least=0)
     index_cache_mb: int = setting(
         "ledgerIndexCacheSizeMB", 16, "Memory for the indexes of sealed ledgers (MB).", least=0
     )
@@ -166,9 +150,7 @@ class StorageConfig:
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    allow_auto_creation: bool = setting(
-        "allowAutoTopicCreation", True, "Whether use creates a missing topic."
-    )
+    allow_auto_creation: bool = setting("allowAutoTopicCreation", True, "Whether use creates a missing topic.")
     auto_creation_type: str = setting(
         "allowAutoTopicCreationType",
         "non-partitioned",
@@ -184,12 +166,8 @@ class TopicConfig:
     max_partitions: int = setting(
         "maxNumPartitionsPerPartitionedTopic", 0, "Most partitions of a topic; 0 is no limit.", least=0
     )
-    max_producers: int = setting(
-        "maxProducersPerTopic", 0, "Most producers of a topic; 0 is no limit.", least=0
-    )
-    max_consumers: int = setting(
-        "maxConsumersPerTopic", 0, "Most consumers of a topic; 0 is no limit.", least=0
-    )
+    max_producers: int = setting("maxProducersPerTopic", 0, "Most producers of a topic; 0 is no limit.", least=0)
+    max_consumers: int = setting("maxConsumersPerTopic", 0, "Most consumers of a topic; 0 is no limit.", least=0)
     max_consumers_per_subscription: int = setting(
         "maxConsumersPerSubscription", 0, "Most consumers of a subscription; 0 is no limit.", least=0
     )
@@ -255,12 +233,8 @@ class PolicyConfig:
     force_delete_namespace: bool = setting(
         "forceDeleteNamespaceAllowed", False, "Whether a namespace may be deleted with its topics."
     )
-    topic_policies: bool = setting(
-        "topicLevelPoliciesEnabled", True, "Whether a topic may have policies of its own."
-    )
-    default_bundles: int = setting(
-        "defaultNumberOfNamespaceBundles", 4, "Bundles shown for a new namespace.", least=1
-    )
+    topic_policies: bool = setting("topicLevelPoliciesEnabled", True, "Whether a topic may have policies of its own.")
+    default_bundles: int = setting("defaultNumberOfNamespaceBundles", 4, "Bundles shown for a new namespace.", least=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,7 @@ def test_an_unknown_key_in_the_environment_is_an_error_with_a_suggestion(variabl
     with pytest.raises(InvalidConfiguration) as refused:
         load_config(environment={f"PULSARCTL_CONF_{variable}": "1"})
     assert refused.value.reason == (
-        f"unknown key '{variable}' (environment variable PULSARCTL_CONF_{variable}); "
-        "did you mean brokerServicePort?"
+        f"unknown key '{variable}' (environment variable PULSARCTL_CONF_{variable}); did you mean brokerServicePort?"
     )
 
 
@@ -174,9 +173,7 @@ def test_retention_with_one_limit_at_zero_is_refused() -> None:
         ("list.yaml", "- a\n", "must hold one mapping"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(
-    tmp_path: Path, name: str, text: str | None, reason: str
-) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, text: str | None, reason: str) -> None:
     if text is not None:
         write(tmp_path, name, text)
     with pytest.raises(InvalidConfiguration, match=reason) as refused:

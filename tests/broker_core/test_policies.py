@@ -13,9 +13,7 @@ ONE_ZERO = (
 )
 
 
-@pytest.mark.parametrize(
-    ("minutes", "mb"), [(0, 0), (-1, -1), (-1, 5), (5, -1), (5, 5)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("minutes", "mb"), [(0, 0), (-1, -1), (-1, 5), (5, -1), (5, 5)], ids=lambda value: str(value))
 def test_retention_takes_limits_that_make_sense(minutes: int, mb: int) -> None:
     assert RetentionPolicy(minutes, mb).to_document() == {
         "retentionTimeInMinutes": minutes,

@@ -79,9 +79,7 @@ async def test_a_new_instance_has_pulsars_default_tenants_and_namespaces(tenancy
     assert tenancy.tenant("public") == Tenant((), ("standalone",))
 
 
-async def test_deleted_defaults_stay_deleted_after_a_restart(
-    tenancy: Tenancy, documents: MemoryDocuments
-) -> None:
+async def test_deleted_defaults_stay_deleted_after_a_restart(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     await tenancy.delete_namespace(NamespaceName("public", "functions"), lambda: True)
     reopened = await Tenancy.open(documents, BrokerConfig())
     assert [str(name) for name in reopened.namespaces("public")] == ["public/default"]
@@ -139,9 +137,7 @@ async def test_a_tenant_with_namespaces_is_not_deleted(tenancy: Tenancy) -> None
         await tenancy.delete_tenant("public")
 
 
-async def test_two_creations_of_the_same_tenant_at_once_leave_one(
-    tenancy: Tenancy, documents: MemoryDocuments
-) -> None:
+async def test_two_creations_of_the_same_tenant_at_once_leave_one(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     documents.gate = asyncio.Event()
     creations = [
         asyncio.ensure_future(tenancy.create_tenant("acme", Tenant((role,), ("standalone",))))
@@ -155,9 +151,7 @@ async def test_two_creations_of_the_same_tenant_at_once_leave_one(
     assert tenancy.tenant("acme").admin_roles == ("first",)
 
 
-async def test_a_change_that_was_not_persisted_is_not_in_force(
-    tenancy: Tenancy, documents: MemoryDocuments
-) -> None:
+async def test_a_change_that_was_not_persisted_is_not_in_force(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     told: list[NamespaceName] = []
     tenancy.on_change(lambda namespace, _topic: told.append(namespace))
     documents.broken = True
@@ -172,9 +166,7 @@ async def test_a_change_that_was_not_persisted_is_not_in_force(
     assert told == []
 
 
-async def test_a_namespace_being_deleted_takes_no_new_topics(
-    tenancy: Tenancy, documents: MemoryDocuments
-) -> None:
+async def test_a_namespace_being_deleted_takes_no_new_topics(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     documents.gate = asyncio.Event()
     deletion = asyncio.ensure_future(tenancy.delete_namespace(DEFAULT, lambda: True))
     await documents.reached_gate.wait()
@@ -282,9 +274,7 @@ async def test_topic_policies_can_be_switched_off(documents: MemoryDocuments) ->
         await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
 
 
-async def test_policies_of_a_deleted_topic_are_forgotten(
-    tenancy: Tenancy, documents: MemoryDocuments
-) -> None:
+async def test_policies_of_a_deleted_topic_are_forgotten(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
     await tenancy.forget_topic(TOPIC)
     assert tenancy.effective(TOPIC).ttl_seconds == 0
