@@ -416,5 +416,5 @@ complete -c pulsarctl -f -n '__fish_seen_subcommand_from ops; and not __fish_see
 complete -c pulsarctl -n '__fish_seen_subcommand_from ops; and __fish_seen_subcommand_from backlog' -l master -r -d 'Where Spark runs: local[N], spark://HOST:PORT, yarn, k8s://...'
 complete -c pulsarctl -n '__fish_seen_subcommand_from ops; and __fish_seen_subcommand_from backlog' -l subscription -r -d 'Only these; all by default.'
 complete -c pulsarctl -n '__fish_seen_subcommand_from ops; and __fish_seen_subcommand_from backlog' -l conf -r -d 'A setting of Spark; may be repeated.'
-complete -c pulsarctl -f -n '__fish_seen_subcommand_from storage; and not __fish_seen_subcommand_from dump check' -a dump -d 'Print headers, records and checksums, damage where it is.'
+complete -c pulsarctl -f -n '__fish_seen_subcommand_from storage; and not __fish_seen_subcommand_from dump check' -a dump -d 'Print headers, records and checksums; damage where it is, and then exit code 1.'
 complete -c pulsarctl -f -n '__fish_seen_subcommand_from storage; and not __fish_seen_subcommand_from dump check' -a check -d 'Read everything and verify every checksum; prints what is damaged and exits with 1, or nothing and 0.'

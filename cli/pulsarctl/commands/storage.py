@@ -7,7 +7,7 @@ import typer
 
 from pulsarctl import render
 from pulsarctl.call import Call
-from pulsarctl.errors import CliError
+from pulsarctl.errors import CliError, NotFound
 from pulsarctl.grammar import Noun
 
 app = Noun("storage", "Look into the files of a data directory.")
@@ -19,14 +19,17 @@ Target = Annotated[
 
 @app.verb("dump")
 def dump(call: Call, path: Target) -> None:
-    """Print headers, records and checksums, damage where it is.
+    """Print headers, records and checksums; damage where it is, and then exit code 1.
 
-    Example: pulsarctl storage dump data/ledgers/12.ledger
+    Example: pulsarctl storage dump data/ledgers
     """
     from broker_core.storage.dump import dump_lines
 
-    for line in dump_lines(path):
+    damaged = 0
+    for line in dump_lines(_existing(path)):
         render.line(line)
+        damaged += line.startswith("DAMAGE ")
+    _judge(path, damaged)
 
 
 @app.verb("check")
@@ -37,8 +40,19 @@ def check(call: Call, path: Target) -> None:
     """
     from broker_core.storage.dump import find_damage
 
-    reports = [str(report) for report in find_damage(path)]
+    reports = find_damage(_existing(path))
     for report in reports:
-        render.line(report)
-    if reports:
-        raise CliError(f"{len(reports)} places in {path} are damaged", hint=f"pulsarctl storage dump {path}")
+        render.line(str(report))
+    _judge(path, len(reports))
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise NotFound(f"there is no {path}")
+    return path
+
+
+def _judge(path: Path, damaged: int) -> None:
+    if damaged:
+        places = "1 place is" if damaged == 1 else f"{damaged} places are"
+        raise CliError(f"{path}: {places} damaged")

@@ -1,0 +1,60 @@
+"""`pulsarctl storage`: our own files as lines, damage pointed at; no broker needed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[Path]:
+    """A directory with two messages, cleanly stopped."""
+    directory = tmp_path / "data mit ümlaut"
+    with EmbeddedBroker(directory) as broker:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        assert cli("topics", "create-subscription", "t", "-s", "s", "-m", "earliest").exit_code == 0
+        assert cli("produce", "t", "-m", "one", "-m", "two").exit_code == 0
+    yield directory
+
+
+def the_ledger(data: Path) -> Path:
+    (found,) = data.rglob("*.ledger")
+    return found
+
+
+def test_a_sound_directory_is_silent(cli_alone: Cli, data: Path) -> None:
+    assert cli_alone("storage", "check", str(data)) == Outcome(0, "", "")
+
+
+def test_a_dump_shows_headers_and_records(cli_alone: Cli, data: Path) -> None:
+    outcome = cli_alone("storage", "dump", str(the_ledger(data)))
+    lines = outcome.stdout.splitlines()
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert lines[0].startswith(f"{the_ledger(data)} (")
+    assert any(" entries " in line and " 2 messages " in line for line in lines)
+    assert lines[-1].endswith("sealed")
+
+
+def test_a_flipped_bit_is_pointed_at(cli_alone: Cli, data: Path) -> None:
+    ledger = the_ledger(data)
+    content = bytearray(ledger.read_bytes())
+    content[len(content) // 2] ^= 1
+    ledger.write_bytes(content)
+    checked = cli_alone("storage", "check", str(data))
+    assert (checked.exit_code, checked.stderr) == (1, f"error: {data}: 1 place is damaged\n")
+    assert checked.stdout.startswith(f"{ledger} at offset ")
+    dumped = cli_alone("storage", "dump", str(ledger))
+    assert dumped.exit_code == 1
+    assert "\nDAMAGE " in dumped.stdout
+
+
+def test_what_is_not_there_is_exit_3(cli_alone: Cli, data: Path) -> None:
+    assert cli_alone("storage", "check", str(data / "nix")) == Outcome(3, "", f"error: there is no {data}/nix\n")
+
+
+def test_a_folder_of_somebody_else_is_refused(cli_alone: Cli, tmp_path: Path) -> None:
+    outcome = cli_alone("storage", "check", str(tmp_path))
+    assert (outcome.exit_code, "no FORMAT file" in outcome.stdout) == (1, True)
