@@ -1,6 +1,6 @@
 """The listeners and the life of a broker process' server.
 
-`Server.start` reads as a sentence: take the ports, open the data, answer on the binary port, then on the
+`Server.start` reads as a sentence: take the ports, open the data, answer on the binary port, begin with the
 admin port. The ports are bound before the data directory is touched, so that a port in use leaves no trace;
 nobody is answered before recovery is done. `stop` mirrors it.
 No host name is resolved and no address is stored: an empty bind address means 127.0.0.1 and, where the
@@ -63,24 +63,23 @@ class Server:
         self._prepare = prepare
         self._listeners: list[asyncio.Server] = []
         self._admin: AdminServer | None = None
+        self._admin_start: asyncio.Task[None]
 
     @property
     def hosts(self) -> tuple[str, ...]:
         bind = self.config.server.bind_address
         return (bind,) if bind else LOOPBACK
 
-    async def start(self, *, before_open: Callable[[], None] | None = None) -> None:
+    async def start(self) -> None:
         """Raises `PortInUse`, or what the storage says of its directory (`StorageError`, `OSError`).
 
-        `before_open` is called when the ports are taken and the directory is not yet: the place for wiping it.
+        On return both ports take connections; the admin API answers as soon as its framework is imported.
         """
         server = self.config.server
         sockets = bind(self.hosts, server.broker_port, "--port")
         web_sockets: list[socket.socket] = []
         try:
             web_sockets = bind(self.hosts, server.web_port, "--http-port")
-            if before_open is not None:
-                before_open()
             if self._prepare is not None:
                 self._prepare()
             await self.broker.start(self.directory, disk=self._disk)
@@ -91,10 +90,9 @@ class Server:
         self.port, self.web_port = _port(sockets), _port(web_sockets)
         self._advertise()
         await self._listen(sockets)
-        await self._start_admin(web_sockets)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLD)
+        for one in web_sockets:
+            one.listen(BACKLOG)
+        self._admin_start = self.broker.spawn(self._start_admin(web_sockets))
 
     def _advertise(self) -> None:
         host = self.config.server.advertised_address
@@ -112,14 +110,18 @@ class Server:
         from broker_core.admin.app import start_admin
 
         self._admin = await start_admin(self.broker, sockets)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLD)
 
     async def stop(self) -> None:
         """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms."""
         for listener in self._listeners:
             listener.close()
-        if self._admin is not None:
-            await self._admin.close()
         async with asyncio.timeout(self.config.server.shutdown_timeout_ms / 1000):
+            await asyncio.gather(self._admin_start, return_exceptions=True)
+            if self._admin is not None:
+                await self._admin.close()
             await self.broker.stop()
 
 
