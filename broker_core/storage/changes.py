@@ -52,6 +52,15 @@ def apply_change(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | Non
         _APPLY[values["op"]](catalog, info, values)
 
 
+def describe_acks(record: bytes) -> str:
+    n, ledger_id = HEADER.unpack_from(record)[5:7]
+    owner, cursor_id, *mark_delete = _ACKS.unpack_from(record, HEADER_SIZE)
+    at = HEADER_SIZE + _ACKS.size
+    ids = ",".join(map(str, column("I", record[at : at + 4 * n])))
+    text = f"managed ledger {owner} cursor {cursor_id} mark-delete {mark_delete[0]}:{mark_delete[1]}"
+    return f"{text} and {ledger_id}:[{ids}]" if n else text
+
+
 def apply_acks(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | None], record: bytes) -> None:
     n, ledger_id = HEADER.unpack_from(record)[5:7]
     owner, cursor_id, *mark_delete = _ACKS.unpack_from(record, HEADER_SIZE)

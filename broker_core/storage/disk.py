@@ -74,6 +74,10 @@ class RealDisk:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return os.open(path, flags, 0o600)
 
+    def open_to_read(self, path: Path) -> int:
+        """For tools that look at files which may belong to a running broker."""
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
     def close(self, fd: int) -> None:
         os.close(fd)
 

@@ -67,6 +67,12 @@ def read_index(disk: Disk, fd: int, path: Path, kind: int) -> tuple[int, bytes]:
     return offset, data
 
 
+def header_fields(data: bytes) -> tuple[int, int, int, int]:
+    """Format version, 0, ledger id, creation time (ms) of a checked header."""
+    version, zero, ledger_id, created_ms = _HEADER.unpack_from(data)[1:]
+    return version, zero, ledger_id, created_ms
+
+
 def footer(info: LedgerInfo, spans: Spans) -> bytes:
     """Index record and trailer of a sealed ledger, to be written at `info.end`."""
     totals = _TOTALS.pack(

@@ -5,7 +5,6 @@ Whoever produces these bytes stops reading from its producers while `over` is tr
 
 from collections.abc import Callable
 
-
 RUN_COST = 400  # bytes of objects per run on its way to the journal, beside its record
 
 

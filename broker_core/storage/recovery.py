@@ -10,22 +10,20 @@ then the invalid one was synced once and is damage: it is reported, and ledgers 
 of the later ones.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from crc32c import crc32c
 
 from broker_core.storage import changes, filenames, journal, ledger_file
 from broker_core.storage.block import ACKS, CHANGE, ENTRIES, HEADER, check
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import DamageReport, FormatTooNew
+from broker_core.storage.errors import DamageReport
+from broker_core.storage.journal_file import Window, header_problem, records
 from broker_core.storage.open_files import OpenFiles
 
 _FLUSH = 1 << 20
 _FLUSH_ALL = 32 << 20
-_WINDOW = 4 << 20
 
 
 @dataclass(slots=True)
@@ -110,7 +108,7 @@ class Recovery:
             data = self._disk.pread(fd, journal.FILE_HEADER.size, 0)
         finally:
             self._disk.close(fd)
-        return None if _header_problem(path, data, number) else int(journal.FILE_HEADER.unpack(data)[4])
+        return None if header_problem(path, data, number) else int(journal.FILE_HEADER.unpack(data)[4])
 
     def _replay_file(self, path: Path, number: int, synced_end: int | None) -> None:
         """`synced_end`: the file was synced up to there, says the next one; None: this is the last file."""
@@ -118,8 +116,8 @@ class Recovery:
         try:
             size = self._disk.size(fd)
             end = size if synced_end is None else min(size, synced_end)
-            window = _Window(self._disk, fd, number, end)
-            reason = _header_problem(path, self._disk.pread(fd, journal.FILE_HEADER.size, 0), number)
+            window = Window(self._disk, fd, number, end)
+            reason = header_problem(path, self._disk.pread(fd, journal.FILE_HEADER.size, 0), number)
             if reason and (synced_end is not None or window.next_group(0) is not None):
                 self.damage.append(DamageReport(path, 0, reason))
             self.tail_end = self._replay_groups(path, window, is_last=synced_end is None)
@@ -129,7 +127,7 @@ class Recovery:
         if synced_end is not None and size < synced_end:
             self.damage.append(DamageReport(path, size, f"file ends before its {synced_end} bytes"))
 
-    def _replay_groups(self, path: Path, window: "_Window", *, is_last: bool) -> int:
+    def _replay_groups(self, path: Path, window: "Window", *, is_last: bool) -> int:
         """Returns the end of the last good group."""
         at = journal.FILE_HEADER.size
         while at < window.end:
@@ -279,97 +277,9 @@ def rewrite_ledger(
     at = end or ledger_file.DATA_START
     expected = entries
     for number in sorted(number for number in found if number is not None and number >= first_number):
-        for record in _records(disk, filenames.journal_file(directory, number), number):
+        for record in records(disk, filenames.journal_file(directory, number), number):
             _, length, kind, _, _, n, owner, first, _, _ = HEADER.unpack_from(record)
             if kind == ENTRIES and owner == ledger_id and first == expected:
                 disk.pwrite(fd, record, at)
                 at += length
                 expected = first + n
-
-
-def _records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
-    """The records of the valid groups at the beginning of a journal file."""
-    fd = disk.open(path)
-    try:
-        window = _Window(disk, fd, number, disk.size(fd))
-        at = journal.FILE_HEADER.size
-        while at < window.end:
-            reason, length = window.load_group(at)
-            if reason is not None:
-                return
-            inside = at - window.base + journal.GROUP_HEADER.size
-            at += length
-            while inside < at - window.base:
-                end = inside + HEADER.unpack_from(window.data, inside)[1]
-                yield window.data[inside:end]
-                inside = end
-    finally:
-        disk.close(fd)
-
-
-def _header_problem(path: Path, data: bytes, number: int) -> str | None:
-    if len(data) < journal.FILE_HEADER.size:
-        return "file is too short for its header"
-    magic, version, _, found, _, crc = journal.FILE_HEADER.unpack_from(data)
-    if magic != journal.FILE_MAGIC or crc != crc32c(data[: journal.FILE_HEADER.size - 4]):
-        return "journal header does not match its checksum"
-    if version > filenames.FORMAT_VERSION:
-        raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
-    return None if found == number else f"header says journal {found}"
-
-
-class _Window:
-    """A part of a journal file in memory: `data` is what starts at offset `base`. A file may be 256 MiB."""
-
-    def __init__(self, disk: Disk, fd: int, number: int, end: int) -> None:
-        self._disk = disk
-        self._fd = fd
-        self._number = number
-        self.end = end
-        self.base = 0
-        self.data = b""
-
-    def load_group(self, at: int) -> tuple[str | None, int]:
-        """Brings the group at offset `at` into the window. Why it cannot be trusted (None when it can), and its length."""
-        length = self._header_length(at, journal.GROUP_HEADER.size)
-        if length is None:
-            return "no group of records", 0
-        if at + length > self.end:
-            return "group ends behind the file", length
-        self._need(at, length)
-        inside = at - self.base + journal.GROUP_HEADER.size
-        stop = at - self.base + length
-        while inside < stop:
-            reason = check(self.data, inside, stop)
-            if reason:
-                return f"at {self.base + inside}: {reason}", length
-            inside += HEADER.unpack_from(self.data, inside)[1]
-        return None, length
-
-    def next_group(self, at: int) -> int | None:
-        """The next offset from `at` on at which a group header stands that belongs there; the rest is loaded."""
-        self._need(at - 1 if at else 0, self.end)
-        while (inside := self.data.find(journal.GROUP_MAGIC, at - self.base)) >= 0:
-            at = self.base + inside
-            if self._header_length(at, 0) is not None:
-                return at
-            at += 1
-        return None
-
-    def _need(self, at: int, size: int) -> None:
-        size = min(size, self.end - at)
-        if at < self.base or at + size > self.base + len(self.data):
-            self.base = at
-            self.data = self._disk.pread(self._fd, min(max(size, _WINDOW), self.end - at), at)
-
-    def _header_length(self, at: int, needed: int) -> int | None:
-        """Length of the group at `at`, header included; None when there is no group header for this very place."""
-        self._need(at, needed)
-        inside = at - self.base
-        size = journal.GROUP_HEADER.size
-        if len(self.data) - inside < size or self.data[inside : inside + 4] != journal.GROUP_MAGIC:
-            return None
-        _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(self.data, inside)
-        if found != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
-            return None
-        return size + int(length)

@@ -1,0 +1,273 @@
+"""Any of our files as readable lines, and what is wrong with them. Reads only; needs no lock.
+
+`dump_lines` never stops at damage: it says so in a line, and goes on where the next sound part begins.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from broker_core.storage import changes, filenames, journal, ledger_file
+from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.block import (
+    ACKS,
+    CHANGE,
+    COMPACTED,
+    COMPACTED_INDEX,
+    ENTRIES,
+    HEADER,
+    INDEX,
+)
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.errors import Damaged, DamageReport, StorageError
+from broker_core.storage.journal_file import Window, header_problem
+
+_KINDS = {
+    ENTRIES: "entries",
+    CHANGE: "change",
+    ACKS: "acks",
+    INDEX: "index",
+    COMPACTED: "compacted",
+    COMPACTED_INDEX: "index",
+}
+_disk = RealDisk()
+
+Found = str | DamageReport  # a line, or damage where it lies
+
+
+def dump_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, or of all files of a data directory."""
+    for found in _walk(path):
+        yield f"DAMAGE {found}" if isinstance(found, DamageReport) else found
+
+
+def find_damage(path: Path) -> list[DamageReport]:
+    """Everything that cannot be trusted in a file or a data directory; every checksum is verified."""
+    damage = [found for found in _walk(path) if isinstance(found, DamageReport)]
+    return damage + (list(_missing(path)) if path.is_dir() and not damage else [])
+
+
+def _walk(path: Path) -> Iterator[Found]:
+    if not path.is_dir():
+        yield from _file(path)
+        return
+    marker = filenames.format_file(path)
+    if not marker.exists():
+        yield DamageReport(path, 0, "no FORMAT file: not a data directory")
+        return
+    yield from _file(marker)
+    first = _first_journal(path)
+    for file in sorted(path.glob("**/*")):
+        number = filenames.journal_number(file.name)
+        if file.is_file() and file != marker and (number is None or number >= first):
+            yield from _file(file)
+
+
+def _file(path: Path) -> Iterator[Found]:
+    handler = {
+        ".journal": _journal,
+        ".ledger": _ledger,
+        ".compacted": _compacted,
+        ".sqlite": _metadata,
+    }.get(path.suffix)
+    if handler is not None:
+        yield f"{path} ({path.stat().st_size} bytes)"
+        yield from handler(path)
+    elif path.name == filenames.format_file(path.parent).name:
+        yield from _marker(path)
+
+
+def _marker(path: Path) -> Iterator[Found]:
+    version = filenames.parse_format(path.read_text("utf-8", "replace"))
+    if version is None or version > filenames.FORMAT_VERSION:
+        yield DamageReport(path, 0, f"format {version}; this release reads formats up to {filenames.FORMAT_VERSION}")
+    else:
+        yield f"{path}: format {version}"
+
+
+# ---- journal
+
+
+def _journal(path: Path) -> Iterator[Found]:
+    number = filenames.journal_number(path.name) or 0
+    fd = _disk.open_to_read(path)
+    try:
+        data = _disk.pread(fd, journal.FILE_HEADER.size, 0)
+        reason = header_problem(path, data, number)
+        if reason:
+            yield DamageReport(path, 0, reason)
+        else:
+            yield f"  journal {number}; journal {number - 1} ended at {journal.FILE_HEADER.unpack(data)[4]}"
+        yield from _groups(path, Window(_disk, fd, number, _synced_end(path, number) or _disk.size(fd)))
+    except StorageError as error:
+        yield DamageReport(path, 0, str(error))
+    finally:
+        _disk.close(fd)
+
+
+def _synced_end(path: Path, number: int) -> int | None:
+    """What the next journal says of this one."""
+    following = filenames.journal_file(path.parent, number + 1)
+    if not following.exists():
+        return None
+    data = following.read_bytes()[: journal.FILE_HEADER.size]
+    return None if header_problem(following, data, number + 1) else int(journal.FILE_HEADER.unpack(data)[4])
+
+
+def _groups(path: Path, window: Window) -> Iterator[Found]:
+    at = journal.FILE_HEADER.size
+    while at < window.end:
+        reason, length = window.load_group(at)
+        if reason is None:
+            inside = at - window.base
+            yield f"  {at:>10} group of {length} bytes"
+            yield from _records(window.data, inside + journal.GROUP_HEADER.size, inside + length, window.base)
+            at += length
+            continue
+        following = window.next_group(at + 1)
+        if following is None:
+            rest = window.end - at
+            yield f"  {at:>10} end of the groups; {rest} bytes of preallocated or torn space"
+            return
+        yield DamageReport(path, at, reason)
+        at = following
+
+
+def _records(data: bytes, at: int, end: int, base: int) -> Iterator[str]:
+    while at < end:
+        length = HEADER.unpack_from(data, at)[1]
+        yield f"  {base + at:>10}   {_described(data[at : at + length])}"
+        at += length
+
+
+def _described(record: bytes) -> str:
+    crc, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(record)
+    text = f"{_KINDS.get(kind, f'kind {kind}')} {length} bytes crc {crc:08x}"
+    if kind == ENTRIES:
+        _, messages, size, newest_ms = ledger_file.table_totals(record, 0)
+        return f"{text} {ledger_id}:{first}..{first + n - 1} {messages} messages {size} bytes newest {newest_ms}"
+    if kind == CHANGE:
+        return f"{text} {json.dumps(changes.parse(record), ensure_ascii=False)}"
+    if kind == ACKS:
+        return f"{text} {changes.describe_acks(record)}"
+    return f"{text} of {ledger_id}: {n} rows"
+
+
+# ---- ledgers
+
+
+def _ledger(path: Path) -> Iterator[Found]:
+    yield from _sealed_file(path, INDEX)
+
+
+def _compacted(path: Path) -> Iterator[Found]:
+    yield from _sealed_file(path, COMPACTED_INDEX)
+
+
+def _sealed_file(path: Path, index_kind: int) -> Iterator[Found]:
+    fd = _disk.open_to_read(path)
+    try:
+        data = _disk.pread(fd, ledger_file.DATA_START, 0)
+        ledger_file.check_header(path, data, filenames.ledger_number(path.with_suffix(".ledger").name) or 0)
+        version, _, ledger_id, created_ms = ledger_file.header_fields(data)
+        yield f"  ledger {ledger_id} format {version} created {created_ms}"
+        end, line = _end_of_data(path, fd, index_kind)
+        for offset, buffer, inside in ledger_file.scan(_disk, fd, path, ledger_file.DATA_START, end):
+            yield f"  {offset:>10} {_described(buffer[inside : inside + HEADER.unpack_from(buffer, inside)[1]])}"
+        yield line
+    except Damaged as damage:
+        yield DamageReport(damage.path, damage.offset, damage.reason)
+    except StorageError as error:
+        yield DamageReport(path, 0, str(error))
+    finally:
+        _disk.close(fd)
+
+
+def _end_of_data(path: Path, fd: int, index_kind: int) -> tuple[int, str]:
+    """Where the records end, and what to say of the rest."""
+    size = _disk.size(fd)
+    try:
+        offset, index = ledger_file.read_index(_disk, fd, path, index_kind)
+    except Damaged as damage:
+        if index_kind == COMPACTED_INDEX or "not sealed" not in damage.reason:
+            raise
+        end = _known_end(path)
+        return (size if end is None else min(end, size)), f"  {size:>10} end; not sealed"
+    return offset, f"  {offset:>10} {_described(index)}; sealed"
+
+
+def _known_end(path: Path) -> int | None:
+    """The end of an open ledger as of the last checkpoint, when the file lies in its data directory."""
+    database = filenames.metadata_file(path.parent.parent.parent)
+    if not database.exists():
+        return None
+    with _reading(database) as connection:
+        sql = "SELECT end_offset FROM ledger WHERE id = ?"
+        row = connection.execute(sql, (filenames.ledger_number(path.name),)).fetchone()
+    return max(row[0], ledger_file.DATA_START) if row else ledger_file.DATA_START
+
+
+# ---- metadata
+
+
+class _reading:
+    """A connection that changes nothing, also in a directory that is in use."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+    def __enter__(self) -> sqlite3.Connection:
+        return self._connection
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
+
+
+def _metadata(path: Path) -> Iterator[Found]:
+    try:
+        with _reading(path) as connection:
+            for (problem,) in connection.execute("PRAGMA integrity_check"):
+                if problem != "ok":
+                    yield DamageReport(path, 0, problem)
+            tables = [
+                name
+                for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            ]
+            for table in tables:
+                yield from _table(connection, table)
+    except sqlite3.DatabaseError as error:
+        yield DamageReport(path, 0, str(error))
+
+
+def _table(connection: sqlite3.Connection, table: str) -> Iterator[Found]:
+    cursor = connection.execute(f'SELECT * FROM "{table}"')
+    columns = [column[0] for column in cursor.description]
+    for row in cursor:
+        values = dict(zip(columns, row, strict=True))
+        if table == "ack_window":
+            window = AckWindow.decode(values["base"], values["acked"])
+            values["acked"] = [[a, b - 1] for a, b in window.acked_ranges(0)]
+        yield f"  {table} {json.dumps(values, ensure_ascii=False)}"
+
+
+def _first_journal(directory: Path) -> int:
+    database = filenames.metadata_file(directory)
+    try:
+        with _reading(database) as connection:
+            row = connection.execute("SELECT value FROM instance WHERE key = 'first_journal'").fetchone()
+    except sqlite3.DatabaseError:
+        return 0
+    return int(row[0]) if row else 0
+
+
+def _missing(directory: Path) -> Iterator[DamageReport]:
+    """Ledger files that the last checkpoint counts on, and that are gone or too short."""
+    with _reading(filenames.metadata_file(directory)) as connection:
+        rows = connection.execute("SELECT id, end_offset FROM ledger WHERE entries > 0").fetchall()
+    for ledger_id, end in rows:
+        path = filenames.ledger_file(directory, ledger_id)
+        if not path.exists():
+            yield DamageReport(path, 0, "ledger file is missing")
+        elif path.stat().st_size < end:
+            yield DamageReport(path, path.stat().st_size, f"file ends before its {end} bytes")

@@ -1,0 +1,101 @@
+"""Reading a journal file: its header, its groups, and where they end or are damaged (FORMAT.md)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from crc32c import crc32c
+
+from broker_core.storage import filenames, journal
+from broker_core.storage.block import HEADER, check
+from broker_core.storage.disk import Disk
+from broker_core.storage.errors import FormatTooNew
+
+_SIZE = 4 << 20
+
+
+def header_problem(path: Path, data: bytes, number: int) -> str | None:
+    if len(data) < journal.FILE_HEADER.size:
+        return "file is too short for its header"
+    magic, version, _, found, _, crc = journal.FILE_HEADER.unpack_from(data)
+    if magic != journal.FILE_MAGIC or crc != crc32c(data[: journal.FILE_HEADER.size - 4]):
+        return "journal header does not match its checksum"
+    if version > filenames.FORMAT_VERSION:
+        raise FormatTooNew(path, version, filenames.FORMAT_VERSION)
+    return None if found == number else f"header says journal {found}"
+
+
+class Window:
+    """A part of a journal file in memory: `data` is what starts at offset `base`. A file may be 256 MiB."""
+
+    def __init__(self, disk: Disk, fd: int, number: int, end: int) -> None:
+        self._disk = disk
+        self._fd = fd
+        self._number = number
+        self.end = end
+        self.base = 0
+        self.data = b""
+
+    def load_group(self, at: int) -> tuple[str | None, int]:
+        """Brings the group at offset `at` into the window. Why it cannot be trusted (None when it can), and its length."""
+        length = self._header_length(at, journal.GROUP_HEADER.size)
+        if length is None:
+            return "no group of records", 0
+        if at + length > self.end:
+            return "group ends behind the file", length
+        self._need(at, length)
+        inside = at - self.base + journal.GROUP_HEADER.size
+        stop = at - self.base + length
+        while inside < stop:
+            reason = check(self.data, inside, stop)
+            if reason:
+                return f"at {self.base + inside}: {reason}", length
+            inside += HEADER.unpack_from(self.data, inside)[1]
+        return None, length
+
+    def next_group(self, at: int) -> int | None:
+        """The next offset from `at` on at which a group header stands that belongs there; the rest is loaded."""
+        self._need(at - 1 if at else 0, self.end)
+        while (inside := self.data.find(journal.GROUP_MAGIC, at - self.base)) >= 0:
+            at = self.base + inside
+            if self._header_length(at, 0) is not None:
+                return at
+            at += 1
+        return None
+
+    def _need(self, at: int, size: int) -> None:
+        size = min(size, self.end - at)
+        if at < self.base or at + size > self.base + len(self.data):
+            self.base = at
+            self.data = self._disk.pread(self._fd, min(max(size, _SIZE), self.end - at), at)
+
+    def _header_length(self, at: int, needed: int) -> int | None:
+        """Length of the group at `at`, header included; None when there is no group header for this very place."""
+        self._need(at, needed)
+        inside = at - self.base
+        size = journal.GROUP_HEADER.size
+        if len(self.data) - inside < size or self.data[inside : inside + 4] != journal.GROUP_MAGIC:
+            return None
+        _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(self.data, inside)
+        if found != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
+            return None
+        return size + int(length)
+
+
+def records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
+    """The records of the valid groups at the beginning of a journal file."""
+    fd = disk.open(path)
+    try:
+        window = Window(disk, fd, number, disk.size(fd))
+        at = journal.FILE_HEADER.size
+        while at < window.end:
+            reason, length = window.load_group(at)
+            if reason is not None:
+                return
+            inside = at - window.base + journal.GROUP_HEADER.size
+            at += length
+            while inside < at - window.base:
+                end = inside + HEADER.unpack_from(window.data, inside)[1]
+                yield window.data[inside:end]
+                inside = end
+    finally:
+        disk.close(fd)

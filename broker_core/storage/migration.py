@@ -1,0 +1,45 @@
+"""Brings an older data directory to the format of this release, in place.
+
+Each step takes a directory from one version to the next. A step may be killed at any point and is then repeated from
+its beginning, so it must be idempotent; only after it the FORMAT file names the new version.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from broker_core.storage import filenames
+from broker_core.storage.disk import Disk
+from broker_core.storage.errors import FormatTooNew, NotOurDirectory
+
+Step = Callable[[Disk, Path], None]
+
+STEPS: Mapping[int, Step] = {}  # version -> what makes the next version of it
+
+
+def migrate(
+    disk: Disk, directory: Path, steps: Mapping[int, Step] = STEPS, target: int = filenames.FORMAT_VERSION
+) -> None:
+    """Blocks. Raises FormatTooNew, NotOurDirectory. The caller holds the directory's lock."""
+    version = read_version(disk, directory)
+    if version > target:
+        raise FormatTooNew(directory, version, target)
+    while version < target:
+        steps[version](disk, directory)
+        version += 1
+        write_version(disk, directory, version)
+
+
+def read_version(disk: Disk, directory: Path) -> int:
+    path = filenames.format_file(directory)
+    fd = disk.open(path)
+    try:
+        version = filenames.parse_format(disk.pread(fd, 100, 0).decode("utf-8", "replace"))
+    finally:
+        disk.close(fd)
+    if version is None:
+        raise NotOurDirectory(f"{path} is not a FORMAT file of pulsarctl")
+    return version
+
+
+def write_version(disk: Disk, directory: Path, version: int) -> None:
+    disk.replace(filenames.format_file(directory), filenames.FORMAT_TEXT.format(version).encode())

@@ -1,0 +1,50 @@
+"""Writes the tiny directory that is kept for each released format: `python -m tests.broker_core.storage.make_format DIR`.
+
+It is left as by a crash: one topic behind a checkpoint, with a sealed and an open ledger and acknowledged ranges, a
+second one and later acknowledgements in the journal. Never run again for a format that was released.
+"""
+
+import asyncio
+import dataclasses
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from broker_core.config import StorageConfig
+from broker_core.storage import journal
+from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.storage import append, crash, opened, run_of
+
+CONFIG = StorageConfig(max_entries_per_ledger=4, reserve_mb=0)
+
+
+async def make(target: Path) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "d"
+        factory = await opened(path, dataclasses.replace(CONFIG))
+        await factory.metadata.put("tenant", "public", {"adminRoles": []})
+        ledger = await factory.open_ledger("checkpointed")
+        await ledger.set_properties({"color": "grün"})
+        cursor = await ledger.open_cursor("s", initial=EARLIEST, properties={"a": "b"})
+        first = await append(ledger, run_of(b"a", b"bb", b"", b"d", counts=[1, 2, 3, 4], times=[10, 20, 15, 30]))
+        second = await append(ledger, run_of(b"e", times=[40]))
+        cursor.acknowledge(first.ledger_id, [0, 2])
+        writer = await ledger.create_compacted()
+        writer.append(Position(first.ledger_id, 3), b"d", 4, 30)
+        await (await writer.seal()).close()
+        await factory.checkpoint()
+        cursor.acknowledge(second.ledger_id, [0])
+        await cursor.flush()
+        await append(await factory.open_ledger("journaled"), run_of(b"x", b"y"))
+        copy = crash(path)
+        await factory.close()
+        for file in (copy / "journal").iterdir():
+            file.write_bytes(file.read_bytes().rstrip(b"\0"))
+        (copy / "LOCK").unlink()
+        shutil.copytree(copy, target)
+
+
+if __name__ == "__main__":
+    journal.PREALLOCATION = 0
+    asyncio.run(make(Path(sys.argv[1])))

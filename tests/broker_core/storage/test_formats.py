@@ -1,0 +1,78 @@
+"""A tiny directory of every released format is opened for ever."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from broker_core.storage import block, filenames, journal, migration
+from broker_core.storage.disk import Disk, RealDisk
+from broker_core.storage.dump import find_damage
+from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.storage import Run, append, contents, entries_of, opened, run_of
+
+FORMATS = Path(__file__).parent / "formats"
+
+
+@pytest.mark.parametrize("version", [1])
+async def test_a_directory_of_each_released_format_opens_with_everything_in_it(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(FORMATS / str(version), path)
+    assert find_damage(path) == []
+    factory = await opened(path)
+    assert factory.damage == []
+    assert factory.ledger_names() == ["checkpointed", "journaled"]
+    assert factory.metadata.get("tenant", "public") == {"adminRoles": []}
+    ledger = await factory.open_ledger("checkpointed")
+    assert ledger.properties == {"color": "grün"}
+    first, second = (info.id for info in ledger.ledger_infos())
+    block = await ledger.read(EARLIEST, 10, 1000)
+    assert entries_of(block) == [b"a", b"bb", b"", b"d"]
+    assert (list(block.counts), list(block.publish_times)) == ([1, 2, 3, 4], [10, 20, 15, 30])
+    assert await contents(ledger) == [b"a", b"bb", b"", b"d", b"e"]
+    cursor = ledger.cursors["s"]
+    assert cursor.properties == {"a": "b"}
+    assert cursor.mark_delete == Position(first, 0)
+    assert list(cursor.ack_ranges()) == [(first, 2, 2), (second, 0, 0)]
+    compacted = await ledger.open_compacted(ledger.info.compacted[0])
+    assert [entries_of(block) for block in await compacted.read(EARLIEST, 10, 1000)] == [[b"d"]]
+    await compacted.close()
+    journaled = await factory.open_ledger("journaled")
+    assert await contents(journaled) == [b"x", b"y"]
+    await append(journaled, run_of(b"new"))
+    await factory.close()
+    factory = await opened(path)
+    assert await contents(await factory.open_ledger("journaled")) == [b"x", b"y", b"new"]
+    await factory.close()
+
+
+def hex_bytes(text: str) -> bytes:
+    """The bytes of a drawing: the hex pairs at the beginning of each line."""
+    pairs = [re.match(r"(?:[0-9a-f]{2} ?)+", line) for line in text.splitlines()]
+    return b"".join(bytes.fromhex(found[0]) for found in pairs if found)
+
+
+def test_the_worked_example_is_what_the_code_writes() -> None:
+    document = Path(block.__file__).with_name("FORMAT.md").read_text("utf-8")
+    drawings = [hex_bytes(text) for text in re.findall(r"```\n((?:[0-9a-f]{2} [^`]*)+)```", document)]
+    run = Run(b"\xee\xee" + b"hi" + b"\xee" + b"you", [2, 5], [4, 8], [1, 3], [1000, 1001])
+    head, blob, _ = block.encode_run(run, 7, 0)
+    assert drawings == [head + bytes(blob), journal.file_header(2, 0)]
+
+
+def test_a_migration_that_was_killed_is_repeated(tmp_path: Path) -> None:
+    disk = RealDisk()
+    filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(1))
+    done = []
+
+    def killed(disk: Disk, directory: Path) -> None:
+        done.append("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        migration.migrate(disk, tmp_path, {1: killed}, target=2)
+    assert migration.read_version(disk, tmp_path) == 1
+    migration.migrate(disk, tmp_path, {1: lambda disk, directory: done.append("whole")}, target=2)
+    assert migration.read_version(disk, tmp_path) == 2
+    assert done == ["half", "whole"]
