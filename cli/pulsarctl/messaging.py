@@ -5,6 +5,7 @@ stdout is wanted for: `render.guard_stdout` is called before it is loaded. Its e
 """
 
 import contextlib
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,8 +20,10 @@ from pulsarctl import credentials
 from pulsarctl.abandoned import bounded, in_background
 from pulsarctl.client_record import ClientRecord
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
+from pulsarctl.lanes import Lanes
 from pulsarctl.publish_window import PENDING_MESSAGES_MAX, PublishWindow
 from pulsarctl.reachability import check_reachable
+from pulsarctl.routing import Router
 from pulsarctl.settings import Settings
 from pulsarctl.subscribing import SubscribeOptions
 
@@ -52,6 +55,7 @@ _WORDS = {
     "ConnectError": "no connection to the broker",
     "ConsumerBusy": "the subscription has another consumer, and its type allows only one",
     "InvalidTopicName": "the topic name is not valid",
+    "NotAllowedError": "the broker refuses it as not allowed or not supported",
     "NotConnected": "the connection to the broker is lost",
     "ProducerBusy": "another producer has this name",
     "Timeout": "no answer from the broker in time",
@@ -97,17 +101,24 @@ class Messaging:
             logger=pulsar.ConsoleLogger(_log_level(settings.log_level)),
         )
 
-    def partitions(self, topic: str) -> list[str]:
-        """Names of the topic's partitions; of a topic without partitions its own."""
-        with self._translated(f"look up {topic}"):
+    def partitions(self, topic: str, what: str = "") -> list[str]:
+        """Names of the topic's partitions; of a topic without partitions its own. `what` for is said in errors."""
+        with self._translated(what or f"look up {topic}"):
             return [str(name) for name in self._client.get_topic_partitions(topic)]
 
     def publisher(self, topic: str, options: PublishOptions) -> "Publisher":
-        with self._translated(f"produce to {topic}"):
-            in_order = len(self._client.get_topic_partitions(topic)) == 1
-            producer = self._client.create_producer(topic, **_producer_settings(options))
-        window = PublishWindow(in_order=in_order, size_is_final=options.compression == "none")
-        return Publisher(producer, options, window)
+        names = self.partitions(topic, f"produce to {topic}")
+        turn_messages = BATCH_MESSAGES_MAX if options.batching else 1
+        router = Router(len(names), turn_messages, first=random.randrange(len(names)))
+        settings = _producer_settings(options)
+
+        def open_producer(partition: int) -> Any:
+            with self._translated(f"produce to {names[partition]}"):
+                return self._client.create_producer(names[partition], **settings)
+
+        return Publisher(
+            topic, Lanes(len(names), open_producer, size_is_final=options.compression == "none"), router, options
+        )
 
     def subscriber(self, topic: str, options: SubscribeOptions) -> "Subscriber":
         name: Any = re.compile(topic) if options.is_pattern else topic
@@ -131,13 +142,13 @@ class Messaging:
 
 
 class Publisher:
-    """Publishes to one topic, as many at a time as the window allows."""
+    """Publishes to one topic, as many messages at a time as the windows of its lanes allow."""
 
-    def __init__(self, producer: Any, options: PublishOptions, window: PublishWindow) -> None:
-        self.window = window
-        self._producer = producer
-        self._options = options
-        self._first_sequence = producer.last_sequence_id()
+    def __init__(self, topic: str, lanes: Lanes, router: Router, options: PublishOptions) -> None:
+        self.lanes = lanes
+        self.is_refused = False  # a message was; `lanes.refusal` says which
+        self._topic = topic
+        self._router = router
         self._fields = {
             "properties": dict(options.properties) or None,
             "ordering_key": options.ordering_key,
@@ -149,44 +160,55 @@ class Publisher:
     def send(self, value: bytes | None, key: str | None = None) -> None:
         """Hands in one message; None is a tombstone. Waits for room; Ctrl-C interrupts the wait.
 
-        Returns as well when a message was refused: look at `window.refusal`.
+        Returns as well when some message was refused: look at `is_refused`.
         """
-        window = self.window
+        lane = self.lanes.lane(self._router.partition_for(key))
+        window = lane.window
         size = 0 if value is None else len(value)
         done = None
         if window.hand_in(size):
-            done = partial(self._settle, window.sent, size, window.sent_bytes)
+            done = partial(self._settle, window, window.sent, size, window.sent_bytes)
         try:
-            self._producer.send_async(value, done, partition_key=key, **self._fields)
+            lane.producer.send_async(value, done, partition_key=key, **self._fields)
         except pulsar.PulsarException as error:
-            window.settle(window.sent, size, window.sent_bytes, type(error).__name__)
+            self._refuse(window, window.sent, size, type(error).__name__)
         if done is not None:
             window.wait_for_room()
 
     def finish(self) -> None:
-        """Waits for the broker's answer to everything handed in; `window` then has the exact counts."""
+        """Waits for the broker's answer to everything handed in; `lanes` then has the exact counts."""
         errors: list[str] = []
         flushing = in_background(partial(self._flush, errors))
         while flushing.is_alive():  # a join in one piece would not see Ctrl-C; the send timeout ends the flush
             flushing.join(0.5)
-        window = self.window
-        if window.in_order:
-            window.settle_all(self._producer.last_sequence_id() - self._first_sequence)
-        if window.refusal is None and (errors or window.acknowledged < window.sent):
-            window.settle(window.acknowledged + 1, 0, 0, errors[0] if errors else "UnknownError")
+        for lane in self.lanes.open:
+            lane.settle_exactly()
+            window = lane.window
+            if window.refusal is None and window.acknowledged < window.sent:
+                self._refuse(window, window.acknowledged + 1, 0, errors[0] if errors else "UnknownError")
 
     def problem(self, result: str, what: str) -> CliError:
         """The error for a refusal's `result`."""
-        return problem(result, what, self._producer.topic())
+        return problem(result, what, self._topic)
 
     def _flush(self, errors: list[str]) -> None:
-        try:
-            self._producer.flush()
-        except pulsar.PulsarException as error:
-            errors.append(type(error).__name__)
+        for lane in self.lanes.open:
+            try:
+                lane.producer.flush()
+            except pulsar.PulsarException as error:
+                errors.append(type(error).__name__)
 
-    def _settle(self, position: int, size: int, sent_bytes: int, result: Any, _message_id: Any) -> None:
-        self.window.settle(position, size, sent_bytes, None if result == pulsar.Result.Ok else result.name)
+    def _settle(
+        self, window: PublishWindow, position: int, size: int, sent_bytes: int, result: Any, _message_id: Any
+    ) -> None:
+        if result == pulsar.Result.Ok:
+            window.settle(position, size, sent_bytes, None)
+        else:
+            self._refuse(window, position, size, result.name)
+
+    def _refuse(self, window: PublishWindow, position: int, size: int, result: str) -> None:
+        window.settle(position, size, 0, result)
+        self.is_refused = True
 
 
 class Subscriber:
@@ -290,7 +312,6 @@ def _producer_settings(options: PublishOptions) -> dict[str, Any]:
         "send_timeout_millis": options.send_timeout_ms,
         "compression_type": compression[options.compression],
         "max_pending_messages": 2 * PENDING_MESSAGES_MAX,  # `PublishWindow` keeps us below it
-        "max_pending_messages_across_partitions": 2 * PENDING_MESSAGES_MAX,
         "batching_enabled": options.batching and not options.chunking,
         "batching_max_messages": BATCH_MESSAGES_MAX,
         "batching_max_allowed_size_in_bytes": BATCH_BYTES_MAX,

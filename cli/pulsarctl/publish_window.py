@@ -1,9 +1,9 @@
-"""How many messages may be under way to the broker, and which of them it has.
+"""How many messages may be under way to a partition, and which of them the broker has.
 
-The official client calls back for every message, and each call waits for the interpreter's lock: a quarter of its speed
-in C++. A topic that is not partitioned acknowledges in the order of sending, so there one call-back vouches for all
-messages before it (`in_order`): only every 500th message, every megabyte and every message larger than any that went
-well asks for one. The last rule is there because size is the one thing for which a single message is refused.
+The official client calls back for every message, and each call waits for the interpreter's lock: a tenth of its speed
+is left. A partition acknowledges in the order of sending, so one call-back vouches for all messages before it: only
+every 500th message, every megabyte and every message larger than any that went well asks for one. The last rule is
+there because size is the one thing for which a single message is refused.
 Positions count the messages handed in, from 1. The main thread hands in; call-backs come from the client's thread.
 """
 
@@ -14,6 +14,7 @@ PENDING_MESSAGES_MAX = 10_000
 PENDING_BYTES_MAX = 16 * 1024 * 1024
 VOUCH_EVERY_MESSAGES = 500
 VOUCH_EVERY_BYTES = 1024 * 1024
+PROVEN_WHATEVER_COMPRESSION_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,75 +29,61 @@ class Refusal:
 class PublishWindow:
     """`size_is_final`: whether the broker sees a message as large as it is handed in, that is, without compression."""
 
-    def __init__(self, *, in_order: bool, size_is_final: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        size_is_final: bool = True,
+        messages_max: int = PENDING_MESSAGES_MAX,
+        bytes_max: int = PENDING_BYTES_MAX,
+    ) -> None:
         self.sent = 0
+        self.sent_bytes = 0
+        self.acknowledged = 0  # the broker is known to have all messages up to this position
         self.refusal: Refusal | None = None
-        self.in_order = in_order
         self._size_is_final = size_is_final
-        self._accepted_size = -1
-        self._sent_bytes = 0
-        self._vouched = (0, 0)  # position and bytes at the last message that asked for a call-back
-        self._acknowledged = 0  # all messages up to this position
+        self._messages_max = messages_max
+        self._bytes_max = bytes_max
+        self._vouch_every_messages = min(VOUCH_EVERY_MESSAGES, messages_max // 2)
+        self._vouch_every_bytes = min(VOUCH_EVERY_BYTES, bytes_max // 2)
+        self._proven_size = -1
+        self._asked = (0, 0)  # position and bytes at the last message that asked for a call-back
         self._acknowledged_bytes = 0
-        self._beyond: set[int] = set()  # acknowledged out of order; at most PENDING_MESSAGES_MAX
         self._changed = threading.Event()
-
-    @property
-    def acknowledged(self) -> int:
-        """Messages that the broker is known to have, in whatever order."""
-        return self._acknowledged + len(self._beyond)
-
-    @property
-    def acknowledged_in_order(self) -> int:
-        """The broker has every message up to this position: one may resume behind it."""
-        return self._acknowledged
 
     def hand_in(self, size: int) -> bool:
         """Counts a message of `size` bytes; returns whether it must ask for a call-back."""
         self.sent += 1
-        self._sent_bytes += size
-        position, amount = self._vouched
+        self.sent_bytes += size
+        position, amount = self._asked
         if (
-            self.in_order
-            and size <= self._accepted_size
-            and self.sent - position < VOUCH_EVERY_MESSAGES
-            and self._sent_bytes - amount < VOUCH_EVERY_BYTES
+            size <= self._proven_size
+            and self.sent - position < self._vouch_every_messages
+            and self.sent_bytes - amount < self._vouch_every_bytes
         ):
             return False
-        self._vouched = (self.sent, self._sent_bytes)
+        self._asked = (self.sent, self.sent_bytes)
         return True
 
     def settle(self, position: int, size: int, sent_bytes: int, result: str | None) -> None:
         """A message's call-back: `result` is None when the broker has it. Called on the client's thread."""
-        if result is not None:
-            if self.refusal is None or position < self.refusal.position:
-                self.refusal = Refusal(position, size, result)
-        elif self.in_order:
-            self._acknowledged = max(self._acknowledged, position)
+        if result is None:
+            self.acknowledged = max(self.acknowledged, position)
             self._acknowledged_bytes = max(self._acknowledged_bytes, sent_bytes)
-            if self._size_is_final or size <= 1024:
-                self._accepted_size = max(self._accepted_size, size)
-        else:
-            self._acknowledged_bytes += size
-            self._beyond.add(position)
-            while self._acknowledged + 1 in self._beyond:
-                self._acknowledged += 1
-                self._beyond.remove(self._acknowledged)
+            if self._size_is_final or size <= PROVEN_WHATEVER_COMPRESSION_BYTES:
+                self._proven_size = max(self._proven_size, size)
+        elif self.refusal is None or position < self.refusal.position:
+            self.refusal = Refusal(position, size, result)
         self._changed.set()
 
-    def settle_all(self, acknowledged: int) -> None:
-        """The client's own count of what a topic in order has acknowledged; exact, where `settle` only vouches."""
-        self._acknowledged = max(self._acknowledged, acknowledged)
-
-    @property
-    def sent_bytes(self) -> int:
-        return self._sent_bytes
+    def settle_exactly(self, acknowledged: int) -> None:
+        """The client's own count of what is acknowledged, where `settle` only vouches."""
+        self.acknowledged = max(self.acknowledged, acknowledged)
 
     @property
     def is_full(self) -> bool:
         return (
-            self.sent - self.acknowledged >= PENDING_MESSAGES_MAX
-            or self._sent_bytes - self._acknowledged_bytes >= PENDING_BYTES_MAX
+            self.sent - self.acknowledged >= self._messages_max
+            or self.sent_bytes - self._acknowledged_bytes >= self._bytes_max
         )
 
     def wait_for_room(self) -> None:

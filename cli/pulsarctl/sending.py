@@ -7,15 +7,17 @@ from typing import Protocol
 
 from pulsarctl import render
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.lanes import Lanes
 from pulsarctl.outgoing import Outgoing
-from pulsarctl.publish_window import PublishWindow
 
 
 class Publisher(Protocol):
     """What `messaging.Publisher` offers."""
 
-    window: PublishWindow
+    is_refused: bool
 
+    @property
+    def lanes(self) -> Lanes: ...
     def send(self, value: bytes | None, key: str | None = None) -> None: ...
     def finish(self) -> None: ...
     def problem(self, result: str, what: str) -> CliError: ...
@@ -64,7 +66,6 @@ class Sending:
 
         Raises the error of the first message that was not taken, once the fate of the others is known.
         """
-        window = self._publisher.window
         try:
             self._send_all(rate)
             self._publisher.finish()
@@ -72,39 +73,42 @@ class Sending:
             if not self._quiet:
                 render.notice(f"interrupted: {self._how_far()}")
             raise
+        except CliError as failure:  # of a source or of a further partition: what went before it is under way
+            self._publisher.finish()
+            failure.message += f"; {self._how_far()}" if self._publisher.lanes.sent else ""
+            raise
         finally:
             self._progress.clear()
-        if window.refusal is not None:
+        if self._publisher.is_refused:
             raise self._failure()
-        return window.acknowledged
+        return self._publisher.lanes.acknowledged
 
     def _send_all(self, rate: float) -> None:
-        send, window, key = self._publisher.send, self._publisher.window, self._shape.key
+        publisher, send, key = self._publisher, self._publisher.send, self._shape.key
         plain = self._shape.is_plain
         start = time.monotonic()
         for run in self._outgoing.runs():
             for data in run:
                 if rate:
-                    time.sleep(max(0.0, start + window.sent / rate - time.monotonic()))
+                    time.sleep(max(0.0, start + publisher.lanes.sent / rate - time.monotonic()))
                 if plain:
                     send(data, key)
                 else:
                     self._send_split(data)
-                if window.refusal is not None:
+                if publisher.is_refused:
                     return
-            self._progress.show(f"{window.acknowledged:,} messages acknowledged")
+            self._progress.show(f"{publisher.lanes.acknowledged:,} messages acknowledged")
 
     def _send_split(self, data: bytes) -> None:
         try:
             key, value = self._shape.split(data)
         except UnicodeDecodeError as error:
-            self._publisher.finish()
-            place = self._outgoing.place(self._publisher.window.sent + 1)
-            raise UsageProblem(f"{place}: the key is not UTF-8 ({error.reason}); {self._how_far()}") from error
+            place = self._outgoing.place(self._publisher.lanes.sent + 1)
+            raise UsageProblem(f"{place}: the key is not UTF-8 ({error.reason})") from error
         self._publisher.send(value, key)
 
     def _failure(self) -> CliError:
-        refusal = self._publisher.window.refusal
+        refusal = self._publisher.lanes.refusal
         assert refusal is not None
         place = self._outgoing.place(refusal.position)
         if refusal.result == "MessageTooBig":
@@ -119,11 +123,11 @@ class Sending:
 
     def _how_far(self) -> str:
         """How many messages are safe and where to go on."""
-        window = self._publisher.window
-        text = f"{window.acknowledged} of {window.sent} messages were acknowledged"
-        line = self._outgoing.line_after(window.acknowledged_in_order)
+        lanes = self._publisher.lanes
+        text = f"{lanes.acknowledged} of {lanes.sent} messages were acknowledged"
+        line = self._outgoing.line_after(lanes.acknowledged_in_order)
         if line is None:
             return text
-        repeated = window.acknowledged - window.acknowledged_in_order
+        repeated = lanes.acknowledged - lanes.acknowledged_in_order
         again = f", which sends {repeated} of them again" if repeated else ""
         return f"{text}; resume at line {line}{again}"

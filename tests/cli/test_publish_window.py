@@ -7,8 +7,8 @@ def settle(window: PublishWindow, position: int, result: str | None = None) -> N
     window.settle(position, 1, position, result)
 
 
-def test_in_order_one_answer_vouches_for_all_before_it() -> None:
-    window = PublishWindow(in_order=True)
+def test_one_answer_vouches_for_all_before_it() -> None:
+    window = PublishWindow()
     asked = [window.hand_in(1) for _ in range(2 * VOUCH_EVERY_MESSAGES)]
     settle(window, 1)
     assert asked[0] and window.acknowledged == 1
@@ -17,7 +17,7 @@ def test_in_order_one_answer_vouches_for_all_before_it() -> None:
 
 
 def test_a_size_that_went_well_needs_no_call_back_again() -> None:
-    window = PublishWindow(in_order=True)
+    window = PublishWindow()
     assert window.hand_in(10)
     assert window.hand_in(10), "nobody knows yet whether that size is taken"
     window.settle(1, 10, 10, None)
@@ -26,32 +26,14 @@ def test_a_size_that_went_well_needs_no_call_back_again() -> None:
 
 
 def test_compression_makes_sizes_prove_nothing() -> None:
-    window = PublishWindow(in_order=True, size_is_final=False)
+    window = PublishWindow(size_is_final=False)
     window.hand_in(5000)
     window.settle(1, 5000, 5000, None)
     assert window.hand_in(4999)
 
 
-def test_without_order_every_message_asks() -> None:
-    window = PublishWindow(in_order=False)
-    window.hand_in(1)
-    settle(window, 1)
-    assert window.hand_in(1)
-
-
-def test_without_order_the_place_to_resume_is_before_the_first_gap() -> None:
-    window = PublishWindow(in_order=False)
-    for _ in range(5):
-        window.hand_in(1)
-    for position in (1, 2, 4, 5):
-        settle(window, position)
-    assert (window.acknowledged, window.acknowledged_in_order) == (4, 2)
-    settle(window, 3)
-    assert (window.acknowledged, window.acknowledged_in_order) == (5, 5)
-
-
 def test_the_first_refusal_counts() -> None:
-    window = PublishWindow(in_order=True)
+    window = PublishWindow()
     for _ in range(3):
         window.hand_in(1)
     settle(window, 3, "Timeout")
@@ -60,7 +42,7 @@ def test_the_first_refusal_counts() -> None:
 
 
 def test_the_window_is_full_at_so_many_messages() -> None:
-    window = PublishWindow(in_order=True)
+    window = PublishWindow()
     for _ in range(PENDING_MESSAGES_MAX):
         assert not window.is_full
         window.hand_in(0)
@@ -70,7 +52,7 @@ def test_the_window_is_full_at_so_many_messages() -> None:
 
 
 def test_the_window_is_full_at_so_many_bytes() -> None:
-    window = PublishWindow(in_order=True)
+    window = PublishWindow()
     window.hand_in(17 << 20)
     assert window.is_full
     window.settle(1, 17 << 20, 17 << 20, None)
@@ -78,7 +60,16 @@ def test_the_window_is_full_at_so_many_bytes() -> None:
 
 
 def test_a_refusal_ends_the_wait_for_room() -> None:
-    window = PublishWindow(in_order=True)
+    window = PublishWindow()
     window.hand_in(17 << 20)
     settle(window, 1, "Timeout")
     window.wait_for_room()
+
+
+def test_the_clients_own_count_is_exact() -> None:
+    window = PublishWindow()
+    for _ in range(10):
+        window.hand_in(1)
+    settle(window, 1)
+    window.settle_exactly(7)
+    assert window.acknowledged == 7
