@@ -66,6 +66,11 @@ class BrokerProcess:
         urls = json.loads(line)
         self.service_url, self.http_url = urls["service_url"], urls["http_url"]
 
+    def is_ready(self) -> bool:
+        """Whether it has printed its addresses (or ended), after a start without waiting."""
+        assert self._process is not None and self._process.stdout is not None
+        return bool(select.select([self._process.stdout], [], [], 0)[0])
+
     def kill(self) -> None:
         """kill -9, and wait until the process is gone."""
         self._end(signal.SIGKILL)

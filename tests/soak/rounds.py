@@ -94,8 +94,8 @@ class Soak:
         if self.tally.rounds % RECOVERY_KILL_EVERY == 0:
             self._broker.start(wait=False)
             time.sleep(self._chance.uniform(*RECOVERY_KILL_SECONDS))
+            self.tally.recovery_kills += not self._broker.is_ready()
             self._broker.kill()
-            self.tally.recovery_kills += 1
         self._broker.start()
 
     def _count(self, results: dict[str, Any]) -> None:
