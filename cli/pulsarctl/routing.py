@@ -1,8 +1,9 @@
 """Which partition a message goes to: as Pulsar's Java tools choose it. Pure.
 
-A key always goes to the same partition, the one that `pulsar-client produce` and every Java and Go producer choose
-(`JavaStringHash`); the official Python client would choose another, and a key spread over two partitions has neither
-an order nor a last value. Messages without a key take turns: a batch here, a batch there.
+A key always goes to the same partition, the one that `pulsar-client produce` and every Java producer choose
+(`JavaStringHash`). The official Python client would choose another, since its hash is that of its C++ library, and a
+key spread over two partitions has neither an order nor a last value (rules: broker-semantics 6). Messages without a
+key take turns: a batch here, a batch there.
 """
 
 import struct

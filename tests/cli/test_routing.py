@@ -11,9 +11,11 @@ from pulsarctl.routing import Router, java_string_hash
         ("a", 97),
         ("key1", 3_288_498),
         ("hello", 99_162_322),
-        ("polygenelubricants", 0),  # Integer.MIN_VALUE, whose upper bit is taken off
-        ("ü", 252),
-        ("🚀", 1_773_027),  # two UTF-16 units: 0xD83D and 0xDE80
+        ("test-key", 999_538_340),  # the upper bit is taken off
+        ("polygenelubricants", 0),  # Integer.MIN_VALUE
+        ("key-é", 101_943_547),  # UTF-16 units, not bytes
+        ("日本語", 25_921_943),
+        ("😀", 1_772_899),  # two units
     ],
 )
 def test_the_hash_is_that_of_a_java_string(text: str, hash_code: int) -> None:
