@@ -1,19 +1,23 @@
 """Figures of a broker without load: its start, its memory and CPU at rest, its recovery after kill -9."""
 
+import os
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.brokers import scratch_dir
 from tests.bench.procfs import cpu_seconds, resident_mb
-from tests.broker_process import BrokerProcess
+from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
 
 STARTS = 5
 SETTLE_SECONDS = 3.0
 IDLE_SECONDS = 20.0
 TOPICS, CONNECTIONS = 1000, 100
+COMMANDS = (("--version",), ("tenants", "list"), ("produce", "bench", "-m", "x"))
+COMMAND_RUNS = 10
 RECOVERED_BYTES, RECOVERED_TOPICS = 1_000_000_000, 1000
 
 
@@ -104,9 +108,28 @@ def fill(url: str) -> None:
     client.close()
 
 
+def commands(directory: Path) -> str:
+    """Wall time of whole processes, as a shell sees them."""
+    with BrokerProcess(scratch_dir(directory, "commands")) as process:
+        addresses = {"PULSARCTL_ADMIN_URL": process.http_url, "PULSARCTL_SERVICE_URL": process.service_url}
+        environment = os.environ | addresses | {"PULSARCONFIG": str(directory / "no-contexts")}
+        found = []
+        for arguments in COMMANDS:
+            times = [wall_seconds(arguments, environment) for _ in range(COMMAND_RUNS)]
+            found.append(f"`pulsarctl {' '.join(arguments)}` {statistics.median(times):.3f} s")
+    return f"commands: {', '.join(found)} (medians of {COMMAND_RUNS})"
+
+
+def wall_seconds(arguments: tuple[str, ...], environment: dict[str, str]) -> float:
+    started = time.perf_counter()
+    subprocess.run([PULSARCTL, *arguments], env=environment, capture_output=True, check=True)
+    return time.perf_counter() - started
+
+
 FIGURES: dict[str, Callable[[Path], str]] = {
     "start": start,
     "idle": idle,
     "idle-loaded": idle_loaded,
     "recovery": recovery,
+    "commands": commands,
 }
