@@ -1,8 +1,8 @@
 """A compacted ledger: the survivors of a compaction, each under its original position. Written once, then immutable.
 
-File `<id>.compacted`: the header of a ledger file, records of kind 5, an index record (kind 6), and the trailer. A record of
-kind 5 has two more columns in front of its table: u64 ledger ids[n], u64 entry ids[n]. The index has one
-point per record: the position of its first entry and its offset.
+File `<id>.compacted`: the header of a ledger file, records of kind 5, an index record (kind 6), and the trailer.
+A record of kind 5 has two more columns in front of its table: u64 ledger ids[n], u64 entry ids[n]. The index
+has one point per record: the position of its first entry and its offset.
 
 Until `seal` returns, nothing refers to the file; after a kill in the middle it is removed when the managed ledger
 next creates or opens a compacted ledger.

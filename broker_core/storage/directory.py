@@ -7,7 +7,7 @@ from pathlib import Path
 from broker_core.config import StorageConfig
 from broker_core.storage import filenames, migration
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import DirectoryLocked, FormatTooNew, NotOurDirectory
+from broker_core.storage.errors import DirectoryLocked, NotOurDirectory
 
 
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:

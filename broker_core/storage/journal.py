@@ -59,7 +59,7 @@ class Appender(Protocol):
 
 
 class Group:
-    """Records that share one sync. `waiting` is told in order: `(appender, appended)` for a run, `(None, done)` else."""
+    """Records that share one sync. `waiting` is told in order: `(appender, appended)` of a run, `(None, done)` else."""
 
     __slots__ = ("parts", "size", "waiting")
 
@@ -115,7 +115,7 @@ class Journal:
     def add(
         self, head: bytes, blob: bytes | memoryview | None, length: int, appender: Appender | None, what: Any
     ) -> None:
-        """Put a record of `length` bytes into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
+        """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
         with self._lock:
             group = self._group
             group.parts.append(head)

@@ -36,7 +36,7 @@ class Window:
         self.data = b""
 
     def load_group(self, at: int) -> tuple[str | None, int]:
-        """Brings the group at offset `at` into the window. Why it cannot be trusted (None when it can), and its length."""
+        """Brings the group at `at` into the window. Why it cannot be trusted (None when it can), and its length."""
         length = self._header_length(at, journal.GROUP_HEADER.size)
         if length is None:
             return "no group of records", 0

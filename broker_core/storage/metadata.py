@@ -166,7 +166,8 @@ class Metadata:
         if row[3] is not None:
             info.terminated = Position(row[3], row[4])
         ledgers = self._connection.execute(
-            "SELECT id, created_ms, entries, messages, size, end_offset, newest_ms, written_ms, sealed_ms FROM ledger WHERE owner = ? ORDER BY id",
+            "SELECT id, created_ms, entries, messages, size, end_offset, newest_ms, written_ms, sealed_ms"
+            " FROM ledger WHERE owner = ? ORDER BY id",
             (managed_ledger_id,),
         )
         info.ledgers = {values[0]: LedgerInfo(*values) for values in ledgers}

@@ -14,9 +14,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from broker_core.config import StorageConfig
+from broker_core.storage.errors import StorageError
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
@@ -51,14 +53,18 @@ async def measure_append(factory: ManagedLedgerFactory, name: str, run: Run, run
     print_row(f"append + confirm, runs of {n}", totals)
 
 
+def tell(future: asyncio.Future[None], position: Position | None, error: StorageError | None) -> None:
+    future.set_result(None)
+
+
 async def measure_sync(factory: ManagedLedgerFactory) -> None:
     ledger = await factory.open_ledger("sync")
     run = run_of(b"x" * PAYLOAD)
     waits: list[float] = []
     for _ in range(1000):
-        future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         start = time.perf_counter_ns()
-        ledger.append(run, lambda position, error, f=future: f.set_result(None))
+        ledger.append(run, partial(tell, future))
         await future
         waits.append((time.perf_counter_ns() - start) / 1000)
     print_row("one append at a time, until synced", waits, "us")

@@ -1,4 +1,4 @@
-"""Writes the tiny directory that is kept for each released format: `python -m tests.broker_core.storage.make_format DIR`.
+"""Writes the tiny directory that is kept for a released format: `python -m tests.broker_core.storage.make_format DIR`.
 
 It is left as by a crash: one topic behind a checkpoint, with a sealed and an open ledger and acknowledged ranges, a
 second one and later acknowledgements in the journal. Never run again for a format that was released.

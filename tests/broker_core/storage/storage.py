@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,6 +76,13 @@ async def contents(ledger: ManagedLedger) -> list[bytes]:
 
 async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> ManagedLedgerFactory:
     return await ManagedLedgerFactory.open(path, config or StorageConfig(), **options)  # type: ignore[arg-type]  # passes on
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait until the condition holds; looks again each time the loop comes round."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110  # what real threads bring about has no event to wait for
+            await asyncio.sleep(0)
 
 
 def crash(path: Path) -> Path:

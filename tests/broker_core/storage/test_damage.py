@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.storage import filenames, journal, ledger_file
 from broker_core.storage.block import HEADER_SIZE, ROW_SIZE
+from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DirectoryLocked, FormatTooNew, NotOurDirectory
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
@@ -282,7 +283,7 @@ async def test_a_directory_with_foreign_files_is_not_touched(tmp_path: Path) -> 
     (tmp_path / "photo.jpg").write_bytes(b"x")
     with pytest.raises(NotOurDirectory, match="no FORMAT file"):
         await opened(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
+    assert RealDisk().list_directory(tmp_path) == ["photo.jpg"]
 
 
 async def test_a_metadata_file_with_a_failed_write_is_not_half_written(tmp_path: Path) -> None:

@@ -2,23 +2,17 @@
 
 import asyncio
 import errno
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from broker_core.storage import space
-from broker_core.storage.errors import DiskFull, Fenced
+from broker_core.storage.errors import DiskFull, Fenced, StorageError
 from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
-
-
-async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    """Wait for a condition without a fixed delay."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.005)
+from tests.broker_core.storage.storage import append, contents, crash, opened, run_of, until
 
 
 async def reopened(factory: ManagedLedgerFactory, path: Path) -> ManagedLedgerFactory:
@@ -57,10 +51,14 @@ async def test_runs_behind_a_failed_one_fail_too_and_in_order(tmp_path: Path) ->
     await append(ledger, run_of(b"before"))
     disk.failures["sync", ".journal"] = errno.EIO
     told: list[tuple[int, bool]] = []
+
+    def tell(number: int, position: Position | None, error: StorageError | None) -> None:
+        told.append((number, error is None))
+
     taken = 0
     with pytest.raises(Fenced):
         while True:
-            ledger.append(run_of(b"x"), lambda position, error, i=taken: told.append((i, error is None)))
+            ledger.append(run_of(b"x"), partial(tell, taken))
             taken += 1
             if taken % 10 == 9:
                 await asyncio.sleep(0)

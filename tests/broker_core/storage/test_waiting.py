@@ -14,7 +14,7 @@ from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.retention import Retention
 from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.broker_core.storage.storage import append, contents, opened, run_of
+from tests.broker_core.storage.storage import append, contents, opened, run_of, until
 
 SLOW_SECONDS = 0.2
 LONGEST_PAUSE = 0.05
@@ -129,9 +129,7 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
     assert size < 40 << 20  # a limit, one group and two preallocations
     assert factory.journal.live_bytes < 12 << 20
     disk.stuck = False
-    async with asyncio.timeout(20):
-        while told < 100:
-            await asyncio.sleep(0.005)
+    await until(lambda: told == 100)
     await factory.close()
 
 

@@ -1,0 +1,81 @@
+"""Which ledgers may go: the rule as a table."""
+
+import pytest
+
+from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.retention import LedgerView, LogView, Retention, next_due, removable, roll_is_due
+
+MINUTE = 60_000
+
+
+def log(*written: int, consumed: Position = LATEST, open_last: bool = True, size: int = 100) -> LogView:
+    """Ledgers 1, 2, ... of ten entries, each written last at the given time."""
+    ledgers = [LedgerView(i, 10, size, at, open_last and i == len(written)) for i, at in enumerate(written, 1)]
+    return LogView(ledgers, consumed)
+
+
+@pytest.mark.parametrize(
+    ("limits", "now", "expected"),
+    [
+        (Retention(0, 0), 0, [1, 2]),
+        (Retention(-1, -1), 10**12, []),
+        (Retention(MINUTE, -1), MINUTE, []),
+        (Retention(MINUTE, -1), MINUTE + 1, [1]),
+        (Retention(MINUTE, -1), 2 * MINUTE + 1, [1, 2]),
+        (Retention(-1, 250), 0, []),
+        (Retention(-1, 200), 0, [1]),
+        (Retention(-1, 100), 0, [1, 2]),
+        (Retention(MINUTE, 1000), MINUTE + 1, [1]),
+        (Retention(10 * MINUTE, 200), 0, [1]),
+    ],
+)
+def test_what_may_go(limits: Retention, now: int, expected: list[int]) -> None:
+    assert removable(log(0, MINUTE, 2 * MINUTE), limits, now) == expected
+
+
+@pytest.mark.parametrize(
+    ("consumed", "expected"),
+    [
+        (EARLIEST, []),
+        (Position(1, 8), []),
+        (Position(1, 9), [1]),
+        (Position(2, 9), [1, 2]),
+        (Position(3, 9), [1, 2]),
+    ],
+)
+def test_nothing_goes_that_a_durable_cursor_still_needs(consumed: Position, expected: list[int]) -> None:
+    assert removable(log(0, 0, 0, consumed=consumed), Retention(0, 0), 10**12) == expected
+
+
+def test_the_open_ledger_is_rolled_when_all_of_it_has_expired() -> None:
+    assert roll_is_due(log(0, 0), Retention(MINUTE, -1), MINUTE + 1)
+    assert not roll_is_due(log(0, MINUTE), Retention(MINUTE, -1), MINUTE + 1)
+    assert not roll_is_due(log(0, 0, consumed=Position(2, 8)), Retention(MINUTE, -1), MINUTE + 1)
+    assert not roll_is_due(log(0, 0, open_last=False), Retention(MINUTE, -1), MINUTE + 1)
+
+
+@pytest.mark.parametrize(
+    ("view", "limits", "expected"),
+    [
+        (log(1000), Retention(MINUTE, -1), MINUTE + 1001),
+        (log(1000, 5000), Retention(MINUTE, -1), MINUTE + 1001),
+        (log(1000), Retention(0, 0), 2000),
+        (log(1000), Retention(-1, -1), None),
+        (log(1000), Retention(-1, 1000), None),
+        (log(1000, 1000), Retention(-1, 100), 2000),
+        (log(1000, consumed=EARLIEST), Retention(0, 0), None),
+        (log(1000, consumed=Position(1, 5)), Retention(MINUTE, -1), None),
+        (log(1000, 5000, consumed=Position(1, 9)), Retention(MINUTE, -1), MINUTE + 1001),
+        (LogView([], LATEST), Retention(0, 0), None),
+    ],
+)
+def test_when_the_next_ledger_may_go(view: LogView, limits: Retention, expected: int | None) -> None:
+    assert next_due(view, limits, 2000) == expected
+
+
+def test_acting_when_due_frees_something() -> None:
+    view, limits = log(1000, 5000), Retention(MINUTE, -1)
+    due = next_due(view, limits, 2000)
+    assert due is not None
+    assert removable(view, limits, due - 1) == []
+    assert removable(view, limits, due) == [1]
