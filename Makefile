@@ -30,8 +30,9 @@ test: $(READY) ## the whole test suite (ARGS='tests/wire -k frame' for a part of
 	@mkdir -p build
 	@$(PY) -m pytest -n 2 --dist loadgroup --junitxml $(RESULTS) $(ARGS)
 
-lint: $(READY) wheel ## ruff, mypy --strict, import rules, and a wheel that installs cleanly
+lint: $(READY) wheel ## ruff, formatting, mypy --strict, import rules, and a wheel that installs cleanly
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 

@@ -4,14 +4,14 @@ import re
 import tomllib
 from pathlib import Path
 
+import pulsarctl
 import pytest
 
 import broker_core
-import pulsarctl
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TARGETS = "demo test lint bench soak powercut fuzz proto completions docs help".split()
+TARGETS = ["demo", "test", "lint", "bench", "soak", "powercut", "fuzz", "proto", "completions", "docs", "help"]
 COMPILED_OF_OUR_OWN = ("*.c", "*.cpp", "*.pyx", "*.rs", "*.so")
 
 

@@ -229,7 +229,7 @@ class Recovery:
             self._ledgers.pop(ledger_id, None)
 
     def _truncate(self, ledger_id: int, entries: int) -> None:
-        """Entries whose sync failed were refused, and may be in the journal all the same: the seal says where it ends."""
+        """Entries whose sync failed were refused, and may be in the journal all the same: the seal says the end."""
         replayed = self._ledgers.get(ledger_id)
         if replayed is None or replayed.info.entries <= entries:
             return

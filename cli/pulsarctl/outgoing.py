@@ -63,7 +63,7 @@ def _whole(path: str) -> bytes:
 def _lines(path: str) -> Iterator[list[bytes]]:
     """`read1` takes what is there, so that lines typed or piped slowly are sent as they come."""
     if path == STDIN:
-        yield from runs_of_lines(sys.stdin.buffer.read1)  # type: ignore[attr-defined]  # BinaryIO does not declare it
+        yield from runs_of_lines(sys.stdin.buffer.read1)  # type: ignore[union-attr]  # BinaryIO does not declare it
         return
     try:
         with open(path, "rb", buffering=0) as file:

@@ -77,7 +77,7 @@ def unpack(pattern: str, data: bytes) -> bytes:
             if at + size > len(data):
                 return b"".join(shown) + b"(%d bytes missing)" % (at + size - len(data))
             piece = data[at : at + size]
-            shown.append(b"%d" % struct.unpack(order + code, piece) if code in _UNPACK_SIZES else piece)
+            shown.append(b"%d" % struct.unpack(order + code, piece)[0] if code in _UNPACK_SIZES else piece)
             at += size
     return b"".join(shown)
 
