@@ -9,7 +9,7 @@ _pulsarctl() {
   fi
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "${at:+$at }$word" in
-      "standalone" | "produce" | "consume" | "read" | "topics" | "topics list" | "topics list-partitioned" | "topics create" | "topics create-partitioned" | "topics update-partitioned" | "topics create-missed-partitions" | "topics get-partitioned-topic-metadata" | "topics delete" | "topics delete-partitioned-topic" | "topics unload" | "topics lookup" | "topics partitioned-lookup" | "topics bundle-range" | "topics get-properties" | "topics stats" | "topics partitioned-stats" | "topics stats-internal" | "topics partitioned-stats-internal" | "topics info-internal" | "topics last-message-id" | "topics get-message-id" | "topics get-backlog-size" | "topics subscriptions" | "topics create-subscription" | "topics unsubscribe" | "topics clear-backlog" | "topics skip" | "topics expire-messages" | "topics expire-messages-all-subscriptions" | "topics reset-cursor" | "topics compact" | "topics compaction-status" | "topics get-message-ttl" | "topics set-message-ttl" | "topics remove-message-ttl" | "topics get-retention" | "topics set-retention" | "topics remove-retention" | "topics get-compaction-threshold" | "topics set-compaction-threshold" | "topics remove-compaction-threshold" | "subscriptions" | "subscriptions list" | "subscriptions create" | "subscriptions delete" | "subscriptions skip" | "subscriptions expire" | "subscriptions seek" | "topicPolicies" | "topicPolicies get-message-ttl" | "topicPolicies set-message-ttl" | "topicPolicies remove-message-ttl" | "topicPolicies get-retention" | "topicPolicies set-retention" | "topicPolicies remove-retention" | "topicPolicies get-compaction-threshold" | "topicPolicies set-compaction-threshold" | "topicPolicies remove-compaction-threshold" | "namespaces" | "namespaces list" | "namespaces topics" | "namespaces policies" | "namespaces create" | "namespaces delete" | "namespaces bundles" | "namespaces permissions" | "namespaces unload" | "namespaces clear-backlog" | "namespaces unsubscribe" | "namespaces get-message-ttl" | "namespaces remove-message-ttl" | "namespaces get-retention" | "namespaces remove-retention" | "namespaces get-compaction-threshold" | "namespaces remove-compaction-threshold" | "namespaces set-message-ttl" | "namespaces set-retention" | "namespaces set-compaction-threshold" | "tenants" | "tenants list" | "tenants get" | "tenants create" | "tenants update" | "tenants delete" | "clusters" | "clusters list" | "clusters get" | "brokers" | "brokers list" | "brokers healthcheck" | "brokers version" | "brokers leader-broker" | "brokers get-runtime-config" | "context" | "context list" | "context current" | "context show" | "context use" | "context create" | "context copy" | "context rename" | "context delete" | "ops" | "ops backlog" | "storage" | "storage dump" | "storage check" | "completion" | "version") at="${at:+$at }$word" ;;
+      "standalone" | "produce" | "consume" | "read" | "topics" | "topics list" | "topics list-partitioned" | "topics create" | "topics create-partitioned" | "topics update-partitioned" | "topics create-missed-partitions" | "topics get-partitioned-topic-metadata" | "topics delete" | "topics delete-partitioned-topic" | "topics unload" | "topics lookup" | "topics partitioned-lookup" | "topics bundle-range" | "topics trim" | "topics stats" | "topics partitioned-stats" | "topics stats-internal" | "topics partitioned-stats-internal" | "topics info-internal" | "topics last-message-id" | "topics get-message-id" | "topics get-backlog-size" | "topics subscriptions" | "topics create-subscription" | "topics unsubscribe" | "topics clear-backlog" | "topics skip" | "topics expire-messages" | "topics expire-messages-all-subscriptions" | "topics reset-cursor" | "topics get-properties" | "topics update-properties" | "topics remove-properties" | "topics get-subscription-properties" | "topics update-subscription-properties" | "topics permissions" | "topics compact" | "topics compaction-status" | "topics get-message-ttl" | "topics set-message-ttl" | "topics remove-message-ttl" | "topics get-retention" | "topics set-retention" | "topics remove-retention" | "topics get-compaction-threshold" | "topics set-compaction-threshold" | "topics remove-compaction-threshold" | "subscriptions" | "subscriptions list" | "subscriptions create" | "subscriptions delete" | "subscriptions skip" | "subscriptions expire" | "subscriptions seek" | "topicPolicies" | "topicPolicies get-message-ttl" | "topicPolicies set-message-ttl" | "topicPolicies remove-message-ttl" | "topicPolicies get-retention" | "topicPolicies set-retention" | "topicPolicies remove-retention" | "topicPolicies get-compaction-threshold" | "topicPolicies set-compaction-threshold" | "topicPolicies remove-compaction-threshold" | "namespaces" | "namespaces list" | "namespaces topics" | "namespaces policies" | "namespaces create" | "namespaces delete" | "namespaces bundles" | "namespaces permissions" | "namespaces get-clusters" | "namespaces get-properties" | "namespaces set-properties" | "namespaces clear-properties" | "namespaces unload" | "namespaces clear-backlog" | "namespaces unsubscribe" | "namespaces get-message-ttl" | "namespaces remove-message-ttl" | "namespaces get-retention" | "namespaces remove-retention" | "namespaces get-compaction-threshold" | "namespaces remove-compaction-threshold" | "namespaces set-message-ttl" | "namespaces set-retention" | "namespaces set-compaction-threshold" | "tenants" | "tenants list" | "tenants get" | "tenants create" | "tenants update" | "tenants delete" | "clusters" | "clusters list" | "clusters get" | "brokers" | "brokers list" | "brokers healthcheck" | "brokers version" | "brokers leader-broker" | "brokers get-runtime-config" | "brokers list-dynamic-config" | "brokers get-all-dynamic-config" | "brokers get-internal-config" | "context" | "context list" | "context current" | "context show" | "context use" | "context create" | "context copy" | "context rename" | "context delete" | "ops" | "ops backlog" | "storage" | "storage dump" | "storage check" | "completion" | "version") at="${at:+$at }$word" ;;
     esac
   done
   case "$at" in
@@ -18,7 +18,7 @@ _pulsarctl() {
     "produce") commands="" options="-m --messages -f --files -l --lines -n --num-produce -r --rate -s --separator -k --key -K --key-delimiter -p --properties -H --header -Z --tombstone --null-value --ordering-key --event-time --deliver-after --deliver-at -z --compression -db --disable-batching -c --chunking --partition --producer-name -dr --disable-replication --timeout" names="TOPIC" ;;
     "consume") commands="" options="-s --subscription-name -t --subscription-type -m --subscription-mode -p --subscription-position -n --num-messages --from --to -e --exit-on-end --idle-timeout -F --format -mp --print-metadata --hex --hide-content -r --rate --regex -q --queue-size --partition --no-ack --compacted --property -rs --replicated --timeout" names="TOPIC" ;;
     "read") commands="" options="-m --start-message-id -i --start-message-id-inclusive --from --to -n --num-messages -e --exit-on-end --idle-timeout -F --format -mp --print-metadata --hex --hide-content -r --rate --partition --compacted --timeout" names="TOPIC" ;;
-    "topics") commands="list list-partitioned create create-partitioned update-partitioned create-missed-partitions get-partitioned-topic-metadata delete delete-partitioned-topic unload lookup partitioned-lookup bundle-range get-properties stats partitioned-stats stats-internal partitioned-stats-internal info-internal last-message-id get-message-id get-backlog-size subscriptions create-subscription unsubscribe clear-backlog skip expire-messages expire-messages-all-subscriptions reset-cursor compact compaction-status get-message-ttl set-message-ttl remove-message-ttl get-retention set-retention remove-retention get-compaction-threshold set-compaction-threshold remove-compaction-threshold" options="" ;;
+    "topics") commands="list list-partitioned create create-partitioned update-partitioned create-missed-partitions get-partitioned-topic-metadata delete delete-partitioned-topic unload lookup partitioned-lookup bundle-range trim stats partitioned-stats stats-internal partitioned-stats-internal info-internal last-message-id get-message-id get-backlog-size subscriptions create-subscription unsubscribe clear-backlog skip expire-messages expire-messages-all-subscriptions reset-cursor get-properties update-properties remove-properties get-subscription-properties update-subscription-properties permissions compact compaction-status get-message-ttl set-message-ttl remove-message-ttl get-retention set-retention remove-retention get-compaction-threshold set-compaction-threshold remove-compaction-threshold" options="" ;;
     "topics list") commands="" options="-td --topic-domain -b --bundle -ist --include-system-topic --partitions" names="NAMESPACE" ;;
     "topics list-partitioned") commands="" options="-ist --include-system-topic" names="NAMESPACE" ;;
     "topics create") commands="" options="-m --metadata" names="TOPIC" ;;
@@ -32,7 +32,7 @@ _pulsarctl() {
     "topics lookup") commands="" options="" names="TOPIC" ;;
     "topics partitioned-lookup") commands="" options="" names="TOPIC" ;;
     "topics bundle-range") commands="" options="" names="TOPIC" ;;
-    "topics get-properties") commands="" options="" names="TOPIC" ;;
+    "topics trim") commands="" options="" names="TOPIC" ;;
     "topics stats") commands="" options="-gpb --get-precise-backlog -sbs --get-subscription-backlog-size -no-sbs --no-get-subscription-backlog-size -etb --get-earliest-time-in-backlog" names="TOPIC" ;;
     "topics partitioned-stats") commands="" options="--per-partition -gpb --get-precise-backlog -sbs --get-subscription-backlog-size -no-sbs --no-get-subscription-backlog-size -etb --get-earliest-time-in-backlog" names="TOPIC" ;;
     "topics stats-internal") commands="" options="-m --metadata" names="TOPIC" ;;
@@ -49,6 +49,12 @@ _pulsarctl() {
     "topics expire-messages") commands="" options="-s --subscription -t --expireTime -p --position -e --exclude-reset-position" names="TOPIC" ;;
     "topics expire-messages-all-subscriptions") commands="" options="-t --expireTime" names="TOPIC" ;;
     "topics reset-cursor") commands="" options="-s --subscription -t --time -m --messageId -e --exclude-reset-position" names="TOPIC" ;;
+    "topics get-properties") commands="" options="" names="TOPIC" ;;
+    "topics update-properties") commands="" options="-p --property" names="TOPIC" ;;
+    "topics remove-properties") commands="" options="-k --key" names="TOPIC" ;;
+    "topics get-subscription-properties") commands="" options="-s --subscription" names="TOPIC" ;;
+    "topics update-subscription-properties") commands="" options="-s --subscription -p --property -c --clear" names="TOPIC" ;;
+    "topics permissions") commands="" options="" names="TOPIC" ;;
     "topics compact") commands="" options="-w --wait --if-over --skip-if-running --timeout" names="TOPIC" ;;
     "topics compaction-status") commands="" options="-w --wait-complete --wait --timeout" names="TOPIC" ;;
     "topics get-message-ttl") commands="" options="-ap --applied -a -g --global" names="TOPIC" ;;
@@ -77,7 +83,7 @@ _pulsarctl() {
     "topicPolicies get-compaction-threshold") commands="" options="-ap --applied -a -g --global" names="TOPIC" ;;
     "topicPolicies set-compaction-threshold") commands="" options="-t --threshold --size -g --global" names="TOPIC" ;;
     "topicPolicies remove-compaction-threshold") commands="" options="-g --global" names="TOPIC" ;;
-    "namespaces") commands="list topics policies create delete bundles permissions unload clear-backlog unsubscribe get-message-ttl remove-message-ttl get-retention remove-retention get-compaction-threshold remove-compaction-threshold set-message-ttl set-retention set-compaction-threshold" options="" ;;
+    "namespaces") commands="list topics policies create delete bundles permissions get-clusters get-properties set-properties clear-properties unload clear-backlog unsubscribe get-message-ttl remove-message-ttl get-retention remove-retention get-compaction-threshold remove-compaction-threshold set-message-ttl set-retention set-compaction-threshold" options="" ;;
     "namespaces list") commands="" options="" names="TENANT" ;;
     "namespaces topics") commands="" options="-m --mode -ist --include-system-topic" names="NAMESPACE" ;;
     "namespaces policies") commands="" options="" names="NAMESPACE" ;;
@@ -85,6 +91,10 @@ _pulsarctl() {
     "namespaces delete") commands="" options="-f --force -y --yes --no-confirm" names="NAMESPACE" ;;
     "namespaces bundles") commands="" options="" names="NAMESPACE" ;;
     "namespaces permissions") commands="" options="" names="NAMESPACE" ;;
+    "namespaces get-clusters") commands="" options="" names="NAMESPACE" ;;
+    "namespaces get-properties") commands="" options="" names="NAMESPACE" ;;
+    "namespaces set-properties") commands="" options="-p --properties" names="NAMESPACE" ;;
+    "namespaces clear-properties") commands="" options="" names="NAMESPACE" ;;
     "namespaces unload") commands="" options="-b --bundle" names="NAMESPACE" ;;
     "namespaces clear-backlog") commands="" options="-s --sub -b --bundle -f -force --force -y --yes --no-confirm" names="NAMESPACE" ;;
     "namespaces unsubscribe") commands="" options="-s --sub -b --bundle" names="NAMESPACE" ;;
@@ -106,12 +116,15 @@ _pulsarctl() {
     "clusters") commands="list get" options="" ;;
     "clusters list") commands="" options="-c --current" ;;
     "clusters get") commands="" options="" ;;
-    "brokers") commands="list healthcheck version leader-broker get-runtime-config" options="" ;;
+    "brokers") commands="list healthcheck version leader-broker get-runtime-config list-dynamic-config get-all-dynamic-config get-internal-config" options="" ;;
     "brokers list") commands="" options="" ;;
     "brokers healthcheck") commands="" options="-tv --topic-version" ;;
     "brokers version") commands="" options="" ;;
     "brokers leader-broker") commands="" options="" ;;
     "brokers get-runtime-config") commands="" options="" ;;
+    "brokers list-dynamic-config") commands="" options="" ;;
+    "brokers get-all-dynamic-config") commands="" options="" ;;
+    "brokers get-internal-config") commands="" options="" ;;
     "context") commands="list current show use create copy rename delete" options="" ;;
     "context list") commands="" options="" ;;
     "context current") commands="" options="" ;;

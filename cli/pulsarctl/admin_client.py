@@ -103,6 +103,18 @@ class Namespaces:
     def permissions(self, namespace: str) -> Document:
         return _document(self._http.get(f"{self._path(namespace)}/permissions"))
 
+    def clusters(self, namespace: str) -> Names:
+        return sorted(self._http.get(f"{self._path(namespace)}/replication"))
+
+    def properties(self, namespace: str) -> Document:
+        return _document(self._http.get(f"{self._path(namespace)}/properties"))
+
+    def set_properties(self, namespace: str, properties: dict[str, str]) -> None:
+        self._http.put(f"{self._path(namespace)}/properties", properties)
+
+    def clear_properties(self, namespace: str) -> None:
+        self._http.delete(f"{self._path(namespace)}/properties")
+
     def unload(self, namespace: str, bundle: str | None = None) -> None:
         self._http.put(f"{self._path(namespace)}/{bundle}/unload" if bundle else f"{self._path(namespace)}/unload")
 
@@ -153,6 +165,15 @@ class Brokers:
 
     def leader(self) -> Document:
         return _document(self._http.get(f"{ROOT}/brokers/leaderBroker"))
+
+    def dynamic_configuration_names(self) -> Names:
+        return sorted(self._http.get(f"{ROOT}/brokers/configuration"))
+
+    def dynamic_configuration(self) -> Document:
+        return _document(self._http.get(f"{ROOT}/brokers/configuration/values"))
+
+    def internal_configuration(self) -> Document:
+        return _document(self._http.get(f"{ROOT}/brokers/internal-configuration"))
 
     def runtime_configuration(self) -> Document:
         return _document(self._http.get(f"{ROOT}/brokers/configuration/runtime"))

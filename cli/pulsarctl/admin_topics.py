@@ -142,8 +142,19 @@ class Topics:
     def update_properties(self, topic: str, properties: dict[str, str]) -> None:
         self._http.put(f"{_path(topic)}/properties", properties)
 
-    def remove_property(self, topic: str, key: str) -> None:
+    def remove_properties(self, topic: str, key: str | None) -> None:
+        """One of them, or all when `key` is None."""
         self._http.delete(f"{_path(topic)}/properties", key=key)
+
+    def subscription_properties(self, topic: str, subscription: str) -> Document:
+        return _document(self._http.get(f"{_subscription(topic, subscription)}/properties"))
+
+    def update_subscription_properties(self, topic: str, subscription: str, properties: dict[str, str]) -> None:
+        """Replaces all of them."""
+        self._http.put(f"{_subscription(topic, subscription)}/properties", properties)
+
+    def permissions(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/permissions"))
 
     def unload(self, topic: str) -> None:
         self._http.put(f"{_path(topic)}/unload")

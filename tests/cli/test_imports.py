@@ -7,6 +7,7 @@ import pytest
 
 HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml", "pulsar", "google", "broker_core")
 COMMANDS = "pulsarctl.commands."
+TOPIC_PARTS = ("compaction", "lifecycle", "properties", "statistics", "subscriptions")
 
 # An address where nothing listens: the command runs up to its request, which is where imports end.
 NOWHERE = ["--admin-url", "http://127.0.0.1:1", "--no-context"]
@@ -44,7 +45,7 @@ def test_version_imports_no_framework() -> None:
         (["brokers", "healthcheck"], {"brokers"}),
         (
             ["topics", "stats", "t"],
-            {"topics", "topics.lifecycle", "topics.statistics", "topics.subscriptions", "topics.compaction"},
+            {"topics", *(f"topics.{part}" for part in TOPIC_PARTS)},
         ),
         (["subscriptions", "skip", "t", "s", "-n", "1"], {"subscriptions"}),
     ],

@@ -60,3 +60,30 @@ def get_runtime_config(call: Call) -> None:
     Example: pulsarctl brokers get-runtime-config
     """
     call.show(call.admin.brokers.runtime_configuration(), as_map=True)
+
+
+@app.verb("list-dynamic-config")
+def list_dynamic_config(call: Call) -> None:
+    """List the settings that can be changed while the broker runs.
+
+    Example: pulsarctl brokers list-dynamic-config
+    """
+    call.show_names("SETTING", call.admin.brokers.dynamic_configuration_names())
+
+
+@app.verb("get-all-dynamic-config")
+def get_all_dynamic_config(call: Call) -> None:
+    """Show the settings that were changed while the broker runs.
+
+    Example: pulsarctl brokers get-all-dynamic-config
+    """
+    call.show(call.admin.brokers.dynamic_configuration(), as_map=True)
+
+
+@app.verb("get-internal-config")
+def get_internal_config(call: Call) -> None:
+    """Show where the broker keeps its metadata.
+
+    Example: pulsarctl brokers get-internal-config
+    """
+    call.show(call.admin.brokers.internal_configuration())

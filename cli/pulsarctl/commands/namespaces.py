@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pulsarctl import policies
-from pulsarctl.arguments import Force, Namespace, Tenant, Yes, csv
+from pulsarctl.arguments import Force, Namespace, Tenant, Yes, csv, pairs
 from pulsarctl.call import Call
 from pulsarctl.errors import UsageProblem
 from pulsarctl.grammar import Noun
@@ -105,6 +105,48 @@ def permissions_of_namespace(call: Call, namespace: Namespace) -> None:
     Example: pulsarctl namespaces permissions public/default
     """
     call.show(call.admin.namespaces.permissions(namespace), as_map=True)
+
+
+@app.verb("get-clusters")
+def get_clusters(call: Call, namespace: Namespace) -> None:
+    """List the clusters that a namespace is replicated to.
+
+    Example: pulsarctl namespaces get-clusters public/default
+    """
+    call.show_names("CLUSTER", call.admin.namespaces.clusters(namespace))
+
+
+@app.verb("get-properties")
+def get_properties(call: Call, namespace: Namespace) -> None:
+    """Show the properties of a namespace.
+
+    Example: pulsarctl namespaces get-properties public/default
+    """
+    call.show(call.admin.namespaces.properties(namespace), as_map=True)
+
+
+@app.verb("set-properties")
+def set_properties(
+    call: Call,
+    namespace: Namespace,
+    properties: Annotated[
+        list[str], typer.Option("-p", "--properties", metavar="KEY=VALUE,...", help="May be repeated.")
+    ],
+) -> None:
+    """Set properties of a namespace; the others stay.
+
+    Example: pulsarctl namespaces set-properties public/default -p owner=billing
+    """
+    call.admin.namespaces.set_properties(namespace, pairs(csv(properties)))
+
+
+@app.verb("clear-properties")
+def clear_properties(call: Call, namespace: Namespace) -> None:
+    """Remove all properties of a namespace.
+
+    Example: pulsarctl namespaces clear-properties public/default
+    """
+    call.admin.namespaces.clear_properties(namespace)
 
 
 @app.verb("unload")

@@ -1,6 +1,6 @@
 """`pulsarctl topics`: one file per kind of verb."""
 
-from pulsarctl.commands.topics import compaction, lifecycle, statistics, subscriptions
+from pulsarctl.commands.topics import compaction, lifecycle, properties, statistics, subscriptions
 from pulsarctl.grammar import Noun
 from pulsarctl.policies import install_topic_policies
 
@@ -10,6 +10,7 @@ app = Noun(
     lifecycle.app,
     statistics.app,
     subscriptions.app,
+    properties.app,
     compaction.app,
 )
 install_topic_policies(app)

@@ -203,13 +203,13 @@ def bundle_range(call: Call, topic: Topic) -> None:
     call.show(call.admin.topics.bundle_range(topic))
 
 
-@app.verb("get-properties")
-def get_properties(call: Call, topic: Topic) -> None:
-    """Show the properties of a topic.
+@app.verb("trim", "trim-topic")
+def trim(call: Call, topic: Topic) -> None:
+    """Remove what no subscription needs and retention does not keep, now.
 
-    Example: pulsarctl topics get-properties orders
+    Example: pulsarctl topics trim orders
     """
-    call.show(call.admin.topics.properties(topic), as_map=True)
+    call.admin.topics.trim(topic)
 
 
 def _number(positional: int | None, option: int | None) -> int:
