@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.broker_process import BrokerProcess
-from tests.cli.program import Program, run
+from tests.cli.program import PULSARCTL, Program, run
 
 POSITION = ("-p", "Earliest")
 
@@ -186,6 +187,18 @@ def test_ctrl_c_ends_a_producer_whose_broker_is_frozen(tmp_path: Path) -> None:
             assert producer.finish() == 130
             assert time.monotonic() - asked < 2
             os.kill(broker.pid, signal.SIGCONT)
+
+
+def test_progress_is_shown_on_a_terminal(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
+    lines = tmp_path / "lines"
+    lines.write_bytes(b"x\n" * 100_000)
+    terminal, stderr = os.openpty()
+    subprocess.run(
+        [PULSARCTL, "produce", topic, "-l", lines], stderr=stderr, env={**os.environ, **environ}, check=True, timeout=20
+    )
+    os.close(stderr)
+    assert b" messages acknowledged" in os.read(terminal, 65536)
+    os.close(terminal)
 
 
 def test_progress_is_for_terminals_only(tmp_path: Path, environ: dict[str, str], topic: str) -> None:

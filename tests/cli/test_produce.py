@@ -191,6 +191,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-H", "x"), "'x' is not KEY:VALUE"),
         (("-vs", "avro:{}"), "schema 'avro:{}' is not supported yet"),
         (("--event-time", "soon"), "'@soon' is not a time"),
+        (("-kvk", "k"), "KeyValue schemas are not supported yet"),
     ],
 )
 def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:

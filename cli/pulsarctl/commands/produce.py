@@ -67,6 +67,9 @@ DisableReplication = Annotated[bool, typer.Option("-dr", "--disable-replication"
 EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
 EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
 ValueSchema = Annotated[str, typer.Option("-vs", "--value-schema", hidden=True)]
+KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidden=True)]
+KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
+KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
 KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker.")]
 
@@ -103,6 +106,9 @@ def produce(
     encryption_key_value: EncryptionKeyValue = None,
     value_schema: ValueSchema = "bytes",
     key_schema: KeySchema = "string",
+    key_value_key: KeyValueKey = None,
+    key_value_key_file: KeyValueKeyFile = None,
+    key_value_encoding: KeyValueEncoding = None,
     timeout: Timeout = "30s",
 ) -> None:
     """Publish messages from arguments, files or lines of text.
@@ -119,6 +125,8 @@ def produce(
     large or the broker refused one; then it says how many were acknowledged and where to resume.
     """
     _refuse_schemas(value_schema, key_schema)
+    if key_value_key or key_value_key_file or key_value_encoding:
+        raise UsageProblem("KeyValue schemas are not supported yet", hint="-k is the key of a message")
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
     now_ms = time.time_ns() // 1_000_000
     seconds = parse_duration(timeout)
