@@ -154,8 +154,9 @@ class NounGroup(TyperGroup):
 
 
 def _keep_lines(help: str) -> str:
-    """Paragraphs with indented lines (examples) are shown as they are; the others are filled."""
-    return "\n\n".join(f"\b\n{part}" if "\n  " in part else part for part in help.split("\n\n"))
+    """Examples and paragraphs with indented lines are shown as they are; the others are filled."""
+    parts = help.split("\n\n")
+    return "\n\n".join(f"\b\n{part}" if "\n  " in part or part.startswith("Example") else part for part in parts)
 
 
 def _install_hint(module: str | None) -> str | None:

@@ -113,7 +113,7 @@ def _body(page: Page) -> list[str]:
     """Help, usage, arguments and options; examples become a code block."""
     if page.commands:
         return [page.help]
-    text, found = examples(page.help.replace("\b\n", ""))
+    text, found = examples(page.help)
     lines = [text, "", "```console", page.usage, "```", ""]
     lines += [f"- `{name}`: {help}" for name, help in page.arguments]
     lines += _option_lines(page)
@@ -125,7 +125,7 @@ def _body(page: Page) -> list[str]:
 def examples(help: str) -> tuple[str, list[str]]:
     """Takes `Example: ...` and the lines below `Examples:` out of a help text."""
     rest, found = [], []
-    for paragraph in help.split("\n\n"):
+    for paragraph in help.replace("\b\n", "").split("\n\n"):
         head, _, tail = paragraph.partition(":")
         if head in ("Example", "Examples"):
             found += [line.strip() for line in tail.splitlines() if line.strip()]

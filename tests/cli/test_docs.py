@@ -53,6 +53,7 @@ def test_every_option_and_argument_has_a_sentence(pages: list[Page]) -> None:
 
 def test_every_example_is_a_command_line_that_parses(pages: list[Page]) -> None:
     root = typer.main.get_command(application())
+    assert sum(len(reference.examples(page.help)[1]) for page in pages) > 80
     for page in pages:
         for example in reference.examples(page.help)[1]:
             words = shlex.split(example)

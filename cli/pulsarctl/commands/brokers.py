@@ -12,7 +12,7 @@ app = Noun("brokers", "List brokers and check their health.")
 
 @app.verb("list", "l")
 def list_brokers(
-    call: Call, cluster: Annotated[str | None, typer.Argument(metavar="[CLUSTER]", help="Default: this one.")] = None
+    call: Call, cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="Default: this one.")] = None
 ) -> None:
     """List the brokers of a cluster.
 

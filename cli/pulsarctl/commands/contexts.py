@@ -17,7 +17,7 @@ from pulsarctl.settings import Settings
 app = Noun("context", "Named sets of addresses and credentials, shared with the Go tool.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context.")]
-OptionalName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Default: the current one.")]
+OptionalName = Annotated[str | None, typer.Argument(metavar="NAME", help="Default: the current one.")]
 SECRETS = ("token", "auth_params")
 STORED = (*ADDRESS_FIELDS.values(), *AUTH_FIELDS.values())
 NOT_SHOWN = ("origins", "notices")

@@ -183,7 +183,7 @@ def clear_backlog(
 def unsubscribe(
     call: Call,
     namespace: Namespace,
-    name: Annotated[str | None, typer.Argument(metavar="[SUBSCRIPTION]", help="Or with -s.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="SUBSCRIPTION", help="Or with -s.")] = None,
     subscription: Annotated[
         str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Name of the subscription.")
     ] = None,

@@ -13,7 +13,7 @@ from pulsarctl.grammar import Noun
 
 app = Noun("subscriptions", "List, create, move and delete subscriptions of a topic.")
 
-Name = Annotated[str | None, typer.Argument(metavar="[SUBSCRIPTION]", help="Or with -s.")]
+Name = Annotated[str | None, typer.Argument(metavar="SUBSCRIPTION", help="Or with -s.")]
 Option = Annotated[
     str | None, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Name of the subscription.")
 ]

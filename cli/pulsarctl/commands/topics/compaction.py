@@ -37,7 +37,7 @@ Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Sto
 @app.verb("compact")
 def compact(
     call: Call,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="One or more, partitioned or not.")],
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="One or more, partitioned or not.")],
     wait: Annotated[bool, typer.Option("-w", "--wait", help="Until it is done.")] = False,
     if_over: Annotated[
         str | None, typer.Option("--if-over", metavar="SIZE", help="Only with more than this to compact.")

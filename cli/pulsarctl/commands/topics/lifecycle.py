@@ -20,7 +20,7 @@ Metadata = Annotated[
     list[str] | None, typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="A property; may be repeated.")
 ]
 Partitions = Annotated[int | None, typer.Option("-p", "--partitions", metavar="N", help="How many partitions.")]
-PartitionsArgument = Annotated[int | None, typer.Argument(metavar="[N]", help="Partitions; or with -p.")]
+PartitionsArgument = Annotated[int | None, typer.Argument(metavar="N", help="Partitions; or with -p.")]
 SystemTopics = Annotated[
     bool, typer.Option("-ist", "--include-system-topic", help="Topics that the broker made for itself, too.")
 ]
@@ -125,7 +125,7 @@ def partitioned_metadata(call: Call, topic: Topic) -> None:
 @app.verb("delete", "d")
 def delete(
     call: Call,
-    topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC...", help="One or more.")] = None,
+    topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="One or more.")] = None,
     force: Force = False,
     regex: Annotated[bool, typer.Option("-r", "--regex", help="Each TOPIC is a pattern within its namespace.")] = False,
     from_file: Annotated[str | None, typer.Option("--from-file", metavar="FILE", help="One topic a line.")] = None,
