@@ -1,12 +1,8 @@
 """Opens a data directory, and everything its managed ledgers share: journal, writer, cache, checkpoints.
 
 Pulsar's ManagedLedgerFactory. Threads, each with one job: `journal` syncs groups, `writer` writes ledger files,
-`checkpoint` owns metadata.sqlite and syncs ledger files, two `reader`s serve cold reads. The event loop only hands
-out work and takes results.
-
-A checkpoint: the journal goes on in a new file; everything of the older files is by then in memory as confirmed;
-ledger buffers are written and their files synced; the catalog is committed; the older journal files are deleted.
-Publishing goes on meanwhile.
+`syncer` syncs them at checkpoints, `metadata` owns metadata.sqlite, two `reader`s serve cold reads. The event loop only
+hands out work and takes results.
 """
 
 import asyncio
@@ -22,19 +18,20 @@ from typing import TypeVar
 from broker_core.clock import Clock, SystemClock
 from broker_core.config import StorageConfig
 from broker_core.storage import changes, directory, filenames
+from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
-from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.checkpoint import Checkpoints
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
 from broker_core.storage.errors import Closed, DamageReport, DiskFull, Fenced, StorageError
 from broker_core.storage.journal import Appender, Group, Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.managed_ledger import ManagedLedger
-from broker_core.storage.metadata import Metadata, Statement, checkpoint_statements
+from broker_core.storage.metadata import Metadata
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.pressure import RUN_COST, Pressure
 from broker_core.storage.reader import Reader
-from broker_core.storage.recovery import Recovery, rewrite_ledger
+from broker_core.storage.recovery import Recovery
 from broker_core.storage.space import DiskSpace
 from broker_core.storage.writer import Writer
 
@@ -55,27 +52,16 @@ class ManagedLedgerFactory:
         self.disk = disk
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._checkpointer = ThreadPoolExecutor(1, "checkpoint")
+        self._metadata_thread = ThreadPoolExecutor(1, "metadata")
         self._readers = ThreadPoolExecutor(2, "reader")
         self._files = OpenFiles(disk, config.open_files)
         self.writer = Writer(disk, self._files, self.pressure, self._on_unwritten)
         self.space = DiskSpace(disk, path, config.reserve_mb * _MB, self.read_thread, self.writer.retry)
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.flush)
         self.reader = Reader(disk, self._files, self._readers, self.cache, config.index_cache_mb * _MB)
-        self.metadata = Metadata(disk, filenames.metadata_file(path), self._checkpointer)
+        self.metadata = Metadata(disk, filenames.metadata_file(path), self._metadata_thread)
         self._loaded: dict[str, ManagedLedger] = {}
         self._loading: dict[str, asyncio.Future[None]] = {}
-        self._unmeasured: dict[ManagedCursor, None] = {}
-        self._dirty_cursors: dict[ManagedCursor, int] = {}  # -> managed ledger id
-        self._ack_timer: asyncio.TimerHandle | None = None
-        self._checkpoint_timer: asyncio.TimerHandle | None = None
-        self._checkpoint_lock = asyncio.Lock()
-        self._checkpoint_task: asyncio.Task[None] | None = None
-        self._journaled = 0  # bytes since the last checkpoint
-        self._unsynced: set[Ledger] = set()  # written since the last checkpoint
-        self._replayed: dict[Path, int] = {}  # ledger files written by recovery, or left by a failed checkpoint
-        self._uncommitted: list[Statement] = []  # of a failed checkpoint
-        self._changed_folders: set[Path] = set()  # of removed files
         self._closed = False
 
     @classmethod
@@ -96,10 +82,9 @@ class ManagedLedgerFactory:
             recovery = await self._run(self._recover)
         except BaseException:
             self.disk.close(self._lock_fd)
-            self._checkpointer.shutdown(wait=False)
+            self._metadata_thread.shutdown(wait=False)
             raise
         self.damage = recovery.damage
-        self._replayed.update(recovery.written)
         self.journal = Journal(
             self.disk,
             self._journal_directory,
@@ -110,10 +95,12 @@ class ManagedLedgerFactory:
             max_bytes=self.config.journal_max_mb * _MB,
             on_synced=self._on_synced,
         )
+        self.acks = AckJournal(self.journal, self.catalog, self.config.ack_flush_ms / 1000, self._spawn)
+        self._checkpoints = Checkpoints(
+            self.disk, self._files, self.journal, self.writer, self.catalog, self.metadata, self.config
+        )
         self.journal.start(recovery.journals)
-        self._journaled = sum(recovery.journals.values())
-        if self._journaled:
-            self._arm_checkpoint()
+        self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
 
     def _recover(self) -> Recovery:
         with contextlib.suppress(OSError):
@@ -251,20 +238,19 @@ class ManagedLedgerFactory:
             if ledger is not None:
                 self.cache.forget(ledger)
                 self.reader.forget(ledger)
-                self._unsynced.discard(ledger)
-                self._changed_folders.add(ledger.path.parent)
+                self._checkpoints.ledger_removed(ledger)
                 self.writer.remove(ledger)
 
     def ledger_changed(self, owner: int, ledger: Ledger) -> None:
         """Its first new entries since the last checkpoint."""
         ledger.changed = True
         self.catalog.ledger_changed(owner, ledger.info)
-        self._unsynced.add(ledger)
+        self._checkpoints.ledger_changed(ledger)
 
     def ledger_sealed(self, owner: int, ledger: Ledger) -> None:
         self.catalog.ledger_changed(owner, ledger.info)
         if ledger.info.entries:
-            self._unsynced.add(ledger)
+            self._checkpoints.ledger_changed(ledger)
             self.writer.seal(ledger)
             self.reader.indexed(ledger)
 
@@ -301,11 +287,7 @@ class ManagedLedgerFactory:
         self.pressure.settle(runs * RUN_COST)
         if 2 * self.pressure.bytes > self.pressure.limit:
             self.writer.flush_buffers()
-        self._journaled += group.size
-        if self._journaled > self.config.journal_max_mb * _MB // 4:
-            self._start_checkpoint()
-        elif self._checkpoint_timer is None:
-            self._arm_checkpoint()
+        self._checkpoints.note(group.size)
 
     def _on_failed(self, group: Group, error: Exception) -> None:
         """Nobody knows what of the group is on disk: what it touched is fenced, before anything else is written."""
@@ -348,110 +330,6 @@ class ManagedLedgerFactory:
         for owner in self._loaded.values():
             owner.fence_if_owner(path, Fenced(f"write to {path} failed: {reason}"))
 
-    # ---- cursors
-
-    def cursor_dirty(self, owner: int, cursor: ManagedCursor) -> None:
-        self._dirty_cursors[cursor] = owner
-        if self._ack_timer is None:
-            self._ack_timer = self._loop.call_later(self.config.ack_flush_ms / 1000, self._flush_acks)
-
-    def _flush_acks(self) -> None:
-        self._ack_timer = None
-        for cursor, owner in list(self._dirty_cursors.items()):
-            self.write_acks(owner, cursor)
-
-    def write_acks(self, owner: int, cursor: ManagedCursor) -> None:
-        """Journal what was acknowledged since the last time; `cursor.acks_written` is told."""
-        self._dirty_cursors.pop(cursor, None)
-        for record in cursor.take_acks():
-            self.catalog.cursor_changed(owner, cursor.info)
-            self.journal.write(record, cursor.acks_written)
-
-    def measure_later(self, cursor: ManagedCursor) -> None:
-        """Cursors are measured one after the other, so that a hundred of them do not crowd out the dispatchers."""
-        if cursor not in self._unmeasured and not self._closed:
-            self._unmeasured[cursor] = None
-            if len(self._unmeasured) == 1:
-                self._spawn(self._measure_cursors())
-
-    async def _measure_cursors(self) -> None:
-        while self._unmeasured and not self._closed:
-            cursor = next(iter(self._unmeasured))
-            try:
-                await cursor.measure()
-            except (StorageError, OSError) as error:
-                log.warning("the backlog of cursor %s is an estimate: %s", cursor.name, error)
-            finally:
-                del self._unmeasured[cursor]
-
-    # ---- checkpoints
-
-    def _arm_checkpoint(self) -> None:
-        self._checkpoint_timer = self._loop.call_later(self.config.checkpoint_seconds, self._start_checkpoint)
-
-    def _start_checkpoint(self) -> None:
-        if self._checkpoint_task is None and not self._closed:
-            self._checkpoint_task = self._loop.create_task(self._checkpoint_in_background())
-
-    async def _checkpoint_in_background(self) -> None:
-        try:
-            await self.checkpoint()
-        except Exception:
-            log.exception("checkpoint failed; the journal is kept")
-            self._arm_checkpoint()
-        finally:
-            self._checkpoint_task = None
-
-    async def checkpoint(self) -> None:
-        """Make everything confirmed so far independent of the journal, and delete the journal files before."""
-        async with self._checkpoint_lock:
-            if self._checkpoint_timer is not None:
-                self._checkpoint_timer.cancel()
-                self._checkpoint_timer = None
-            self._journaled = 0
-            number = await self.journal.rotate()
-            # No await until the statements are made: they and the flushed buffers are one state.
-            self.writer.flush_buffers()
-            written = self.writer.barrier()
-            files = {ledger.path: ledger.info.id for ledger in self._unsynced} | self._replayed
-            folders = {path.parent for path in files} | self._changed_folders
-            for ledger in self._unsynced:
-                ledger.changed = False
-            self._unsynced.clear()
-            self._changed_folders.clear()
-            self._uncommitted += checkpoint_statements(self.catalog, number)
-            statements = self._uncommitted
-            self._replayed = files  # until they are synced: a failed checkpoint leaves its work to the next
-            await written
-            await self._run(partial(self._make_durable, files, folders, statements, number))
-            self._replayed = {}
-            self._uncommitted = []
-
-    def _make_durable(
-        self, files: dict[Path, int], folders: set[Path], statements: list[Statement], number: int
-    ) -> None:
-        for path, ledger_id in sorted(files.items()):
-            self._sync_ledger(path, ledger_id)
-        for folder in sorted(folders):
-            if self.disk.exists(folder):
-                self.disk.sync_directory(folder)
-        self.metadata.commit(statements)
-        self.journal.remove_before(number)
-
-    def _sync_ledger(self, path: Path, ledger_id: int) -> None:
-        """A failed sync may have thrown the written pages away: they are written again, from the journal."""
-        if not self.disk.exists(path):
-            return  # trimmed meanwhile
-        with self._files.use(path) as fd:
-            try:
-                self.disk.sync(fd)
-            except OSError as error:
-                log.error("sync of %s failed (%s); it is written again from the journal", path, error)
-                first = self.metadata.first_journal
-                entries, end = self.metadata.ledger_end(ledger_id)
-                rewrite_ledger(self.disk, fd, self._journal_directory, first, ledger_id, entries, end)
-                self.disk.sync(fd)
-
     # ---- end
 
     async def close(self) -> None:
@@ -462,24 +340,18 @@ class ManagedLedgerFactory:
         if self._closed:
             return
         self._closed = True
-        if self._ack_timer is not None:
-            self._ack_timer.cancel()
-        if self._checkpoint_task is not None:
-            await asyncio.wait([self._checkpoint_task])
+        await self._checkpoints.close()
         try:
             await self._write_everything()
         except (StorageError, OSError, sqlite3.Error):
             log.exception("not everything was written; the journal is kept")
+        self.acks.close()
         await self.space.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        if self._checkpoint_timer is not None:
-            self._checkpoint_timer.cancel()
-        if self._ack_timer is not None:
-            self._ack_timer.cancel()
         await self._run(self._close_files)
-        for executor in (self._readers, self._checkpointer):
-            executor.shutdown()
+        self._readers.shutdown()
+        self._metadata_thread.shutdown()
 
     async def _write_everything(self) -> None:
         results = await asyncio.gather(
@@ -488,17 +360,22 @@ class ManagedLedgerFactory:
         for error in results:
             if isinstance(error, BaseException):
                 raise error
-        await self.checkpoint()
+        await self._checkpoints.run()
+
+    async def checkpoint(self) -> None:
+        """Make everything confirmed so far independent of the journal; raises what kept it from that."""
+        await self._checkpoints.run()
 
     def _close_files(self) -> None:
         self.journal.stop()
+        self._checkpoints.stop()
         self.writer.stop()
         self._files.close()
         self.metadata.close()
         self.disk.close(self._lock_fd)
 
     async def _run(self, work: Callable[[], _T]) -> _T:
-        return await self._loop.run_in_executor(self._checkpointer, work)
+        return await self._loop.run_in_executor(self._metadata_thread, work)
 
 
 def _tell_of_failure(group: Group, reason: StorageError) -> None:

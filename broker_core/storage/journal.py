@@ -2,8 +2,8 @@
 
 The event loop adds records to the pending `Group`; the sync thread takes the whole group as one object, writes it,
 syncs, and reports it back to the loop with one call. One fsync so answers everything that arrived meanwhile, over
-all topics. When messages were waiting at the end of a sync and the group was large, the thread pauses for
-`pace_ms` first: fewer, larger cycles cost less. A lone synchronous producer never meets that pause.
+all topics. After a large group the thread pauses for `pace_ms` before it takes the next one: fewer, larger cycles cost
+less, and what arrives one message at a time never meets that pause.
 
 A failed write or sync is final for its group: nobody knows what is on disk, so the file is given up, and nothing is
 written before the loop has fenced what the group touched (`resume`). The next group goes to a new file.
@@ -31,7 +31,10 @@ FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end
 GROUP_MAGIC = b"PCGR"
 GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
 PREALLOCATION = 16 << 20
-_PACED_GROUP = 8  # a group of fewer records does not make the next one wait
+# A group of so many entries or bytes makes the next one wait. Half of the cost of a cycle does not depend on its size,
+# and a producer that sends so much at once is not waiting for each receipt.
+_PACED_ENTRIES = 8
+_PACED_BYTES = 64 << 10
 
 Done = Callable[[Exception | None], None]
 
@@ -61,9 +64,10 @@ class Appender(Protocol):
 class Group:
     """Records that share one sync. `waiting` is told in order: `(appender, appended)` of a run, `(None, done)` else."""
 
-    __slots__ = ("parts", "size", "waiting")
+    __slots__ = ("entries", "parts", "size", "waiting")
 
     def __init__(self) -> None:
+        self.entries = 0
         self.parts: list[bytes | memoryview] = []
         self.size = 0
         self.waiting: list[tuple[Appender | None, Any]] = []
@@ -87,7 +91,7 @@ class Journal:
         self._loop = asyncio.get_running_loop()
         self._on_synced = on_synced
         self._disk = disk
-        self._directory = directory
+        self.directory = directory
         self._sync = sync
         self._pace = pace_ms / 1000
         self._max_bytes = max_bytes
@@ -113,7 +117,13 @@ class Journal:
         self._thread.start()
 
     def add(
-        self, head: bytes, blob: bytes | memoryview | None, length: int, appender: Appender | None, what: Any
+        self,
+        head: bytes,
+        blob: bytes | memoryview | None,
+        length: int,
+        appender: Appender | None,
+        what: Any,
+        entries: int = 1,
     ) -> None:
         """Put a record into the pending group; loop thread only. `what` is the appender's, or a `Done`."""
         with self._lock:
@@ -122,6 +132,7 @@ class Journal:
             if blob is not None:
                 group.parts.append(blob)
             group.size += length
+            group.entries += entries
             group.waiting.append((appender, what))
             if self._idle:
                 self._idle = False
@@ -166,8 +177,8 @@ class Journal:
         """Delete the files that a checkpoint made superfluous. Blocks; not for the loop."""
         old = sorted(n for n in self._live if n < number)
         for n in old:
-            self._disk.remove(filenames.journal_file(self._directory, n))
-        self._disk.sync_directory(self._directory)
+            self._disk.remove(filenames.journal_file(self.directory, n))
+        self._disk.sync_directory(self.directory)
         with self._lock:
             for n in old:
                 del self._live[n]
@@ -220,7 +231,7 @@ class Journal:
             with self._lock:
                 self._failed = True
         self._report(group, error)
-        if len(group.waiting) >= _PACED_GROUP and self._group.parts and not self._stopping:
+        if (group.entries >= _PACED_ENTRIES or group.size >= _PACED_BYTES) and not self._stopping:
             time.sleep(self._pace)
 
     def _put(self, group: Group) -> None:
@@ -260,14 +271,14 @@ class Journal:
 
     def _open_next(self) -> None:
         number = self._number + 1
-        path = filenames.journal_file(self._directory, number)
+        path = filenames.journal_file(self.directory, number)
         fd = self._disk.open(path, create=True)
         try:
             self._disk.truncate(fd, 0)
             header = file_header(number, self._offset)
             self._disk.pwrite(fd, header, 0)
             self._disk.sync(fd)
-            self._disk.sync_directory(self._directory)
+            self._disk.sync_directory(self.directory)
         except BaseException:
             self._disk.close(fd)
             raise

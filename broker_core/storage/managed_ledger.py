@@ -9,19 +9,20 @@ any -> closed. A full disk refuses appends too, but heals by itself.
 """
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core.storage import changes, retention
 from broker_core.storage.block import EMPTY, HEADER_SIZE, ROW_SIZE, Block, EntryRun, encode_one, encode_run
-from broker_core.storage.catalog import CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.catalog import LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
+from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.cursor_list import CursorList
 from broker_core.storage.errors import Closed, Damaged, DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
-from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.position import LATEST, Position
 from broker_core.storage.pressure import RUN_COST
 from broker_core.storage.retention import Retention
 from broker_core.storage.weights import Weights
@@ -60,14 +61,12 @@ class ManagedLedger:
         self._abandoned: list[Ledger] = []  # to be sealed at what was confirmed, before the next append
         self._refusal: StorageError | None = None
         self.fenced_reason: str | None = None
-        self._known_compacted: set[int] = set()  # created or opened in this run; others are leftovers
         self.ledgers = LedgerList(info.ledgers)
-        self.weights = Weights(ledgers, factory.cache, factory.reader.read_span)
+        weights = Weights(ledgers, factory.cache, factory.reader.read_span)
         self.last_confirmed = self.ledgers.last_confirmed
         self.on_confirmed: Callable[[], None] | None = None
-        self.cursors: dict[str, ManagedCursor] = {
-            cursor.name: ManagedCursor(self, cursor, durable=True) for cursor in info.cursors.values()
-        }
+        self._compacted = CompactedStore(factory, info, self._register)
+        self._cursors = CursorList(factory, info, self.ledgers, weights, self._register)
         if info.terminated is not None:
             self._refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
 
@@ -78,10 +77,6 @@ class ManagedLedger:
     @property
     def info(self) -> ManagedLedgerInfo:
         return self._info
-
-    @property
-    def owner_id(self) -> int:
-        return self._info.id
 
     @property
     def properties(self) -> dict[str, str]:
@@ -120,7 +115,7 @@ class ManagedLedger:
             length = len(head) + len(blob)
             messages, newest_ms = sum(run.counts), max(run.publish_times)
             what = (first, ledger, length, head, blob, block, n, messages, block.size, newest_ms, done)
-            self._journal.add(head, blob, length, self, what)
+            self._journal.add(head, blob, length, self, what, n)
         ledger.next_entry = entry_id + n
         ledger.next_end += length
         self._pressure.bytes += length + RUN_COST
@@ -257,14 +252,12 @@ class ManagedLedger:
         return retention.next_due(self._view(), limits, now_ms)
 
     def _view(self) -> retention.LogView:
-        durable = [cursor.mark_delete for cursor in self.cursors.values() if cursor.durable]
-        consumed = min(durable) if durable else LATEST
         open_id = self._current.info.id if self._current else None
         ledgers = [
             retention.LedgerView(i.id, i.entries, i.size, i.written_ms, i.id == open_id)
             for i in self._info.ledgers.values()
         ]
-        return retention.LogView(ledgers, consumed)
+        return retention.LogView(ledgers, self._cursors.slowest())
 
     def forget(self, ledger_id: int) -> Ledger | None:
         """The ledger was deleted; for the factory."""
@@ -362,112 +355,34 @@ class ManagedLedger:
 
         A new durable cursor is on disk on return.
         """
-        cursor = self.cursors.get(name)
-        if cursor is not None:
-            return cursor
         if isinstance(self._refusal, Closed):
             raise self._refusal
-        target = self.ledgers.next_valid(LATEST if initial is None else initial)
-        mark_delete = Position(target.ledger_id, target.entry_id - 1) if self.ledgers.ids else EARLIEST
-        catalog = self._factory.catalog
-        info = CursorInfo(catalog.new_id() if durable else -1, name, mark_delete, dict(properties or {}))
-        cursor = self.cursors[name] = ManagedCursor(self, info, durable=durable)
-        if durable:
-            self._register()
-            self._info.cursors[info.id] = info
-            catalog.cursor_changed(self._info.id, info)
-            try:
-                await self._journal.synced(self._cursor_record(info))
-            except StorageError:
-                del self.cursors[name]
-                catalog.remove_cursor(self._info, info.id)
-                raise
-        return cursor
+        return await self._cursors.open(name, initial, properties, durable=durable)
 
     async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:
-        """Replaces them; durable on return."""
-        info = self.cursors[name].info
-        info.properties = dict(properties)
-        if self.cursors[name].durable:
-            self._factory.catalog.cursor_changed(self._info.id, info)
-            await self._journal.synced(self._cursor_record(info))
-
-    def _cursor_record(self, info: CursorInfo) -> bytes:
-        values = {
-            "id": info.id,
-            "name": info.name,
-            "mark_delete": list(info.mark_delete),
-            "properties": info.properties,
-        }
-        return changes.change("cursor", self._info.id, **values)
+        """Replaces them; durable on return, together with the mark-delete position as it is now."""
+        await self._cursors.set_properties(name, properties)
 
     async def delete_cursor(self, name: str) -> None:
-        cursor = self.cursors.pop(name, None)
-        if cursor is not None and cursor.durable:
-            self._factory.catalog.remove_cursor(self._info, cursor.info.id)
-            await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id))
+        await self._cursors.delete(name)
 
-    def cursor_dirty(self, cursor: ManagedCursor) -> None:
-        self._factory.cursor_dirty(self._info.id, cursor)
-
-    def cursor_write(self, cursor: ManagedCursor) -> None:
-        self._factory.write_acks(self._info.id, cursor)
-
-    async def cursor_flush(self, cursor: ManagedCursor) -> None:
-        self._factory.write_acks(self._info.id, cursor)
-        await self._factory.synced()
-
-    def cursor_inexact(self, cursor: ManagedCursor) -> None:
-        self._factory.measure_later(cursor)
-
-    async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
-        self._factory.catalog.cursor_changed(self._info.id, cursor.info)
-        await self._journal.synced(record)
+    @property
+    def cursors(self) -> dict[str, ManagedCursor]:
+        return self._cursors.by_name
 
     # ---- compaction
 
     async def create_compacted(self) -> CompactedWriter:
         """A new compacted ledger, to be filled and sealed. Leftovers of a compaction that was killed are removed."""
-        self._register()
-        await self._remove_stale()
-        ledger_id = self._factory.catalog.new_id()
-        self._info.compacted.append(ledger_id)
-        self._known_compacted.add(ledger_id)
-        await self._compacted_changed()
-
-        def forget() -> None:
-            self._info.compacted.remove(ledger_id)
-            self._known_compacted.discard(ledger_id)
-
-        created_ms = self._clock.wall_ms()
-        path = self._factory.compacted_path(ledger_id)
-        return CompactedWriter(self._factory.disk, self._factory.read_thread, path, ledger_id, created_ms, forget)
+        return await self._compacted.create()
 
     async def open_compacted(self, ledger_id: int) -> CompactedLedger:
         """Raises Damaged or FileNotFoundError."""
-        path = self._factory.compacted_path(ledger_id)
-        opened = await CompactedLedger(self._factory.disk, self._factory.read_thread, path, ledger_id).open()
-        self._known_compacted.add(ledger_id)
-        return opened
+        return await self._compacted.open(ledger_id)
 
     async def delete_compacted(self, compacted: CompactedLedger) -> None:
         """The old result, after a cursor property names the new one durably."""
-        await compacted.close()
-        self._known_compacted.discard(compacted.ledger_id)
-        await self._remove_stale()
-
-    async def _remove_stale(self) -> None:
-        stale = [i for i in self._info.compacted if i not in self._known_compacted]
-        for ledger_id in stale:
-            path = self._factory.compacted_path(ledger_id)
-            await self._factory.read_thread(partial(self._factory.disk.remove, path))
-        if stale:
-            self._info.compacted = [i for i in self._info.compacted if i not in stale]
-            await self._compacted_changed()
-
-    async def _compacted_changed(self) -> None:
-        self._factory.catalog.changed.add(self._info.id)
-        await self._journal.synced(changes.change("compacted", self._info.id, ids=self._info.compacted))
+        await self._compacted.delete(compacted)
 
     # ---- figures and end
 

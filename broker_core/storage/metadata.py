@@ -1,6 +1,6 @@
 """metadata.sqlite: documents (tenants, policies, ...) and the catalog as of the last checkpoint.
 
-One thread owns the connection (the factory's checkpoint thread). A document is durable when `put` returns: puts that
+One thread owns the connection (the factory's metadata thread). A document is durable when `put` returns: puts that
 wait together share one commit. All documents are held in memory; they are small and few.
 """
 
@@ -8,10 +8,10 @@ import asyncio
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
@@ -21,6 +21,7 @@ from broker_core.storage.position import Position
 
 Statement = tuple[str, tuple[Any, ...]]
 Document = dict[str, Any]
+_T = TypeVar("_T")
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS instance(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -40,7 +41,7 @@ CREATE TABLE IF NOT EXISTS ack_window(cursor INTEGER, ledger INTEGER, base INTEG
 
 
 class Metadata:
-    """Document calls are for the event loop; everything else blocks and belongs to the checkpoint thread."""
+    """Document calls are for the event loop; everything else blocks and belongs to the metadata thread."""
 
     def __init__(self, disk: Disk, path: Path, executor: Executor) -> None:
         self._disk = disk
@@ -98,7 +99,11 @@ class Metadata:
                 else:
                     future.set_exception(error)
 
-    # ---- checkpoint thread
+    async def run(self, work: Callable[[], _T]) -> _T:
+        """Run `work` in the metadata thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    # ---- metadata thread
 
     def open(self) -> None:
         try:

@@ -1,0 +1,74 @@
+"""How acknowledgements reach the journal: collected per cursor, written at most `ack_flush_ms` later.
+
+One timer for all cursors, and none while nothing was acknowledged. Also measures backlogs in the background, one
+cursor after the other, so that a hundred of them do not crowd out the dispatchers.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+
+from broker_core.storage.catalog import Catalog
+from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.errors import StorageError
+from broker_core.storage.journal import Journal
+
+log = logging.getLogger("broker_core.storage")
+
+
+class AckJournal:
+    def __init__(
+        self,
+        journal: Journal,
+        catalog: Catalog,
+        flush_seconds: float,
+        spawn: Callable[[Coroutine[None, None, None]], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._journal = journal
+        self._catalog = catalog
+        self._flush_seconds = flush_seconds
+        self._spawn = spawn
+        self._dirty: dict[ManagedCursor, int] = {}  # -> managed ledger
+        self._timer: asyncio.TimerHandle | None = None
+        self._unmeasured: dict[ManagedCursor, None] = {}
+        self._closed = False
+
+    def dirty(self, owner: int, cursor: ManagedCursor) -> None:
+        """Something was acknowledged."""
+        self._dirty[cursor] = owner
+        if self._timer is None and not self._closed:
+            self._timer = self._loop.call_later(self._flush_seconds, self._flush)
+
+    def _flush(self) -> None:
+        self._timer = None
+        for cursor, owner in list(self._dirty.items()):
+            self.write(owner, cursor)
+
+    def write(self, owner: int, cursor: ManagedCursor) -> None:
+        """Journal what was acknowledged since the last time; `cursor.acks_written` is told."""
+        self._dirty.pop(cursor, None)
+        for record in cursor.take_acks():
+            self._catalog.cursor_changed(owner, cursor.info)
+            self._journal.write(record, cursor.acks_written)
+
+    def measure_later(self, cursor: ManagedCursor) -> None:
+        if cursor not in self._unmeasured and not self._closed:
+            self._unmeasured[cursor] = None
+            if len(self._unmeasured) == 1:
+                self._spawn(self._measure())
+
+    async def _measure(self) -> None:
+        while self._unmeasured and not self._closed:
+            cursor = next(iter(self._unmeasured))
+            try:
+                await cursor.measure()
+            except (StorageError, OSError) as error:
+                log.warning("the backlog of cursor %s is an estimate: %s", cursor.name, error)
+            finally:
+                del self._unmeasured[cursor]
+
+    def close(self) -> None:
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()

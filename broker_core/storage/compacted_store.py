@@ -1,0 +1,62 @@
+"""The compacted ledgers of a managed ledger: at most one that is valid, one in the making, and leftovers of a kill."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from broker_core.storage import changes
+from broker_core.storage.catalog import ManagedLedgerInfo
+from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
+
+if TYPE_CHECKING:
+    from broker_core.storage.factory import ManagedLedgerFactory
+
+
+class CompactedStore:
+    def __init__(self, factory: "ManagedLedgerFactory", info: ManagedLedgerInfo, register: Callable[[], None]) -> None:
+        self._factory = factory
+        self._info = info
+        self._register = register
+        self._known: set[int] = set()  # created or opened in this run; others are leftovers
+
+    async def create(self) -> CompactedWriter:
+        self._register()
+        await self._remove_stale()
+        factory = self._factory
+        ledger_id = factory.catalog.new_id()
+        self._info.compacted.append(ledger_id)
+        self._known.add(ledger_id)
+        await self._changed()
+        path = factory.compacted_path(ledger_id)
+        created_ms = factory.clock.wall_ms()
+        forget = partial(self._forget, ledger_id)
+        return CompactedWriter(factory.disk, factory.read_thread, path, ledger_id, created_ms, forget)
+
+    def _forget(self, ledger_id: int) -> None:
+        self._info.compacted.remove(ledger_id)
+        self._known.discard(ledger_id)
+
+    async def open(self, ledger_id: int) -> CompactedLedger:
+        factory = self._factory
+        path = factory.compacted_path(ledger_id)
+        opened = await CompactedLedger(factory.disk, factory.read_thread, path, ledger_id).open()
+        self._known.add(ledger_id)
+        return opened
+
+    async def delete(self, compacted: CompactedLedger) -> None:
+        await compacted.close()
+        self._known.discard(compacted.ledger_id)
+        await self._remove_stale()
+
+    async def _remove_stale(self) -> None:
+        stale = [i for i in self._info.compacted if i not in self._known]
+        for ledger_id in stale:
+            path = self._factory.compacted_path(ledger_id)
+            await self._factory.read_thread(partial(self._factory.disk.remove, path))
+        if stale:
+            self._info.compacted = [i for i in self._info.compacted if i not in stale]
+            await self._changed()
+
+    async def _changed(self) -> None:
+        self._factory.catalog.changed.add(self._info.id)
+        await self._factory.journal.synced(changes.change("compacted", self._info.id, ids=self._info.compacted))

@@ -1,0 +1,108 @@
+"""The cursors of a managed ledger: created, found, given properties, deleted.
+
+A durable cursor is in the catalog and in the journal; a non-durable one lives in memory only.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from broker_core.storage import changes
+from broker_core.storage.catalog import CursorInfo, ManagedLedgerInfo
+from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.errors import StorageError
+from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.storage.weights import Weights
+
+if TYPE_CHECKING:
+    from broker_core.storage.factory import ManagedLedgerFactory
+
+
+class CursorList:
+    def __init__(
+        self,
+        factory: "ManagedLedgerFactory",
+        info: ManagedLedgerInfo,
+        ledgers: LedgerList,
+        weights: Weights,
+        register: Callable[[], None],
+    ) -> None:
+        self._factory = factory
+        self._journal = factory.journal
+        self._acks = factory.acks
+        self._catalog = factory.catalog
+        self._info = info
+        self._register = register
+        self.ledgers = ledgers
+        self.weights = weights
+        self.by_name = {c.name: ManagedCursor(self, c, durable=True) for c in info.cursors.values()}
+
+    @property
+    def owner_id(self) -> int:
+        return self._info.id
+
+    async def open(
+        self, name: str, initial: Position | None, properties: dict[str, str] | None, *, durable: bool
+    ) -> ManagedCursor:
+        cursor = self.by_name.get(name)
+        if cursor is not None:
+            return cursor
+        target = self.ledgers.next_valid(LATEST if initial is None else initial)
+        mark_delete = Position(target.ledger_id, target.entry_id - 1) if self.ledgers.ids else EARLIEST
+        info = CursorInfo(self._catalog.new_id() if durable else -1, name, mark_delete, dict(properties or {}))
+        cursor = self.by_name[name] = ManagedCursor(self, info, durable=durable)
+        if durable:
+            try:
+                await self._create(info)
+            except StorageError:
+                del self.by_name[name]
+                self._catalog.remove_cursor(self._info, info.id)
+                raise
+        return cursor
+
+    async def _create(self, info: CursorInfo) -> None:
+        self._register()
+        self._info.cursors[info.id] = info
+        await self._changed(info)
+
+    async def set_properties(self, name: str, properties: dict[str, str]) -> None:
+        """Replaces them; durable on return, together with the mark-delete position as it is now."""
+        cursor = self.by_name[name]
+        cursor.info.properties = dict(properties)
+        if cursor.durable:
+            await self._changed(cursor.info)
+
+    async def _changed(self, info: CursorInfo) -> None:
+        self._catalog.cursor_changed(self._info.id, info)
+        mark_delete = list(info.mark_delete)
+        values = {"id": info.id, "name": info.name, "mark_delete": mark_delete, "properties": info.properties}
+        await self._journal.synced(changes.change("cursor", self._info.id, **values))
+
+    async def delete(self, name: str) -> None:
+        cursor = self.by_name.pop(name, None)
+        if cursor is not None and cursor.durable:
+            self._catalog.remove_cursor(self._info, cursor.info.id)
+            await self._journal.synced(changes.change("delete-cursor", self._info.id, cursor=cursor.info.id))
+
+    def slowest(self) -> Position:
+        """The smallest mark-delete of a durable cursor; LATEST when there is none."""
+        return min((cursor.mark_delete for cursor in self.by_name.values() if cursor.durable), default=LATEST)
+
+    # ---- what a cursor asks for
+
+    def cursor_dirty(self, cursor: ManagedCursor) -> None:
+        self._acks.dirty(self._info.id, cursor)
+
+    def cursor_write(self, cursor: ManagedCursor) -> None:
+        self._acks.write(self._info.id, cursor)
+
+    async def cursor_flush(self, cursor: ManagedCursor) -> None:
+        self._acks.write(self._info.id, cursor)
+        await self._factory.synced()
+
+    def cursor_inexact(self, cursor: ManagedCursor) -> None:
+        self._acks.measure_later(cursor)
+
+    async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
+        self._catalog.cursor_changed(self._info.id, cursor.info)
+        await self._journal.synced(record)
