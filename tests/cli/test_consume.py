@@ -60,7 +60,7 @@ def test_a_new_subscription_starts_at_the_end_and_says_so(cli: Cli, client: puls
         0,
         "",
         "0 messages successfully consumed\n"
-        "a new subscription starts behind the last message; -p Earliest starts at the first\n",
+        "a subscription that is new starts behind the last message; -p Earliest starts at the first\n",
     )
 
 

@@ -158,7 +158,7 @@ def consume(
     printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
     call.notice(f"{printed} messages successfully consumed")
     if not printed and subscribing.starts_at_latest:
-        call.notice("a new subscription starts behind the last message; -p Earliest starts at the first")
+        call.notice("a subscription that is new starts behind the last message; -p Earliest starts at the first")
 
 
 def _run(
