@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.retention import LedgerView, LogView
 
 
 class LedgerList:
@@ -34,6 +35,11 @@ class LedgerList:
     @property
     def size(self) -> int:
         return sum(info.size for info in self.infos.values())
+
+    def view(self, open_id: int | None, consumed: Position) -> LogView:
+        """What retention looks at; `open_id` is the ledger that takes entries."""
+        infos = [self.infos[i] for i in self.ids]
+        return LogView([LedgerView(i.id, i.entries, i.size, i.written_ms, i.id == open_id) for i in infos], consumed)
 
     def following(self, ledger_id: int) -> int | None:
         """The next ledger after `ledger_id`, which itself may be gone."""

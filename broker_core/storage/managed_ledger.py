@@ -19,9 +19,10 @@ from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWrite
 from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
-from broker_core.storage.errors import Closed, Damaged, DiskFull, Fenced, StorageError, Terminated
+from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.log_reader import LogReader
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.pressure import RUN_COST
 from broker_core.storage.retention import Retention
@@ -62,6 +63,7 @@ class ManagedLedger:
         self._refusal: StorageError | None = None
         self.fenced_reason: str | None = None
         self.ledgers = LedgerList(info.ledgers)
+        self._reader = LogReader(ledgers, self.ledgers, factory.cache, factory.reader)
         weights = Weights(ledgers, factory.cache, factory.reader.read_span)
         self.last_confirmed = self.ledgers.last_confirmed
         self.on_confirmed: Callable[[], None] | None = None
@@ -253,11 +255,7 @@ class ManagedLedger:
 
     def _view(self) -> retention.LogView:
         open_id = self._current.info.id if self._current else None
-        ledgers = [
-            retention.LedgerView(i.id, i.entries, i.size, i.written_ms, i.id == open_id)
-            for i in self._info.ledgers.values()
-        ]
-        return retention.LogView(ledgers, self._cursors.slowest())
+        return self.ledgers.view(open_id, self._cursors.slowest())
 
     def forget(self, ledger_id: int) -> Ledger | None:
         """The ledger was deleted; for the factory."""
@@ -290,42 +288,18 @@ class ManagedLedger:
         """Entries from `start` on out of memory; None when they are not there. An empty block: nothing to read yet."""
         if start > self.last_confirmed:
             return EMPTY
-        ledger_id, entry_id = start
-        info = self._info.ledgers.get(ledger_id)
-        if info is None or entry_id < 0 or entry_id >= info.entries:
-            ledger_id, entry_id = self.ledgers.next_valid(start)
-        ledger = self._ledgers.get(ledger_id)
-        return self._cache.read(ledger, entry_id, max_entries, max_bytes) if ledger is not None else EMPTY
+        return self._reader.read_cached(start, max_entries, max_bytes)
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         """Entries of one ledger from the first one at or after `start`; empty at the end.
 
         Raises Damaged when they cannot be trusted.
         """
-        while True:
-            block = self.read_cached(start, max_entries, max_bytes)
-            if block is not None:
-                return block
-            at = self.ledgers.next_valid(start)
-            ledger = self._ledgers.get(at.ledger_id)
-            if ledger is None:
-                return EMPTY
-            block = await self._factory.reader.read(ledger, at.entry_id, max_entries, max_bytes)
-            if block is not None:
-                return block
-            if at.ledger_id in self._ledgers:
-                raise Damaged(ledger.path, 0, "ledger file is missing")
-            # The ledger was deleted meanwhile: go on behind it.
+        return await self._reader.read(start, max_entries, max_bytes)
 
     async def find_by_time(self, publish_time_ms: int) -> Position:
         """The first entry published at or after the time, or the next to be written."""
-        for ledger_id in list(self.ledgers.ids):
-            ledger = self._ledgers.get(ledger_id)
-            if ledger is not None and ledger.info.entries and ledger.info.newest_ms >= publish_time_ms:
-                entry_id = await self._factory.reader.find_by_time(ledger, publish_time_ms)
-                if entry_id is not None:
-                    return Position(ledger_id, entry_id)
-        return self.next_position
+        return await self._reader.find_by_time(publish_time_ms) or self.next_position
 
     async def publish_time(self, position: Position) -> int | None:
         """Publish time (ms) of the first entry at or after `position`; None at the end."""

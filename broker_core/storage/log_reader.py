@@ -1,0 +1,52 @@
+"""Reading a managed ledger from any position on, across its ledgers: out of the cache, else from files."""
+
+from broker_core.storage.block import EMPTY, Block
+from broker_core.storage.cache import BlockCache
+from broker_core.storage.errors import Damaged
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.position import Position
+from broker_core.storage.reader import Reader
+
+
+class LogReader:
+    """`ledgers` are the ledgers in use, by id; the list knows how far each is confirmed."""
+
+    def __init__(self, ledgers: dict[int, Ledger], order: LedgerList, cache: BlockCache, reader: Reader) -> None:
+        self._ledgers = ledgers
+        self._order = order
+        self._cache = cache
+        self._reader = reader
+
+    def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
+        ledger_id, entry_id = start
+        ledger = self._ledgers.get(ledger_id)
+        if ledger is None or entry_id < 0 or entry_id >= ledger.info.entries:
+            ledger_id, entry_id = self._order.next_valid(start)
+            ledger = self._ledgers.get(ledger_id)
+            if ledger is None or entry_id >= ledger.info.entries:
+                return EMPTY
+        return self._cache.read(ledger, entry_id, max_entries, max_bytes)
+
+    async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        while True:
+            block = self.read_cached(start, max_entries, max_bytes)
+            if block is not None:
+                return block
+            at = self._order.next_valid(start)
+            ledger = self._ledgers[at.ledger_id]
+            block = await self._reader.read(ledger, at.entry_id, max_entries, max_bytes)
+            if block is not None:
+                return block
+            if at.ledger_id in self._ledgers:
+                raise Damaged(ledger.path, 0, "ledger file is missing")
+            # The ledger was deleted meanwhile: go on behind it.
+
+    async def find_by_time(self, publish_time_ms: int) -> Position | None:
+        for ledger_id in list(self._order.ids):
+            ledger = self._ledgers.get(ledger_id)
+            if ledger is not None and ledger.info.entries and ledger.info.newest_ms >= publish_time_ms:
+                entry_id = await self._reader.find_by_time(ledger, publish_time_ms)
+                if entry_id is not None:
+                    return Position(ledger_id, entry_id)
+        return None
