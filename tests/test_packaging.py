@@ -4,10 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
-import pulsarctl
 import pytest
 
 import broker_core
+import pulsarctl
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulsarctl.main import application
 from typer.testing import CliRunner
+
+from pulsarctl.main import application
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 import json
 
-from pulsarctl import __version__
-
 from broker_core.testing import EmbeddedBroker
+from pulsarctl import __version__
 from tests.cli.runner import Cli, Outcome
 
 

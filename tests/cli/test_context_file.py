@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from pulsarctl.contexts import ContextFile, default_path
 from pulsarctl.errors import UsageProblem
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import typer
+
 from pulsarctl import reference
 from pulsarctl.main import application
 from pulsarctl.reference import Page, markdown
 from pulsarctl.shells import script
-
 from tests.cli.runner import Cli
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,6 @@
 import base64
 
 import pytest
-from pulsarctl.entry import DamagedEntry, Entry, MessageId, Record
 
 from broker_core.wire.batch import BatchMessage, build_batch
 from broker_core.wire.message import add_broker_metadata, build_entry
@@ -14,6 +13,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     MessageMetadata,
     SingleMessageMetadata,
 )
+from pulsarctl.entry import DamagedEntry, Entry, MessageId, Record
 
 TOPIC = "persistent://public/default/t"
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from pulsarctl.main import ALIASES, COMMANDS
 
+from pulsarctl.main import ALIASES, COMMANDS
 from tests.cli.runner import Cli, Outcome
 
 PROGRAM = [sys.executable, "-m", "pulsarctl"]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
+
 from pulsarctl.lanes import Lanes
 from pulsarctl.publish_window import Refusal
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsarctl import lines
 from pulsarctl.errors import CliError
 from pulsarctl.lines import runs_of_lines

@@ -1,6 +1,7 @@
 """Names become paths of the REST API, encoded once."""
 
 import pytest
+
 from pulsarctl.admin_topics import LATEST, MessageId
 from pulsarctl.errors import UsageProblem
 from pulsarctl.names import full_topic, namespace_path, topic_path

@@ -1,6 +1,7 @@
 """The grammar of positions."""
 
 import pytest
+
 from pulsarctl.errors import UsageProblem
 from pulsarctl.positions import (
     AfterMessages,

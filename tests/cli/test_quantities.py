@@ -1,6 +1,7 @@
 """Durations and sizes: what pulsar-admin takes means the same, and the rest is refused with what there is."""
 
 import pytest
+
 from pulsarctl.errors import UsageProblem
 from pulsarctl.quantities import human_size, parse_duration, parse_seconds, parse_size
 from pulsarctl.times import parse_timestamp_ms

@@ -3,11 +3,11 @@
 import json
 
 import pytest
+
 from pulsarctl.errors import UsageProblem
 from pulsarctl.record import HIDDEN_FROM_CLIENT, partition_of
 from pulsarctl.record_output import record_output
 from pulsarctl.render import Output
-
 from tests.cli.sample_record import SampleRecord
 
 BOUNDARY = b"----- got message -----\n"

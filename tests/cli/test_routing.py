@@ -1,6 +1,7 @@
 """Partitions are chosen as Pulsar's Java tools choose them."""
 
 import pytest
+
 from pulsarctl.routing import Router, java_string_hash
 
 

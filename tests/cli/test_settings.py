@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.render import Output
 from pulsarctl.settings import resolve

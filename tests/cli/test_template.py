@@ -1,10 +1,10 @@
 """Record templates: escapes, modifiers, and errors that name the place."""
 
 import pytest
+
 from pulsarctl.errors import UsageProblem
 from pulsarctl.record import HIDDEN_FROM_CLIENT
 from pulsarctl.template import compile_template
-
 from tests.cli.sample_record import SampleRecord
 
 

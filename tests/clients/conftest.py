@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pulsar
 import pytest
+
 from broker_core.testing import EmbeddedBroker
 
 TIMEOUT_MS = 10_000

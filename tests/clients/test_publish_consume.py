@@ -4,8 +4,8 @@ import re
 
 import pulsar
 import pytest
-from broker_core.testing import EmbeddedBroker
 
+from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 
 EARLIEST = pulsar.InitialPosition.Earliest

@@ -7,10 +7,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from broker_core.testing import EmbeddedBroker
 from pulsarctl.spark.options import ReadOptions
 from pulsarctl.spark.source import ProtocolReader
-
-from broker_core.testing import EmbeddedBroker
 from tests.real_pulsar.java_pulsar import JavaPulsar
 
 pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from pulsarctl.spark.session import spark_session
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsarctl.spark.ack_holes import AckedRanges, Cursor
 
 

@@ -18,13 +18,12 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from broker_core.config import BrokerConfig, ServerConfig, StorageConfig
+from broker_core.testing import EmbeddedBroker
 from pulsarctl.entry_reader import EntryReader
 from pulsarctl.spark.jobs.backlog import AGE_LIMITS_SECONDS, AGE_NAMES, SubscriptionBacklog, run
 from pulsarctl.spark.options import ReadOptions
 from pulsarctl.spark.source import ProtocolReader
-
-from broker_core.config import BrokerConfig, ServerConfig, StorageConfig
-from broker_core.testing import EmbeddedBroker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

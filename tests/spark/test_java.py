@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pulsarctl.errors import CliError
 from pulsarctl.spark.java import find_java
 

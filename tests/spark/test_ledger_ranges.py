@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsarctl.spark.ledger_ranges import LedgerRange, ranges_of_topic, split
 
 TOPIC = "persistent://public/default/t"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pulsar
 import pytest
-from pulsarctl.main import application
 from typer.testing import CliRunner
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.main import application
 
 PULSARCTL = Path(sys.executable).with_name("pulsarctl")
 TOPIC = "persistent://public/default/orders"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pulsarctl.errors import CliError
 from pulsarctl.spark.java import Java, cache_directory, find_all
 from pulsarctl.spark.session import spark_session

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pulsarctl.spark.shipping import write_archive
 
 IMPORT = """

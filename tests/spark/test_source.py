@@ -9,10 +9,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pulsarctl.spark.source import PulsarDataSource
-
 from broker_core.names import NamespaceName
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.spark.source import PulsarDataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
