@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from broker_core.storage.block import Block
 from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.tail import Tail, cost_of
+from broker_core.storage.tail import Tail
 
 _OVERHEAD = 500  # bytes of objects per block
 _PER_ENTRY = 20
@@ -22,36 +22,46 @@ class BlockCache:
         self._tail_limit = limit_bytes * 3 // 4
         self._cold_limit = limit_bytes // 4
         self._flush = flush
-        self._order: deque[Ledger] = deque()  # one item per record in a tail, oldest first
+        self._order: deque[tuple[Ledger, int, int]] = deque()  # per group and ledger: end, bytes; oldest first
+        self._fresh: list[Ledger] = []  # got records in the current group
         self.tail_bytes = 0
         self._cold: dict[int, list[Block]] = {}
         self._cold_order: OrderedDict[tuple[int, int], int] = OrderedDict()
         self.cold_bytes = 0
 
-    def add(self, ledger: Ledger, first: int, record: Block | bytes) -> None:
-        """A run that was just confirmed."""
+    def tail_of(self, ledger: Ledger) -> Tail:
+        """Where the records of the current group are put; `end_group` takes them over."""
         tail = ledger.tail
         if tail is None:
             tail = ledger.tail = Tail()
-        tail.firsts.append(first)
-        tail.records.append(record)
-        self._order.append(ledger)
-        self.tail_bytes += cost_of(record)
+        self._fresh.append(ledger)
+        return tail
+
+    def end_group(self) -> None:
+        """The records that were put into tails since the last group count from now on, and old ones may have to go."""
+        for ledger in self._fresh:
+            tail = ledger.tail
+            if tail is not None:
+                self._order.append((ledger, tail.end, tail.fresh))
+                self.tail_bytes += tail.fresh
+                tail.fresh = 0
+        self._fresh.clear()
         if self.tail_bytes > self._tail_limit:
             self._evict()
 
     def _evict(self) -> None:
         order = self._order
         while order and self.tail_bytes > self._tail_limit:
-            ledger = order[0]
+            ledger, end, cost = order[0]
             tail = ledger.tail
             if tail is not None:
-                if tail.first_end > ledger.flushed_entries:
+                if end > ledger.flushed_entries:
                     self._flush(ledger)
                     return
-                self.tail_bytes -= tail.drop_first()
+                tail.drop_before(end)
                 if not tail:
                     ledger.tail = None
+            self.tail_bytes -= cost
             order.popleft()
 
     def add_cold(self, block: Block) -> None:
@@ -75,12 +85,8 @@ class BlockCache:
             del self._cold[key[0]]
 
     def forget(self, ledger: Ledger) -> None:
-        """The ledger was deleted, or its managed ledger closed. Its places in the order go when their turn comes."""
-        tail = ledger.tail
-        if tail is not None:
-            ledger.tail = None
-            while tail:
-                self.tail_bytes -= tail.drop_first()
+        """The ledger was deleted, or its managed ledger closed. Its share is given back when its turn comes."""
+        ledger.tail = None
         for block in list(self._cold.get(ledger.info.id, ())):
             self._remove_cold((ledger.info.id, block.first_entry_id))
 

@@ -19,6 +19,8 @@ from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.weights import Acknowledged, Weights
 
+_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
+
 
 class CursorOwner(Protocol):
     """What a cursor needs of its managed ledger."""
@@ -80,6 +82,18 @@ class ManagedCursor:
         if ledger is None or not entry_ids:
             return 0
         front_ledger, front_entry = self._front
+        if (
+            entry_ids[0] == front_entry
+            and len(entry_ids) == 1
+            and ledger_id == front_ledger
+            and front_entry + 1 < ledger.entries
+            and not self.info.windows
+        ):  # in order, one by one: what most consumers do
+            self.info.mark_delete = self._front
+            self._front = _new(Position, (ledger_id, front_entry + 1))
+            if not self._dirty:
+                self._mark_dirty()
+            return 1
         if ledger_id != front_ledger:
             front_ledger, front_entry = self._refresh_front()
             if ledger_id < front_ledger:

@@ -282,6 +282,7 @@ class ManagedLedgerFactory:
                 appender.confirm(what)
             except Exception:
                 log.exception("a callback of a synced record failed")
+        self.cache.end_group()
         for appender in touched:
             appender.group_ended()
         self.pressure.settle(runs * RUN_COST)

@@ -26,6 +26,7 @@ _TOTALS = struct.Struct("<QQQQQQQ")  # entries, messages, bytes, end offset, cre
 TRAILER = struct.Struct("<QII8s")  # offset and length of the index record, crc of these 12 bytes, magic
 TRAILER_MAGIC = b"PCSEALED"
 _WINDOW = 1 << 20
+_SMALL = 4096
 
 
 def file_header(ledger_id: int, created_ms: int) -> bytes:
@@ -156,18 +157,22 @@ def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, star
     if len(data) < end - start:
         raise Damaged(path, start + len(data), f"file ends before its {end} bytes")
     columns = Columns()
-    inside = 0
-    expected = first
-    while inside < len(data):
-        reason = check(data, inside, len(data))
-        if reason:
-            raise Damaged(path, start + inside, reason)
-        _, length, kind, _, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
+    inside, size, expected = 0, end - start, first
+    while inside < size:
+        if size - inside < HEADER_SIZE:
+            raise Damaged(path, start + inside, f"{size - inside} bytes are too few for a record")
+        crc, length, kind, _, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
+        stop = inside + length
+        # Small records are copied for their checksum: that is faster than a view of them.
+        if not HEADER_SIZE <= length <= size - inside or (
+            crc32c(data[inside + 4 : stop]) != crc if length < _SMALL else check(data, inside, size)
+        ):
+            raise Damaged(path, start + inside, check(data, inside, size) or "record does not fit")
         if kind != ENTRIES or owner != ledger_id or record_first != expected:
             raise Damaged(path, start + inside, f"entries {ledger_id}:{expected} expected, not {owner}:{record_first}")
         columns.add(data, inside, n, base)
         expected += n
-        inside += length
+        inside = stop
     return columns.block(ledger_id, first, data)
 
 
@@ -185,6 +190,7 @@ class Ledger:
         "info",
         "next_end",
         "next_entry",
+        "old_at",
         "opened",
         "parts",
         "path",
@@ -210,7 +216,7 @@ class Ledger:
         self.next_end = info.end
         self.flushed_entries = info.entries
         self.flushed_end = self.taken_end = info.end  # what is in the file, and what the writer was given
-        self.opened = 0.0  # monotonic
+        self.opened = self.old_at = 0.0  # monotonic; when it was opened, and from when on it is rolled
         self.changed = False  # since the last checkpoint
 
     def confirm(

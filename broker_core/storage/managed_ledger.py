@@ -19,13 +19,14 @@ from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWrite
 from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
-from broker_core.storage.errors import Closed, DiskFull, Fenced, StorageError, Terminated
+from broker_core.storage.errors import Closed, DiskFull, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.log_reader import LogReader
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.pressure import RUN_COST
 from broker_core.storage.retention import Retention
+from broker_core.storage.tail import RECORD_COST
 from broker_core.storage.weights import Weights
 from broker_core.storage.writer import FLUSH_AT
 
@@ -51,11 +52,11 @@ class ManagedLedger:
         self._clock = factory.clock
         self._writer = factory.writer
         self._space = factory.space
-        self._config = factory.config
         self._max_entries = factory.config.max_entries_per_ledger
         self._max_bytes = factory.config.max_ledger_mb << 20
         self._max_age = factory.config.max_rollover_minutes * 60
-        self._info = info
+        self._min_age = min(self._max_age, factory.config.min_rollover_minutes * 60)
+        self.info = info
         self._ledgers = ledgers  # in use, by id: all of them
         self._registered = info.name in factory.catalog.names
         self._current: Ledger | None = None
@@ -74,15 +75,11 @@ class ManagedLedger:
 
     @property
     def name(self) -> str:
-        return self._info.name
-
-    @property
-    def info(self) -> ManagedLedgerInfo:
-        return self._info
+        return self.info.name
 
     @property
     def properties(self) -> dict[str, str]:
-        return self._info.properties
+        return self.info.properties
 
     # ---- append
 
@@ -99,7 +96,7 @@ class ManagedLedger:
             ledger is None
             or ledger.next_entry >= self._max_entries
             or ledger.next_end >= self._max_bytes
-            or self._factory.now >= ledger.opened + self._max_age
+            or self._factory.now >= ledger.old_at
         ):
             ledger = self._roll_if_due()
         entry_id = ledger.next_entry
@@ -129,11 +126,16 @@ class ManagedLedger:
         if not ledger.parts:
             self._writer.buffered[ledger] = None
             if not ledger.changed:
-                self._factory.ledger_changed(self._info.id, ledger)
+                self._factory.ledger_changed(self.info.id, ledger)
         ledger.confirm(head, blob, length, n, messages, size, newest_ms)
         ledger.info.written_ms = self._factory.wall_ms
         self.last_confirmed = first if n == 1 else _new(Position, (first[0], first[1] + n - 1))
-        self._cache.add(ledger, first[1], head if block is None else block)
+        tail = ledger.tail
+        if tail is None or not tail.fresh:
+            tail = self._cache.tail_of(ledger)
+        tail.firsts.append(first[1])
+        tail.records.append(head if block is None else block)
+        tail.fresh += length + RECORD_COST
         if ledger.info.end - ledger.taken_end >= FLUSH_AT:
             self._writer.flush(ledger)
         done(first, None)
@@ -179,7 +181,7 @@ class ManagedLedger:
         if ledger is None:
             return self._open_next_ledger()
         age = self._factory.now - ledger.opened
-        if not ledger.next_entry or age < min(self._max_age, self._config.min_rollover_minutes * 60):
+        if not ledger.next_entry or age < self._min_age:
             return ledger
         return self._open_next_ledger()
 
@@ -191,11 +193,12 @@ class ManagedLedger:
         info = LedgerInfo(catalog.new_id(), self._clock.wall_ms())
         ledger = Ledger(info, self._factory.ledger_path(info.id), new=True)
         ledger.opened = self._factory.now = self._clock.monotonic()
-        record = changes.change("ledger", self._info.id, id=info.id, at=info.created_ms)
+        ledger.old_at = ledger.opened + self._max_age
+        record = changes.change("ledger", self.info.id, id=info.id, at=info.created_ms)
         self._journal.write(record, _ignore)
         self.ledgers.add(info)
         self._ledgers[info.id] = ledger
-        catalog.ledger_changed(self._info.id, info)
+        catalog.ledger_changed(self.info.id, info)
         self._current = ledger
         return ledger
 
@@ -203,8 +206,8 @@ class ManagedLedger:
         """A managed ledger exists from its first append, cursor or property on."""
         if not self._registered:
             self._registered = True
-            self._factory.catalog.add(self._info)
-            record = changes.change("managed-ledger", self._info.id, name=self.name, properties=self._info.properties)
+            self._factory.catalog.add(self.info)
+            record = changes.change("managed-ledger", self.info.id, name=self.name, properties=self.info.properties)
             self._journal.write(record, self._registration_written)
 
     def _registration_written(self, error: Exception | None) -> None:
@@ -222,12 +225,12 @@ class ManagedLedger:
 
     def _seal(self, ledger: Ledger) -> None:
         at = self._clock.wall_ms()
-        record = changes.change("seal", self._info.id, id=ledger.info.id, entries=ledger.next_entry, at=at)
+        record = changes.change("seal", self.info.id, id=ledger.info.id, entries=ledger.next_entry, at=at)
 
         def done(error: Exception | None) -> None:
             if error is None and ledger.info.id in self._ledgers:
                 ledger.info.sealed_ms = at
-                self._factory.ledger_sealed(self._info.id, ledger)
+                self._factory.ledger_sealed(self.info.id, ledger)
             elif error is not None:
                 self._abandoned.append(ledger)
 
@@ -265,22 +268,22 @@ class ManagedLedger:
         """No more entries, ever; returns the last position."""
         self._register()
         position = self.last_confirmed
-        self._info.terminated = position
+        self.info.terminated = position
         self._refusal = Terminated(f"{self.name} is terminated at {position}")
-        self._factory.catalog.changed.add(self._info.id)
-        await self._journal.synced(changes.change("terminate", self._info.id, at=list(position)))
+        self._factory.catalog.changed.add(self.info.id)
+        await self._journal.synced(changes.change("terminate", self.info.id, at=list(position)))
         return position
 
     @property
     def terminated(self) -> Position | None:
-        return self._info.terminated
+        return self.info.terminated
 
     async def set_properties(self, properties: dict[str, str]) -> None:
         """Replaces them; durable on return."""
-        self._info.properties = dict(properties)
+        self.info.properties = dict(properties)
         self._register()
-        self._factory.catalog.changed.add(self._info.id)
-        await self._journal.synced(changes.change("properties", self._info.id, properties=properties))
+        self._factory.catalog.changed.add(self.info.id)
+        await self._journal.synced(changes.change("properties", self.info.id, properties=properties))
 
     # ---- read
 
@@ -375,7 +378,7 @@ class ManagedLedger:
 
     def ledger_infos(self) -> list[LedgerInfo]:
         """Ascending; `sealed_ms` of the last is 0 while it is open."""
-        return [self._info.ledgers[i] for i in self.ledgers.ids]
+        return [self.info.ledgers[i] for i in self.ledgers.ids]
 
     async def close(self) -> None:
         """Waits for what was appended and acknowledged; the managed ledger refuses everything afterwards."""
@@ -395,6 +398,3 @@ class ManagedLedger:
 
 def _ignore(error: Exception | None) -> None:
     """The entries that follow in the same group are told of the failure."""
-
-
-__all__ = ["Appended", "Done", "Fenced", "ManagedLedger"]

@@ -5,44 +5,44 @@ most of them are never looked at.
 """
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
-from broker_core.storage.block import HEADER_SIZE, ROW_SIZE, Block, block_of_one
+from broker_core.storage.block import Block, block_of_one
 
 JOIN_ENTRIES = 64  # a block with at least as many entries, or bytes, is handed out as it is
 JOIN_BYTES = 16 << 10
-_OVERHEAD = 200  # bytes of objects per record
-_BLOCK_OVERHEAD = 500
+RECORD_COST = 400  # bytes of objects per record, beside its own
 
 
 class Tail:
-    __slots__ = ("_head", "firsts", "records")
+    """`fresh` is what the records of the current group cost, in bytes; the cache takes them over at its end."""
+
+    __slots__ = ("_head", "firsts", "fresh", "records")
 
     def __init__(self) -> None:
         self.firsts: list[int] = []
         self.records: list[Block | bytes] = []
+        self.fresh = 0
         self._head = 0  # records before it were evicted
 
     def __len__(self) -> int:
         return len(self.firsts) - self._head
 
-    def drop_first(self) -> int:
-        """Forget the oldest record; returns what it cost."""
-        head = self._head
-        cost = cost_of(self.records[head])
-        self.records[head] = b""
-        self._head = head = head + 1
-        if head > 64 and 2 * head > len(self.firsts):
-            del self.firsts[:head]
-            del self.records[:head]
-            self._head = 0
-        return cost
-
     @property
-    def first_end(self) -> int:
-        """The entry behind the oldest record."""
+    def end(self) -> int:
+        """The entry behind the newest record."""
+        return self.firsts[-1] + len(self.block(-1))
+
+    def drop_before(self, entry_id: int) -> None:
+        """Forget the records of older entries."""
         head = self._head
-        return self.firsts[head + 1] if head + 1 < len(self.firsts) else self.firsts[head] + len(self.block(head))
+        self._head = stop = bisect_left(self.firsts, entry_id, head)
+        if 2 * stop > len(self.firsts):
+            del self.firsts[:stop]
+            del self.records[:stop]
+            self._head = 0
+        else:
+            self.records[head:stop] = [b""] * (stop - head)
 
     def find(self, entry_id: int) -> int | None:
         """The index of the record that holds the entry, if it is here."""
@@ -72,13 +72,6 @@ class Tail:
             size += block.ends[-1] - block.starts[0]
             stop += 1
         return joined(blocks)
-
-
-def cost_of(record: Block | bytes) -> int:
-    if isinstance(record, bytes):
-        return _OVERHEAD + len(record)
-    length = HEADER_SIZE + ROW_SIZE * len(record.starts) + record.ends[-1] - record.starts[0]
-    return _BLOCK_OVERHEAD + length
 
 
 def joined(blocks: list[Block]) -> Block:
