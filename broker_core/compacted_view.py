@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from broker_core.storage.position import Position
+from broker_core.storage.position import EARLIEST, Position
 
 if TYPE_CHECKING:
     from broker_core.compaction import Compaction
@@ -21,7 +21,8 @@ class CompactedView:
     def __init__(self, compaction: Compaction, ledger: ManagedLedger) -> None:
         self._compaction = compaction
         self._ledger = ledger
-        self._found: deque[Block] = deque()
+        self._found: deque[Block] = deque()  # what the compacted ledger holds from `_found_from` on, without gaps
+        self._found_from = EARLIEST
 
     @property
     def last_confirmed(self) -> Position:
@@ -38,18 +39,22 @@ class CompactedView:
         compacted, horizon = self._compaction.compacted, self._compaction.horizon
         if compacted is not None and start <= horizon:
             self._found = deque(await compacted.read(start, max_entries, max_bytes))
+            self._found_from = start
             block = self._take(start, max_entries)
             if block is not None:
                 return block
         return await self._ledger.read(max(start, horizon.next), max_entries, max_bytes)
 
     def _take(self, start: Position, max_entries: int) -> Block | None:
-        """The next found block if it continues at `start`; after a jump everything found is dropped."""
-        if not self._found or Position(self._found[0].ledger_id, self._found[0].first_entry_id) < start:
+        """What was found from `start` on; None when that is nothing, or `start` lies before what was asked for."""
+        if start < self._found_from:
             self._found.clear()
-            return None
-        block = self._found.popleft()
-        if len(block) > max_entries:
-            self._found.appendleft(block.slice(max_entries, len(block)))
-            block = block.slice(0, max_entries)
-        return block
+        self._found_from = start
+        while self._found:
+            block = self._found[0]
+            end = len(block)
+            if Position(block.ledger_id, block.first_entry_id + end) > start:
+                first = max(0, start.entry_id - block.first_entry_id) if block.ledger_id == start.ledger_id else 0
+                return block.slice(first, min(first + max_entries, end))
+            self._found.popleft()
+        return None

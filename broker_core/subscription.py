@@ -94,12 +94,8 @@ class Subscription:
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
         self.cursor.acknowledge(ledger_id, entry_ids)
-        dispatcher = self.dispatcher
-        if isinstance(dispatcher, SharedDispatcher):
-            blocked = consumer.blocked
-            dispatcher.acknowledged(consumer, ledger_id, entry_ids)
-            if blocked:
-                dispatcher.wake()
+        if isinstance(self.dispatcher, SharedDispatcher):
+            self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
         self._acknowledged(consumer, len(entry_ids))
 
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> None:

@@ -11,9 +11,11 @@ What this leaves to subclasses is the policy: who gets what.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
 
+log = logging.getLogger(__name__)
+
 STEPS_PER_WAKE = 64  # then the other topics get the loop
+READ_RETRY_SECONDS = 5.0  # after a read that failed
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
@@ -106,8 +111,15 @@ class Dispatcher:
         max_entries = min(max_entries, self.config.read_batch_entries)
         block = self.source.read_cached(start, max_entries, self.config.read_batch_bytes)
         if block is None:
-            self._fetch(start)
+            self.fetch(start, self.config.read_batch_entries, self._found_ahead)
+        elif not len(block):
+            return None  # everything between the read position and the end was trimmed
         return block
+
+    def _found_ahead(self, block: Block) -> None:
+        if len(block):
+            self._read_ahead = block
+            self.wake()
 
     def consumed(self, block: Block, count: int) -> None:
         """The first `count` entries of the block are dealt with; the rest is kept for the next step."""
@@ -115,17 +127,23 @@ class Dispatcher:
         if self._read_ahead is block:
             self._read_ahead = block.slice(count, len(block)) if count < len(block) else None
 
-    def _fetch(self, start: Position) -> None:
-        self._reading = self._spawn(self._read_from_disk(start, self._epoch))
+    def fetch(self, start: Position, max_entries: int, found: Callable[[Block], None]) -> None:
+        """Reads in the background; `found` gets the block, unless the read position jumped meanwhile."""
+        self._reading = self._spawn(self._read(start, max_entries, found, self._epoch))
 
-    async def _read_from_disk(self, start: Position, epoch: int) -> None:
+    async def _read(self, start: Position, max_entries: int, found: Callable[[Block], None], epoch: int) -> None:
+        block = None
         try:
-            block = await self.source.read(start, self.config.read_batch_entries, self.config.read_batch_bytes)
-            if epoch == self._epoch and len(block):
-                self._read_ahead = block
+            block = await self.source.read(start, max_entries, self.config.read_batch_bytes)
+        except (StorageError, OSError) as error:
+            log.warning("subscription %s cannot read at %s: %s", self.cursor.name, start, error)
+            await asyncio.sleep(READ_RETRY_SECONDS)
         finally:
             self._reading = None
-        self.wake()
+        if block is not None and epoch == self._epoch:
+            found(block)
+        else:
+            self.wake()
 
 
 def entries_within(counts: Sequence[int], first: int, last: int, messages: int) -> int:

@@ -34,6 +34,11 @@ class Redelivery:
         self._waiting.discard(entry)
         self._counts.pop(entry, None)
 
+    def discard_up_to(self, last: Entry) -> None:
+        """Everything up to there was acknowledged at once."""
+        for entry in [entry for entry in self._waiting | self._counts.keys() if entry <= last]:
+            self.discard(entry)
+
     def clear(self) -> None:
         self._waiting.clear()
         self._order.clear()

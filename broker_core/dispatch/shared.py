@@ -8,6 +8,7 @@ goes first, in order of position. An entry stays pending at its consumer until i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.dispatcher import Dispatcher, entries_within
@@ -28,6 +29,7 @@ class SharedDispatcher(Dispatcher):
         self.redelivery = Redelivery()
         self._next = 0  # index of the consumer whose turn it is
         self._replay: tuple[Position, Block] | None = None  # asked for, and read from disk for redelivery
+        self._held_back = False  # someone got nothing because of unacknowledged messages
 
     def add(self, consumer: Consumer) -> None:
         if not self.consumers:
@@ -56,19 +58,28 @@ class SharedDispatcher(Dispatcher):
             if not consumer.forget(ledger_id, entry_id):
                 self._forget_anywhere(ledger_id, entry_id)
             self.redelivery.discard((ledger_id, entry_id))
+        if self._held_back:
+            self._held_back = False
+            self.wake()
 
     def forget_up_to(self, position: Position) -> None:
         """Everything up to the position was acknowledged at once (expired, skipped)."""
         for consumer in self.consumers:
             for entry in [entry for entry in consumer.pending if entry <= position]:
                 consumer.forget(*entry)
+        self.redelivery.discard_up_to(position)
 
     def step(self) -> bool:
-        consumer = self._whose_turn()
-        if consumer is None or self._subscription_blocked():
+        index = self._whose_turn()
+        if index is None or self._subscription_blocked():
             return False
-        if self.redelivery:
-            return self._step_redelivery(consumer)
+        consumer = self.consumers[index]
+        served = self._step_redelivery(consumer) if self.redelivery else self._step_new(consumer)
+        if served:  # a turn in which there was nothing to get is not lost
+            self._next = index + 1
+        return served
+
+    def _step_new(self, consumer: Consumer) -> bool:
         block = self.next_block(consumer.permits)
         if block is None:
             return False
@@ -91,7 +102,7 @@ class SharedDispatcher(Dispatcher):
         return len(block)
 
     def _step_redelivery(self, consumer: Consumer) -> bool:
-        run = self.redelivery.first_run(self._share(consumer))
+        run = self.redelivery.first_run(min(self._share(consumer), self.config.read_batch_entries))
         if run is None:
             return False
         ledger_id, first, length = run
@@ -117,16 +128,11 @@ class SharedDispatcher(Dispatcher):
             return None
         found = self.source.read_cached(start, length, self.config.read_batch_bytes)
         if found is None:
-            self._reading = self._spawn(self._read_replay(start, length, self._epoch))
+            self.fetch(start, length, partial(self._found_replay, start))
         return found
 
-    async def _read_replay(self, start: Position, length: int, epoch: int) -> None:
-        try:
-            block = await self.source.read(start, length, self.config.read_batch_bytes)
-            if epoch == self._epoch:
-                self._replay = start, block
-        finally:
-            self._reading = None
+    def _found_replay(self, start: Position, block: Block) -> None:
+        self._replay = start, block
         self.wake()
 
     def _send(self, consumer: Consumer, block: Block, first: int, last: int) -> None:
@@ -136,8 +142,8 @@ class SharedDispatcher(Dispatcher):
         consumer.remember(block, first, last)
         consumer.deliver(block, first, last, counts)
 
-    def _whose_turn(self) -> Consumer | None:
-        """The next one in turn among the available consumers of the highest priority."""
+    def _whose_turn(self) -> int | None:
+        """Index of the next one in turn among the available consumers of the highest priority."""
         consumers = self.consumers
         best: tuple[int, int] | None = None
         for offset in range(len(consumers)):
@@ -146,11 +152,7 @@ class SharedDispatcher(Dispatcher):
                 rank = (consumers[index].priority, offset)
                 if best is None or rank < best:
                     best = rank
-        if best is None:
-            return None
-        index = (self._next + best[1]) % len(consumers)
-        self._next = (index + 1) % len(consumers)
-        return consumers[index]
+        return None if best is None else (self._next + best[1]) % len(consumers)
 
     def _available(self, consumer: Consumer) -> bool:
         return consumer.permits > 0 and consumer.writable and not self._blocked(consumer)
@@ -163,11 +165,14 @@ class SharedDispatcher(Dispatcher):
             consumer.blocked = consumer.unacked_messages > limit // 2
         else:
             consumer.blocked = consumer.unacked_messages >= limit
+        self._held_back |= consumer.blocked
         return consumer.blocked
 
     def _subscription_blocked(self) -> bool:
         limit = self.config.max_unacked_per_subscription
-        return limit > 0 and sum(consumer.unacked_messages for consumer in self.consumers) >= limit
+        blocked = limit > 0 and sum(consumer.unacked_messages for consumer in self.consumers) >= limit
+        self._held_back |= blocked
+        return blocked
 
     def _share(self, consumer: Consumer) -> int:
         if len(self.consumers) == 1:
