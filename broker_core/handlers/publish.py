@@ -7,6 +7,8 @@ topic touched.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from broker_core.errors import (
     BrokerError,
     ChecksumMismatch,
@@ -14,11 +16,10 @@ from broker_core.errors import (
     NotAllowed,
     ProducerBusy,
     ProtocolViolation,
-    TopicFenced,
 )
 from broker_core.names import TopicName, parse_topic
 from broker_core.producer import Producer
-from broker_core.session import Session
+from broker_core.session import Session, creation
 from broker_core.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -61,6 +62,8 @@ def _as_run(send: SingleSend) -> SendRun:
         raise ChecksumMismatch("Checksum failed on the broker")
     if send.metadata is None:
         raise MetadataFailed("The message's metadata cannot be read")
+    if send.metadata.HasField("deliver_at_time"):
+        raise NotAllowed("Delayed delivery is not supported by this broker")
     entry = send.headers_and_payload
     if not entry.startswith(MAGIC):
         entry = add_checksum(entry)
@@ -80,23 +83,22 @@ async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
     existing = session.producers.get(command.producer_id)
     if existing is not None and command.epoch <= existing.epoch:
         return _success(command, existing)
-    if command.producer_id in session.creating_producers:
-        raise TopicFenced(f"Producer {command.producer_id} is already being created; try again")
     if command.producer_access_mode != pb.Shared:
         mode = pb.ProducerAccessMode.Name(command.producer_access_mode)
         raise NotAllowed(f"Producer access mode {mode} is not supported by this broker")
     if command.txn_enabled:
         raise NotAllowed("Transactions are not supported by this broker")
-    session.creating_producers.add(command.producer_id)
-    try:
-        producer = await _create(session, command, name, existing)
-    finally:
-        session.creating_producers.discard(command.producer_id)
+    with creation(session.creating_producers, "Producer", command.producer_id, command.request_id) as check_wanted:
+        producer = await _create(session, command, name, existing, check_wanted)
     return _success(command, producer)
 
 
 async def _create(
-    session: Session, command: pb.CommandProducer, topic_name: TopicName, existing: Producer | None
+    session: Session,
+    command: pb.CommandProducer,
+    topic_name: TopicName,
+    existing: Producer | None,
+    check_wanted: Callable[[], None],
 ) -> Producer:
     topic = await session.broker.topic_for_client(topic_name)
     if command.initial_subscription_name:
@@ -110,6 +112,7 @@ async def _create(
         existing.close()  # its successor: same id, same connection, higher epoch
     await _evict_dead_namesake(topic, producer)
     session.check_open()
+    check_wanted()
     topic.add_producer(producer)
     session.producers[command.producer_id] = producer
     session.closed_producers.discard(command.producer_id)
@@ -131,8 +134,11 @@ def _success(command: pb.CommandProducer, producer: Producer) -> bytes:
 
 async def on_close_producer(session: Session, command: pb.CommandCloseProducer) -> bytes:
     """CLOSE_PRODUCER: answered when every publish on its way has been; then the name is free."""
+    session.creating_producers.pop(command.producer_id, None)
     producer = session.producers.pop(command.producer_id, None)
     if producer is not None:
-        await producer.drained()
-        producer.close()
+        try:
+            await producer.drained()
+        finally:  # also when the connection breaks meanwhile
+            producer.close()
     return commands.success(command.request_id)

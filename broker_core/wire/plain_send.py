@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from crc32c import crc32c
 
 from broker_core.wire.send import SendFields, SendRun
-from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_publish_time, publish_time
+from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_publish_time, may_be_delayed, publish_time
 from broker_core.wire.varint import decode_varint
 
 LAYOUTS_MAX = 1024
@@ -105,6 +105,7 @@ class PlainSendReader:
                     or not begin <= end <= available
                     or frame_size > frame_size_max
                     or not metadata_min <= metadata_size <= end - begin
+                    or (metadata_size != metadata_min and may_be_delayed(data, position + size, begin + metadata_size))
                     or crc32c(data[begin - 4 : end]) != checksum
                 ):
                     break
@@ -134,6 +135,8 @@ class PlainSendReader:
             return False
         checksum, metadata_size = CHECKSUM_AND_SIZE.unpack_from(data, command_end + 2)
         if metadata_size > end - metadata or crc32c(data[metadata - 4 : end]) != checksum:
+            return False
+        if may_be_delayed(data, metadata, metadata + metadata_size):
             return False
         time = publish_time(data, metadata, metadata + metadata_size)
         if time is None:

@@ -1,9 +1,9 @@
 """SEND commands, as the decoder hands them on: in runs when they are plain, one by one when they are not.
 
 A SEND is *plain* when nothing but its producer, sequence ids and message count matters to whoever stores it:
-checksum present and right, no transaction, no chunk, no marker, metadata with a publish time.  Plain SENDs of one
-producer that arrive in one chunk travel as one `SendRun`: columns instead of objects, so that every layer is
-called once per run and the bytes stay where they came in.
+checksum present and right, no transaction, no chunk, no marker, metadata with a publish time and no delivery time.
+Plain SENDs of one producer that arrive in one chunk travel as one `SendRun`: columns instead of objects, so that
+every layer is called once per run and the bytes stay where they came in.
 """
 
 import re

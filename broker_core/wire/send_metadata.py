@@ -10,6 +10,9 @@ from broker_core.wire.varint import VARINT, decode_varint
 PUBLISH_TIME_SIZE = 6
 """Bytes of a publish time between 2^35 and 2^42 ms: 1971 to 2109."""
 
+DELIVER_AT_TIME = b"\x98\x01"
+"""Tag of field 19, a varint."""
+
 PUBLISH_TIME_MAX = (1 << 63) - 1
 """A later time is taken for this one, so that it fits a signed 64-bit field."""
 
@@ -37,3 +40,8 @@ def metadata_or_none(encoded: bytes) -> MessageMetadata | None:
     except DecodeError:
         return None
     return metadata if metadata.IsInitialized() else None
+
+
+def may_be_delayed(data: bytes, start: int, end: int) -> bool:
+    """Whether these bytes of a metadata hold the tag of `deliver_at_time`; now and then they are something else's."""
+    return data.find(DELIVER_AT_TIME, start, end) >= 0

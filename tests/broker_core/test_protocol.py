@@ -9,6 +9,7 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
+from broker_core.wire.frame import Command
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.raw_client import RawClient
@@ -26,8 +27,10 @@ def producer(topic: str, **fields: object) -> BaseCommand:
     return command
 
 
-def send(sequence_id: int, payload: bytes = b"x", **fields: object) -> bytes:
-    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1)
+def send(sequence_id: int, payload: bytes = b"x", *, deliver_at: int | None = None, **fields: object) -> bytes:
+    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1_700_000_000_000)
+    if deliver_at is not None:
+        metadata.deliver_at_time = deliver_at
     command = BaseCommand(type=BaseCommand.SEND)
     command.send.CopyFrom(pb.CommandSend(producer_id=1, sequence_id=sequence_id, **fields))  # type: ignore[arg-type]  # by name
     return frame(command, build_entry(metadata, payload))
@@ -145,6 +148,28 @@ def test_a_bad_checksum_is_refused_and_the_connection_stays(raw: RawClient) -> N
     assert (refused.sequence_id, refused.error) == (5, pb.ChecksumError)
     raw.send(send(6))
     assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 6
+
+
+def test_a_delayed_message_is_refused_among_others(raw: RawClient) -> None:
+    raw.ask(producer("persistent://public/default/delayed"), BaseCommand.PRODUCER_SUCCESS)
+    raw.send(send(0) + send(1) + send(2, deliver_at=1_800_000_000_000) + send(3))
+    answers = [raw.next() for _ in range(4)]
+    found = {item.message.sequence_id: item.type for item in answers if isinstance(item, Command)}
+    assert found == {
+        0: BaseCommand.SEND_RECEIPT,
+        1: BaseCommand.SEND_RECEIPT,
+        2: BaseCommand.SEND_ERROR,
+        3: BaseCommand.SEND_RECEIPT,
+    }
+
+
+def test_a_property_that_looks_like_a_delivery_time_is_no_delay(raw: RawClient) -> None:
+    raw.ask(producer("persistent://public/default/looks-delayed"), BaseCommand.PRODUCER_SUCCESS)
+    metadata = pb.MessageMetadata(producer_name="p", sequence_id=0, publish_time=1, ordering_key=b"\x98\x01\x05")
+    command = BaseCommand(type=BaseCommand.SEND)
+    command.send.CopyFrom(pb.CommandSend(producer_id=1, sequence_id=0))
+    raw.send(frame(command, build_entry(metadata, b"x")))
+    assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 0
 
 
 def test_receipts_come_in_order_also_around_a_refusal(raw: RawClient) -> None:
