@@ -15,7 +15,7 @@ from tests.bench import standing
 from tests.bench.brokers import Broker, ours, running, scratch_dir
 from tests.bench.load import Result
 from tests.bench.procfs import machine, resident_mb
-from tests.bench.rows import BY_NAME, ROWS, Row, RowSkipped, measure
+from tests.bench.rows import BY_NAME, ROWS, Row, RowSkipped, RunFailed, measure
 from tests.bench.syncs import count_syncs, fdatasync_ms
 from tests.bench.table import aligned
 from tests.broker_process import BrokerProcess
@@ -78,6 +78,9 @@ def run_rounds(rows: list[Row], brokers: list[Broker], options: argparse.Namespa
                     found = measure(row, broker, round_id, scale=options.scale)
                 except RowSkipped as skipped:
                     print(f"skipped: {row.title}: {skipped}", file=sys.stderr)
+                    continue
+                except RunFailed as failed:
+                    print(f"failed and left out: {row.title}, {broker.name}: {failed}", file=sys.stderr)
                     continue
                 rate = f"{found['msg_s']:,.0f} msg/s"
                 print(f"round {number}: {row.name} {broker.name}: {rate}", file=sys.stderr)

@@ -21,6 +21,10 @@ class RowSkipped(Exception):
     """The row cannot run on this machine; the text is the reason."""
 
 
+class RunFailed(Exception):
+    """A client gave up, or messages were refused; the text says what it printed."""
+
+
 @dataclass(frozen=True)
 class Row:
     name: str  # for --row
@@ -60,10 +64,10 @@ def build_go() -> None:
 def run_json(command: list[str]) -> Result:
     done = subprocess.run(command, capture_output=True, text=True, timeout=LOAD_SECONDS)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        raise RunFailed(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     found: Result = json.loads(done.stdout.splitlines()[-1])
     if found.get("errors"):
-        raise RuntimeError(f"{found['errors']} messages refused: {' '.join(command)}")
+        raise RunFailed(f"{found['errors']} messages refused: {' '.join(command)}")
     return found
 
 
