@@ -13,19 +13,22 @@ The receipt leaves only after the fsync. One event loop; what may wait for a dis
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
 from broker_core.errors import (
+    BrokerError,
     Conflict,
     NotAllowed,
     PersistenceFailed,
     PreconditionFailed,
     SubscriptionNotFound,
+    TopicFenced,
     TopicNotFound,
 )
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
@@ -63,7 +66,9 @@ class Broker:
         self.tenancy: Tenancy
         self._loading: dict[str, asyncio.Task[Topic]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._instance: asyncio.Future[int] | None = None
+        self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
+        self._stopping = False
+        self._instance: asyncio.Task[int] | None = None
         self._producers_named = 0
 
     # -- life --------------------------------------------------------------------------------------------
@@ -87,12 +92,18 @@ class Broker:
         for key in list(self.storage.metadata.list(TOPIC)):
             policies = self.tenancy.effective(name := parse_topic(key))
             if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.topic_exists(name):
-                await self.get_topic(name)
+                try:
+                    await self.get_topic(name)
+                except BrokerError as error:  # the others' messages age all the same
+                    log.warning("topic %s: what is due stays undone: %s", name, error)
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to come again, everything acknowledged is synced, the lock is freed."""
-        for name in list(self.loaded):
-            await self._unload(name)
+        self._stopping = True
+        unloaded = await asyncio.gather(*(self._unload(key) for key in list(self.loaded)), return_exceptions=True)
+        for error in unloaded:
+            if isinstance(error, Exception):
+                log.error("a topic was not unloaded cleanly: %s", error)
         for connection in list(self.connections):
             connection.close()
         for task in list(self._tasks):
@@ -122,9 +133,10 @@ class Broker:
 
     async def new_producer_name(self) -> str:
         """A name that no producer of this data directory ever had: cluster, start of the instance, counter."""
-        if self._instance is None:
-            self._instance = asyncio.ensure_future(self._count_start())
-        instance = await self._instance
+        if self._instance is None or (self._instance.done() and self._instance.exception() is not None):
+            self._instance = self.spawn(self._count_start())
+        # Whoever waits may go away; the count belongs to all.
+        instance = await asyncio.shield(self._instance)
         name = f"{self.config.server.cluster_name}-{instance}-{self._producers_named}"
         self._producers_named += 1
         return name
@@ -140,6 +152,9 @@ class Broker:
         """The topic that a producer or consumer asks for; created when missing, wanted and allowed."""
         if not name.is_persistent:
             raise NotAllowed(f"Non-persistent topics are not supported by this broker: {name}")
+        if self._stopping:
+            raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
+        await self._settled(str(name))
         if not self.topic_exists(name):
             self._check_auto_creation(name, create=create)
             await self.create_topic(name)
@@ -204,6 +219,7 @@ class Broker:
     async def get_topic(self, name: TopicName, *, create: bool = False) -> Topic:
         """The loaded topic; loads it if need be. Raises `TopicNotFound`."""
         key = str(name)
+        await self._settled(key)
         topic = self.loaded.get(key)
         if topic is not None:
             return topic
@@ -211,6 +227,7 @@ class Broker:
             if not create:
                 raise TopicNotFound(f"Topic {name} not found")
             await self.create_topic(name)
+            return await self.get_topic(name)
         task = self._loading.get(key)
         if task is None:
             task = self._loading[key] = self.spawn(self._load(name))
@@ -245,22 +262,44 @@ class Broker:
     async def unload_topic(self, name: TopicName) -> None:
         if not self.topic_exists(name):
             raise TopicNotFound(f"Topic {name} not found")
-        await self._unload(str(name))
+        async with self._leaves(str(name)):
+            await self._unload(str(name))
 
     async def _unload(self, key: str) -> None:
         topic = self.loaded.pop(key, None)
         if topic is not None:
             await topic.close()
 
+    @contextlib.asynccontextmanager
+    async def _leaves(self, key: str) -> AsyncIterator[None]:
+        """One unloading or deletion of a topic at a time, and no loading meanwhile."""
+        await self._settled(key)
+        future = self._leaving[key] = asyncio.get_running_loop().create_future()
+        try:
+            if key in self._loading:
+                await asyncio.wait([self._loading[key]])
+            yield
+        finally:
+            del self._leaving[key]
+            future.set_result(None)
+
+    async def _settled(self, key: str) -> None:
+        """Who comes while a topic is unloaded or deleted waits until it is; then it is loaded anew, or gone."""
+        while key in self._leaving:
+            await asyncio.wait([self._leaving[key]])
+
     async def delete_topic(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes the topic with everything in it; while it is used only by `force`."""
-        topic = await self.get_topic(name)
-        if not force:
-            _check_unused(topic)
-        await self._unload(str(name))
-        await self.storage.delete_ledger(ledger_name(name))
-        await self.storage.metadata.delete(TOPIC, str(name))
-        await self.tenancy.forget_topic(name)
+        key = str(name)
+        async with self._leaves(key):
+            if not self.topic_exists(name):
+                raise TopicNotFound(f"Topic {name} not found")
+            if key in self.loaded and not force:
+                _check_unused(self.loaded[key])
+            await self._unload(key)
+            await self.storage.delete_ledger(ledger_name(name))
+            await self.storage.metadata.delete(TOPIC, key)
+            await self.tenancy.forget_topic(name)
 
     # -- partitioned topics ------------------------------------------------------------------------------
 
@@ -304,8 +343,8 @@ class Broker:
         """Deletes all partitions, then the metadata, so that a failure midway can be tried again."""
         existing = [part for part in self._partition_names(name) if self.topic_exists(part)]
         if not force:
-            for part in existing:
-                _check_unused(await self.get_topic(part))
+            for topic in (self.loaded[str(part)] for part in existing if str(part) in self.loaded):
+                _check_unused(topic)
         await asyncio.gather(*(self.delete_topic(part, force=force) for part in existing))
         await self.tenancy.delete_partitioned(name)
 

@@ -16,9 +16,10 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
-from broker_core.errors import BrokerError, NotAllowed, ProtocolViolation
+from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation
 from broker_core.handlers import connect, consume, lookup, publish
 from broker_core.session import Session, SessionState
+from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.errors import ProtocolError
@@ -111,9 +112,11 @@ class Connection(asyncio.Protocol):
     async def _release(self) -> None:
         for task in list(self._tasks):
             task.cancel()
-        await self.session.release()
-        self._broker.connections.discard(self)
-        self._released.set()
+        try:
+            await self.session.release()
+        finally:
+            self._broker.connections.discard(self)
+            self._released.set()
 
     def close(self) -> None:
         """Sends what is queued, then closes."""
@@ -169,15 +172,20 @@ class Connection(asyncio.Protocol):
     async def _answer_later(self, command: Command, answer: Coroutine[Any, Any, bytes | None]) -> None:
         try:
             found = await answer
-            if found is not None:
-                self.send(found)
         except BrokerError as error:
             self._answer_error(command, error)
+        except StorageError as error:
+            self._answer_error(command, PersistenceFailed(str(error)))
+        except Exception as error:  # a client must not wait for an answer that never comes
+            log.exception("a command of %s failed: %s", self.session.address, _name(command))
+            self._answer_error(command, BrokerError(f"{type(error).__name__}: {error}"))
+        else:
+            if found is not None:
+                self.send(found)
 
     def _answer_unknown(self, command: Command) -> None:
         """A command that this broker does not have yet: refused by name, never with silence."""
-        name = pb.BaseCommand.Type.Name(command.type)  # type: ignore[arg-type]  # enum values are ints here
-        self._answer_error(command, NotAllowed(f"{name} is not supported by this broker"))
+        self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
 
     def _answer_error(self, command: Command, error: BrokerError) -> None:
         request_id = getattr(command.message, "request_id", None)
@@ -276,3 +284,7 @@ class Connection(asyncio.Protocol):
             if not waiting.done():
                 waiting.set_result(alive)
         self._listening.clear()
+
+
+def _name(command: Command) -> str:
+    return pb.BaseCommand.Type.Name(command.type)  # type: ignore[arg-type]  # enum values are ints here

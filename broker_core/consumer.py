@@ -7,10 +7,12 @@ On Shared subscriptions `pending` knows every entry that this consumer has and d
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.rate import Rate
+from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
 from broker_core.wire.encode import MessageEncoder
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from broker_core.session import Session
     from broker_core.storage.block import Block
     from broker_core.subscription import Subscription
+
+log = logging.getLogger(__name__)
 
 
 class Consumer:
@@ -108,4 +112,7 @@ class Consumer:
         """The broker closes this consumer; its client subscribes again."""
         self.session.consumers.pop(self.consumer_id, None)
         self.session.outbound.send(commands.close_consumer(self.consumer_id))
-        await self.close()
+        try:
+            await self.close()
+        except StorageError as error:  # they stay in memory and are written with the next ones
+            log.warning("what consumer %s acknowledged is not synced: %s", self.name, error)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from broker_core.errors import BrokerError
+from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
@@ -51,6 +51,8 @@ class Producer:
             self.topic.publish(run, pending.done)
         except BrokerError as error:
             pending.refuse(error)
+            if isinstance(error, PersistenceFailed):
+                self.disconnect()
 
     def refuse(self, sequence_id: int, error: BrokerError) -> None:
         """Answers a SEND that never reached the topic."""
@@ -65,7 +67,13 @@ class Producer:
         self.topic.remove_producer(self)
 
     def disconnect(self) -> None:
-        """The broker closes this producer; its client looks the topic up again."""
+        """The broker closes this producer; its client looks the topic up again.
+
+        After a failed write, too: what the client has sent already must not be stored before what failed. It
+        sends both again, in order (Pulsar disconnects the producers of a fenced topic for that reason).
+        """
+        if self.closed:
+            return
         self.session.producers.pop(self.producer_id, None)
         self.session.closed_producers.add(self.producer_id)
         self.close()
@@ -98,6 +106,7 @@ class PendingPublish:
         producer, run = self.producer, self.run
         if first is None:
             self.refuse(producer.topic.write_failed(error))
+            producer.disconnect()
             return
         receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
         producer.session.outbound.send(receipts)

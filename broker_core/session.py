@@ -7,16 +7,22 @@ Producer and consumer ids are the client's, unique per connection, in two separa
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import enum
+import logging
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.errors import ProtocolViolation
+from broker_core.errors import MetadataFailed, ProtocolViolation, TopicFenced
 from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
     from broker_core.consumer import Consumer
     from broker_core.producer import Producer
+
+log = logging.getLogger(__name__)
 
 CONNECT = pb.BaseCommand.CONNECT
 
@@ -64,9 +70,9 @@ class Session:
         self.protocol_version = 0
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Consumer] = {}
-        # Ids whose creation has begun: a second request for one of them is answered, not started again.
-        self.creating_producers: set[int] = set()
-        self.creating_consumers: set[int] = set()
+        # Id -> request id of a creation that has begun: a second one for that id is refused, and a CLOSE ends it.
+        self.creating_producers: dict[int, int] = {}
+        self.creating_consumers: dict[int, int] = {}
         # Producers that the broker closed: SENDs already on their way are dropped, not a violation.
         self.closed_producers: set[int] = set()
 
@@ -96,5 +102,26 @@ class Session:
             producer.close()
         self.producers.clear()
         consumers, self.consumers = list(self.consumers.values()), {}
-        for consumer in consumers:
-            await consumer.close()
+        # Side by side: all places are given up before the first of them waits for the disk, or fails.
+        closed = await asyncio.gather(*(consumer.close() for consumer in consumers), return_exceptions=True)
+        for consumer, error in zip(consumers, closed, strict=True):
+            if isinstance(error, Exception):
+                log.warning("what consumer %s acknowledged is not synced: %s", consumer.name, error)
+
+
+@contextlib.contextmanager
+def creation(creating: dict[int, int], what: str, identity: int, request_id: int) -> Iterator[Callable[[], None]]:
+    """Marks a creation that takes its time; what it yields raises when a CLOSE has come meanwhile."""
+    if identity in creating:
+        raise TopicFenced(f"{what} {identity} is already being created; try again")
+    creating[identity] = request_id
+
+    def check_wanted() -> None:
+        if creating.get(identity) != request_id:
+            raise MetadataFailed(f"{what} {identity} was closed while it was being created")
+
+    try:
+        yield check_wanted
+    finally:
+        if creating.get(identity) == request_id:
+            del creating[identity]

@@ -7,6 +7,7 @@ consumers that arrive meanwhile are told to come again. A non-durable one lives 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 EXCLUSIVE = pb.CommandSubscribe.Exclusive
 SHARED = pb.CommandSubscribe.Shared
 DISPATCHERS: dict[int, type[Dispatcher]] = {EXCLUSIVE: SingleActiveDispatcher, SHARED: SharedDispatcher}
+RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
 INDIVIDUAL_ACK_TYPES = frozenset({SHARED, pb.CommandSubscribe.Key_Shared})
 
 
@@ -36,9 +38,11 @@ class Subscription:
         self.cursor = cursor
         self.clock = topic.clock
         self.sub_type: int = EXCLUSIVE
-        self.fenced = False
+        self.fenced = False  # by a seek or an unsubscribe that is going on
+        self.closed = False  # the topic was unloaded, or this deleted: consumers must come again
         self.deliveries = Rate(topic.clock)  # of consumers that have left; the connected ones carry their own
         self.expired = Rate(topic.clock)
+        self._moves = 0
         self.was_used = False  # before its first consumer a subscription has no type
         self.last_flow_ms = 0
         self.last_consumed_ms = 0
@@ -70,26 +74,38 @@ class Subscription:
         if sub_type not in DISPATCHERS:
             raise NotAllowed(f"Subscription type {sub_type} is not supported by this broker")
         await self._make_room(sub_type)
-        if self.fenced:
-            raise TopicFenced(f"Subscription {self.name} is fenced by a seek or an unsubscribe; try again")
+        self.check_free()
         self._check_limit()
         if not self.consumers:
             self._become(sub_type, consumer.read_compacted)
         self.dispatcher.add(consumer)
         self.last_active_ms = self.clock.wall_ms()
 
+    def check_free(self) -> None:
+        """Raises `TopicFenced` while nobody may join or move it; after an await all may have changed."""
+        if self.fenced or self.closed:
+            raise TopicFenced(f"Subscription {self.name} is being moved, deleted or unloaded; try again")
+
     async def remove_consumer(self, consumer: Consumer) -> None:
         if consumer not in self.consumers:
             return
+        self._detach(consumer)
+        if self.durable:
+            await self.cursor.flush()
+        else:
+            await self.forget_unless_used()
+
+    def _detach(self, consumer: Consumer) -> None:
         self.dispatcher.remove(consumer)
         self.deliveries.absorb(consumer.rate)
         self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
         self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
         self.last_active_ms = self.clock.wall_ms()
-        if not self.durable and not self.consumers:
+
+    async def forget_unless_used(self) -> None:
+        """A non-durable subscription goes with its last consumer, but not while that one is told of a seek."""
+        if not self.durable and not self.consumers and not self.fenced:
             await self.topic.forget_subscription(self)
-        elif self.durable:
-            await self.cursor.flush()
 
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
@@ -117,11 +133,16 @@ class Subscription:
         others = [one for one in self.consumers if one is not consumer]
         if others and not force:
             raise MetadataFailed(f"Unconnected or shared consumer attempting to unsubscribe from {self.name}")
+        self.check_free()
         self.fenced = True
-        for other in others:
-            await other.disconnect()
-        consumer.closed = True
-        await self.topic.delete_subscription(self.name, force=True)
+        try:
+            consumer.closed = True
+            self._detach(consumer)  # without a word: its client expects SUCCESS and no CLOSE_CONSUMER
+            for other in others:
+                await other.disconnect()
+            await self.topic.delete_subscription(self.name, force=True)
+        finally:
+            self.fenced = False
 
     async def reset(self, position: Position) -> None:
         """Moves the subscription so that the entry at `position` is the next one read.
@@ -129,17 +150,26 @@ class Subscription:
         The consumers are closed first and come back by themselves, so that no message sent before the seek
         can reach the application after it (Pulsar binary protocol, "Seek").
         """
-        if self.fenced:
-            raise TopicFenced(f"Subscription {self.name} is being moved already")
+        self.check_free()
         self.fenced = True
         try:
-            for consumer in list(self.consumers):
-                await consumer.disconnect()
+            await self._disconnect_all()
+            if self.closed:
+                raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
             await self.cursor.reset(position)
             self.dispatcher.jump()
         finally:
             self.fenced = False
+            if not self.durable:
+                self._moves += 1
+                self.topic.spawn(self._forget_if_nobody_returns(self._moves))
         self.topic.acknowledged()
+
+    async def _forget_if_nobody_returns(self, move: int) -> None:
+        """A reader that has moved its subscription subscribes again, unless it was closed meanwhile."""
+        await asyncio.sleep(RETURN_SECONDS)
+        if move == self._moves:
+            await self.forget_unless_used()
 
     async def skip(self, entries: int) -> None:
         """Acknowledges the next `entries` unacknowledged entries."""
@@ -188,9 +218,12 @@ class Subscription:
 
     async def close(self) -> None:
         """Closes the consumers with a word to their clients, and keeps the cursor."""
-        for consumer in list(self.consumers):
-            await consumer.disconnect()
+        self.closed = True
+        await self._disconnect_all()
         self.dispatcher.close()
+
+    async def _disconnect_all(self) -> None:
+        await asyncio.gather(*(consumer.disconnect() for consumer in list(self.consumers)))
 
     async def _make_room(self, sub_type: int) -> None:
         """Raises `ConsumerBusy` unless a consumer of that type can join; asks a silent occupant first."""

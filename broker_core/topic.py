@@ -8,6 +8,7 @@ is asked of the log and the policies whenever either of them changes.
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import logging
 import secrets
@@ -172,7 +173,7 @@ class Topic:
         self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
     ) -> Subscription:
         """The subscription of that name, created if missing: at `start`, or at the earliest or latest entry."""
-        self._check_open()
+        self.check_open()
         found = self.subscriptions.get(name)
         if found is not None:
             if found.durable != durable:
@@ -182,6 +183,7 @@ class Topic:
         self._check_subscription_limit()
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         cursor = await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
+        self.check_open()
         # Two requests may have awaited the same cursor: the first one's subscription is the one.
         return self.subscriptions.setdefault(name, Subscription(self, name, cursor))
 
@@ -206,7 +208,6 @@ class Topic:
         subscription = self.get_subscription(name)
         if subscription.consumers and not force:
             raise PreconditionFailed("Subscription has active connected consumers")
-        subscription.fenced = True
         await subscription.close()
         self.subscriptions.pop(name, None)
         self._remember_deliveries(subscription)
@@ -218,13 +219,13 @@ class Topic:
         if self.subscriptions.get(subscription.name) is subscription:
             del self.subscriptions[subscription.name]
             self._remember_deliveries(subscription)
+            subscription.closed = True
             subscription.dispatcher.close()
             await self.ledger.delete_cursor(subscription.name)
 
     def _remember_deliveries(self, gone: Subscription) -> None:
-        """The topic's counters only grow. A consumer that unsubscribes is still connected to what is gone."""
-        for rate in (gone.deliveries, *(consumer.rate for consumer in gone.consumers)):
-            self.delivered.absorb(rate)
+        """The topic's counters only grow."""
+        self.delivered.absorb(gone.deliveries)
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
@@ -262,7 +263,8 @@ class Topic:
         """A cursor moved: something may be due for trimming."""
         self._housekeeping.acknowledged()
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raises `TopicFenced` after the topic was unloaded or deleted."""
         if self.state is TopicState.CLOSED:
             raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
 
@@ -272,8 +274,7 @@ class Topic:
         self._housekeeping.close()
         for producer in list(self.producers.values()):
             producer.disconnect()
-        for subscription in list(self.subscriptions.values()):
-            await subscription.close()
+        await asyncio.gather(*(subscription.close() for subscription in list(self.subscriptions.values())))
         await self.compaction.close()
         self.ledger.on_confirmed = None
         await self.ledger.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Callable
 
 from broker_core.consumer import Consumer
 from broker_core.errors import (
@@ -11,12 +12,13 @@ from broker_core.errors import (
     ConsumerNotFound,
     MetadataFailed,
     NotAllowed,
+    PersistenceFailed,
     ProducerBusy,
     ProtocolViolation,
-    TopicFenced,
 )
 from broker_core.names import is_reserved_subscription, parse_topic
-from broker_core.session import Session
+from broker_core.session import Session, creation
+from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 from broker_core.subscription import EXCLUSIVE, Subscription
 from broker_core.topic import Topic
@@ -33,16 +35,14 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     _check_request(session, command)
     if command.consumer_id in session.consumers:
         return commands.success(command.request_id)
-    if command.consumer_id in session.creating_consumers:
-        raise TopicFenced(f"Consumer {command.consumer_id} is already being created; try again")
-    session.creating_consumers.add(command.consumer_id)
-    try:
+    with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
         topic = await session.broker.topic_for_client(name, create=command.force_topic_creation)
         topic.check_consumer_limit()
         subscription = await _subscription(session, topic, command)
-        await _attach(session, subscription, command)
-    finally:
-        session.creating_consumers.discard(command.consumer_id)
+        try:
+            await _attach(session, subscription, command, check_wanted)
+        finally:
+            await subscription.forget_unless_used()
     return commands.success(command.request_id)
 
 
@@ -78,7 +78,9 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
     )
 
 
-async def _attach(session: Session, subscription: Subscription, command: pb.CommandSubscribe) -> None:
+async def _attach(
+    session: Session, subscription: Subscription, command: pb.CommandSubscribe, check_wanted: Callable[[], None]
+) -> None:
     if command.start_message_rollback_duration_sec and not command.durable and not subscription.consumers:
         wanted = subscription.clock.wall_ms() - command.start_message_rollback_duration_sec * 1000
         await subscription.cursor.reset(await subscription.topic.ledger.find_by_time(wanted))
@@ -92,9 +94,12 @@ async def _attach(session: Session, subscription: Subscription, command: pb.Comm
         metadata={pair.key: pair.value for pair in command.metadata},
     )
     await subscription.add_consumer(consumer, command.subType)
-    if session.is_closed:  # the client went away while it waited
+    try:
+        session.check_open()
+        check_wanted()
+    except BrokerError:
         await consumer.close()
-        return
+        raise
     session.consumers[command.consumer_id] = consumer
 
 
@@ -131,8 +136,11 @@ def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
     )
 
 
-async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes:
-    await consumer.subscription.cursor.flush()
+async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes | None:
+    try:
+        await consumer.subscription.cursor.flush()
+    except StorageError as error:
+        return _refuse_ack(command, PersistenceFailed(str(error)))
     return commands.ack_response(command.consumer_id, command.request_id)
 
 
@@ -232,6 +240,7 @@ async def on_unsubscribe(session: Session, command: pb.CommandUnsubscribe) -> by
 
 async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) -> bytes:
     """CLOSE_CONSUMER: answered when what it acknowledged is on disk."""
+    session.creating_consumers.pop(command.consumer_id, None)
     consumer = session.consumers.pop(command.consumer_id, None)
     if consumer is not None:
         await consumer.close()

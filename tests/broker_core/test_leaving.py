@@ -1,0 +1,290 @@
+"""Clients that go away, topics that are unloaded or deleted and disks that fail, in the middle of something."""
+
+import asyncio
+import errno
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.names import parse_topic
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic import Topic
+from broker_core.wire import client_commands, commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.broker_core.test_protocol import producer, send
+from tests.condition import wait_until
+from tests.raw_client import RawClient
+
+TOPIC = "persistent://public/default/t"
+NAME = parse_topic(TOPIC)
+SLOW = 0.5  # seconds of a sync: long enough that the next step of a test comes before its end
+LIVENESS = ConnectionConfig(liveness_timeout_ms=200)
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    return FaultyDisk()
+
+
+@pytest.fixture
+def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(disk=disk, config=BrokerConfig(server=FREE_PORTS, connection=LIVENESS)) as broker:
+        yield broker
+        disk.sync_seconds = 0.0
+        disk.failures.clear()
+
+
+@pytest.fixture
+def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(broker.service_url) as client:
+        yield client
+
+
+def loaded(broker: EmbeddedBroker) -> Topic:
+    return broker.call(broker.broker.get_topic(NAME))
+
+
+def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", **fields: object) -> None:
+    client.send(client_commands.subscribe(consumer_id, TOPIC, name, consumer_id, **fields))  # type: ignore[arg-type]  # by name
+    client.expect(BaseCommand.SUCCESS)
+
+
+def publish(client: RawClient, sequence_id: int = 0) -> pb.MessageIdData:
+    client.send(send(sequence_id))
+    found: pb.MessageIdData = client.expect(BaseCommand.SEND_RECEIPT).message_id
+    return found
+
+
+def close_producer() -> bytes:
+    command = BaseCommand(type=BaseCommand.CLOSE_PRODUCER)
+    command.close_producer.producer_id, command.close_producer.request_id = 1, 9
+    return frame(command)
+
+
+def close_consumer(consumer_id: int = 1) -> bytes:
+    command = BaseCommand(type=BaseCommand.CLOSE_CONSUMER)
+    command.close_consumer.consumer_id, command.close_consumer.request_id = consumer_id, 9
+    return frame(command)
+
+
+def test_what_the_disk_refuses_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+    publish_to(raw)
+    disk.failures["sync", ".journal"] = errno.EIO
+    raw.send(client_commands.subscribe(5, TOPIC, "s", 1))
+    refused = raw.expect(BaseCommand.ERROR)
+    assert (refused.request_id, refused.error) == (5, pb.PersistenceError)
+
+
+def test_an_ack_that_cannot_be_synced_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+    message_id = publish_to(raw)
+    subscribe(raw)
+    disk.failures["sync", ".journal"] = errno.EIO
+    raw.send(client_commands.acknowledge(1, [message_id], request_id=7))
+    refused = raw.expect(BaseCommand.ACK_RESPONSE)
+    assert (refused.request_id, refused.error) == (7, pb.PersistenceError)
+
+
+def publish_to(client: RawClient) -> pb.MessageIdData:
+    client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+    return publish(client)
+
+
+def test_a_failing_disk_does_not_keep_the_places_of_a_lost_connection(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    with RawClient(broker.service_url) as client:
+        message_id = publish_to(client)
+        for consumer_id in (1, 2):
+            subscribe(client, consumer_id, f"s{consumer_id}")
+            client.send(client_commands.acknowledge(consumer_id, [message_id]))
+        disk.failures["sync", ".journal"] = errno.EIO
+        broker.call(drop_connections(broker.broker))
+    topic = loaded(broker)
+    wait_until(lambda: not any(one.consumers for one in topic.subscriptions.values()), 5)
+    wait_until(lambda: not broker.broker.connections, 5)
+
+
+async def drop_connections(broker: Broker) -> None:
+    for connection in list(broker.connections):
+        connection._transport.abort()
+
+
+def test_a_producer_that_was_closing_when_its_connection_broke_gives_up_its_name(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    with RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC, producer_name="p"), BaseCommand.PRODUCER_SUCCESS)
+        disk.sync_seconds = SLOW
+        client.send(send(0) + close_producer() + commands.ping())
+        client.expect(BaseCommand.PONG)
+    wait_until(lambda: len(broker.broker.connections) <= 1, 5)
+    disk.sync_seconds = 0.0
+    raw.ask(producer(TOPIC, producer_name="p"), BaseCommand.PRODUCER_SUCCESS)
+
+
+def test_a_client_that_leaves_while_the_first_name_is_made_takes_nothing_along(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    broker.call(broker.broker.create_topic(NAME))
+    disk.sync_seconds = SLOW
+    with RawClient(broker.service_url) as client:
+        client.send(frame(producer(TOPIC)) + commands.ping())
+        client.expect(BaseCommand.PONG)
+    disk.sync_seconds = 0.0
+    assert raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS).producer_name
+
+
+def test_names_are_made_again_after_the_disk_failed(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+    broker.call(broker.broker.create_topic(NAME))
+    disk.failures["commit", ""] = errno.EIO
+    raw.ask(producer(TOPIC), BaseCommand.ERROR)
+    disk.failures.clear()
+    assert raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS).producer_name
+
+
+def test_a_topic_is_not_loaded_again_while_it_is_unloaded(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    subscribe(raw, initial_position=pb.CommandSubscribe.Earliest)
+    with RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        disk.sync_seconds = SLOW
+        client.send(send(0) + commands.ping())
+        client.expect(BaseCommand.PONG)
+
+        async def unload_and_load() -> Topic:
+            unloading = asyncio.ensure_future(broker.broker.unload_topic(NAME))
+            await asyncio.sleep(0)
+            topic = await broker.broker.get_topic(NAME)
+            await unloading
+            return topic
+
+        topic = broker.call(unload_and_load())
+        assert topic.ledger.entries == topic.subscriptions["s"].cursor.backlog_entries == 1
+        assert topic.ledger.last_confirmed.entry_id == 0
+
+
+def test_a_topic_that_is_used_while_it_is_deleted_is_a_new_one(broker: EmbeddedBroker, raw: RawClient) -> None:
+    publish_to(raw)
+
+    async def delete_and_use() -> tuple[Topic, Topic]:
+        old = await broker.broker.get_topic(NAME)
+        deleting = asyncio.ensure_future(broker.broker.delete_topic(NAME, force=True))
+        await asyncio.sleep(0)
+        new = await broker.broker.topic_for_client(NAME)
+        await deleting
+        return old, new
+
+    old, new = broker.call(delete_and_use())
+    assert new is not old
+    assert broker.broker.topic_exists(NAME)
+    assert loaded(broker) is new
+    assert new.ledger.entries == 0
+    with RawClient(broker.service_url) as client:
+        publish_to(client)
+
+
+def test_a_reader_takes_over_from_its_own_dead_connection(broker: EmbeddedBroker, raw: RawClient) -> None:
+    """The non-durable subscription goes with its last consumer; the successor must not be left on the old one."""
+    with RawClient(broker.service_url) as dead:
+        subscribe(dead, durable=False)
+        raw.send(client_commands.subscribe(3, TOPIC, "s", 3, durable=False))
+        item = raw.next()
+        while item.type == BaseCommand.ERROR and item.message.error == pb.ServiceNotReady:  # type: ignore[union-attr]  # commands only
+            raw.send(client_commands.subscribe(3, TOPIC, "s", 3, durable=False))
+            item = raw.next()
+        assert item.type == BaseCommand.SUCCESS  # type: ignore[union-attr]  # likewise
+    raw.send(client_commands.flow(3, 10))
+    with RawClient(broker.service_url) as client:
+        publish_to(client)
+    raw.expect(BaseCommand.MESSAGE)
+
+
+def test_a_consumer_that_waits_while_its_topic_is_unloaded_is_told_to_come_again(
+    broker: EmbeddedBroker, raw: RawClient
+) -> None:
+    with RawClient(broker.service_url) as dead:
+        subscribe(dead)
+        raw.send(client_commands.subscribe(3, TOPIC, "s", 3) + commands.ping())
+        raw.expect(BaseCommand.PONG)
+        broker.call(broker.broker.unload_topic(NAME))
+        refused = raw.expect(BaseCommand.ERROR)
+        assert (refused.request_id, refused.error) == (3, pb.ServiceNotReady)
+
+
+def test_a_subscription_can_be_used_after_a_failed_unsubscribe(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    message_id = publish_to(raw)
+    subscribe(raw, 1, sub_type=pb.CommandSubscribe.Shared)
+    subscribe(raw, 2, sub_type=pb.CommandSubscribe.Shared)
+    raw.send(client_commands.unsubscribe(1, 5))
+    assert raw.expect(BaseCommand.ERROR).error == pb.MetadataError
+    disk.failures["sync", ".journal"] = errno.EIO
+    raw.send(client_commands.acknowledge(1, [message_id]))
+    forced = BaseCommand(type=BaseCommand.UNSUBSCRIBE)
+    forced.unsubscribe.consumer_id, forced.unsubscribe.request_id, forced.unsubscribe.force = 1, 6, True
+    raw.send(frame(forced))
+    raw.expect(BaseCommand.CLOSE_CONSUMER)
+    raw.expect(BaseCommand.ERROR)
+    disk.failures.clear()
+    with RawClient(broker.service_url) as client:
+        subscribe(client, 4)
+
+
+def test_a_consumer_closed_before_it_exists_never_does(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    """Clients send CLOSE when their SUBSCRIBE took too long."""
+    broker.call(broker.broker.create_topic(NAME))
+    topic = loaded(broker)
+    disk.sync_seconds = SLOW
+    raw.send(client_commands.subscribe(1, TOPIC, "s", 1))
+    raw.send(close_consumer())
+    answers = {raw.next().type for _ in range(2)}  # type: ignore[union-attr]  # commands only
+    disk.sync_seconds = 0.0
+    assert answers == {BaseCommand.SUCCESS, BaseCommand.ERROR}
+    assert not topic.subscriptions["s"].consumers
+
+
+def test_a_producer_closed_before_it_exists_never_does(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    broker.call(broker.broker.create_topic(NAME))
+    disk.sync_seconds = SLOW
+    raw.send(frame(producer(TOPIC)) + close_producer())
+    answers = {raw.next().type for _ in range(2)}  # type: ignore[union-attr]  # commands only
+    disk.sync_seconds = 0.0
+    assert answers == {BaseCommand.SUCCESS, BaseCommand.ERROR}
+    assert not loaded(broker).producers
+
+
+def test_what_follows_a_failed_publish_is_not_stored_before_it(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    """SENDs that were on their way: their client sends them again, behind the one that failed."""
+    publish_to(raw)
+    disk.failures["sync", ".journal"] = errno.EIO
+    raw.send(send(1))
+    assert raw.expect(BaseCommand.SEND_ERROR).error == pb.PersistenceError
+    disk.failures.clear()
+    raw.send(send(2) + commands.ping())
+    raw.expect(BaseCommand.CLOSE_PRODUCER)
+    raw.expect(BaseCommand.PONG)
+    assert loaded(broker).ledger.entries == 1
+
+
+def test_the_broker_stops_though_its_disk_fails(disk: FaultyDisk) -> None:
+    broker = EmbeddedBroker(disk=disk).start()
+    with RawClient(broker.service_url) as client:
+        message_id = publish_to(client)
+        subscribe(client)
+        client.send(client_commands.acknowledge(1, [message_id]))
+        disk.failures["sync", ".journal"] = errno.EIO
+        broker.stop()
+        assert client.is_closed()
