@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from crc32c import crc32c
 
 from broker_core.wire.send import SendFields, SendRun
-from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_publish_time, may_be_delayed, publish_time
+from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_delayed, is_publish_time, may_be_delayed, publish_time
 from broker_core.wire.varint import decode_varint
 
 LAYOUTS_MAX = 1024
@@ -136,7 +136,9 @@ class PlainSendReader:
         checksum, metadata_size = CHECKSUM_AND_SIZE.unpack_from(data, command_end + 2)
         if metadata_size > end - metadata or crc32c(data[metadata - 4 : end]) != checksum:
             return False
-        if may_be_delayed(data, metadata, metadata + metadata_size):
+        if may_be_delayed(data, metadata, metadata + metadata_size) and is_delayed(
+            data[metadata : metadata + metadata_size]
+        ):
             return False
         time = publish_time(data, metadata, metadata + metadata_size)
         if time is None:

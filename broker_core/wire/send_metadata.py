@@ -45,3 +45,8 @@ def metadata_or_none(encoded: bytes) -> MessageMetadata | None:
 def may_be_delayed(data: bytes, start: int, end: int) -> bool:
     """Whether these bytes of a metadata hold the tag of `deliver_at_time`; now and then they are something else's."""
     return data.find(DELIVER_AT_TIME, start, end) >= 0
+
+
+def is_delayed(encoded: bytes) -> bool:
+    metadata = metadata_or_none(encoded)
+    return metadata is not None and metadata.HasField("deliver_at_time")

@@ -118,6 +118,8 @@ def _send_row(send: CommandSend, entry: bytes) -> Row:
     unordered = 0 < send.highest_sequence_id < send.sequence_id
     if special or unordered or send.num_messages < 1 or not checksum_ok or metadata is None:
         return _single_row(send, entry, checksum_ok)
+    if metadata.HasField("deliver_at_time"):
+        return _single_row(send, entry, checksum_ok)
     highest = send.highest_sequence_id or send.sequence_id
     ids = (send.producer_id, send.sequence_id, highest, send.num_messages)
     return ("send", *ids, min(metadata.publish_time, (1 << 63) - 1), entry)
