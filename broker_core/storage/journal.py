@@ -17,7 +17,7 @@ import contextlib
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end
 GROUP_MAGIC = b"PCGR"
 GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
 PREALLOCATION = 16 << 20
+_PIECE = 4 << 20
 # A group of so many entries or bytes makes the next one wait. Half of the cost of a cycle does not depend on its size,
 # and a producer that sends so much at once is not waiting for each receipt.
 _PACED_ENTRIES = 8
@@ -48,6 +49,18 @@ def file_header(number: int, previous_end: int) -> bytes:
 def group_header(number: int, offset: int, length: int, records: int) -> bytes:
     rest = struct.pack("<QQII", number, offset, length, records)
     return GROUP_MAGIC + struct.pack("<I", crc32c(rest)) + rest
+
+
+def _pieces(parts: list[bytes | memoryview]) -> Iterator[bytes]:
+    """The parts joined, a few MB at a time: a group may be as large as the pressure allows, not twice that."""
+    start = size = 0
+    for index, part in enumerate(parts):
+        size += len(part)
+        if size >= _PIECE:
+            yield b"".join(parts[start : index + 1])
+            start, size = index + 1, 0
+    if start < len(parts):
+        yield b"".join(parts[start:])
 
 
 class Appender(Protocol):
@@ -239,14 +252,16 @@ class Journal:
             self._open_next()
         assert self._fd is not None
         header = group_header(self._number, self._offset, group.size, len(group.waiting))
-        data = b"".join((header, *group.parts))
-        end = self._offset + len(data)
+        end = self._offset + len(header) + group.size
         if end > self._allocated:
             self._allocated = max(end, self._allocated + PREALLOCATION)
             # On a full disk the group may still fit where nothing can be reserved.
             with contextlib.suppress(OSError):
                 self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
-        self._disk.pwrite(self._fd, data, self._offset)
+        offset = self._offset
+        for data in _pieces([header, *group.parts]):
+            self._disk.pwrite(self._fd, data, offset)
+            offset += len(data)
         if self._sync:
             self._disk.sync(self._fd)
         self._offset = end

@@ -6,11 +6,15 @@ from pathlib import Path
 from crc32c import crc32c
 
 from broker_core.storage import filenames, journal
-from broker_core.storage.block import HEADER, check
+from broker_core.storage.block import HEADER, HEADER_SIZE, check
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew
 
 _SIZE = 4 << 20
+_SMALL = 4096  # a copy of this size for a checksum costs less than a view
+
+# Where a record lies in a window, and its header: start, end, kind, n, ledger id, first entry.
+RecordPlace = tuple[int, int, int, int, int, int]
 
 
 def header_problem(path: Path, data: bytes, number: int) -> str | None:
@@ -34,6 +38,7 @@ class Window:
         self.end = end
         self.base = 0
         self.data = b""
+        self.records: list[RecordPlace] = []  # of the group that was loaded last
 
     def load_group(self, at: int) -> tuple[str | None, int]:
         """Brings the group at `at` into the window. Why it cannot be trusted (None when it can), and its length."""
@@ -43,13 +48,20 @@ class Window:
         if at + length > self.end:
             return "group ends behind the file", length
         self._need(at, length)
-        inside = at - self.base + journal.GROUP_HEADER.size
+        data, inside = self.data, at - self.base + journal.GROUP_HEADER.size
         stop = at - self.base + length
+        self.records = records = []
         while inside < stop:
-            reason = check(self.data, inside, stop)
-            if reason:
-                return f"at {self.base + inside}: {reason}", length
-            inside += HEADER.unpack_from(self.data, inside)[1]
+            if stop - inside < HEADER_SIZE:
+                return f"at {self.base + inside}: {check(data, inside, stop)}", length
+            crc, size, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, inside)
+            end = inside + size
+            if end > stop or not HEADER_SIZE <= size <= _SMALL or crc32c(data[inside + 4 : end]) != crc:
+                reason = check(data, inside, stop)  # which also knows how to treat a big record
+                if reason:
+                    return f"at {self.base + inside}: {reason}", length
+            records.append((inside, end, kind, n, ledger_id, first))
+            inside = end
         return None, length
 
     def next_group(self, at: int) -> int | None:
@@ -91,11 +103,8 @@ def records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:
             reason, length = window.load_group(at)
             if reason is not None:
                 return
-            inside = at - window.base + journal.GROUP_HEADER.size
             at += length
-            while inside < at - window.base:
-                end = inside + HEADER.unpack_from(window.data, inside)[1]
-                yield window.data[inside:end]
-                inside = end
+            for start, end, *_ in window.records:
+                yield window.data[start:end]
     finally:
         disk.close(fd)

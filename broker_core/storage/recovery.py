@@ -35,9 +35,6 @@ class _Replayed:
     path: Path
     parts: list[bytes] = field(default_factory=list)
     buffered: int = 0
-    ends: list[tuple[int, int, int, int]] = field(
-        default_factory=list
-    )  # entries, messages, size, end after each record
     broken: bool = False
 
 
@@ -133,8 +130,8 @@ class Recovery:
         while at < window.end:
             reason, length = window.load_group(at)
             if reason is None:
-                inside = at - window.base
-                self._replay_group(window.data, inside + journal.GROUP_HEADER.size, inside + length)
+                for place in window.records:
+                    self._replay_record(window.data, *place)
                 at += length
                 continue
             following = window.next_group(at + 1)
@@ -152,22 +149,17 @@ class Recovery:
         """A damaged group that was synced once: its records up to the damage are good."""
         inside = at + journal.GROUP_HEADER.size
         while inside < following and check(data, inside, following) is None:
-            inside = self._replay_record(data, inside)
+            _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, inside)
+            self._replay_record(data, inside, inside + length, kind, n, ledger_id, first)
+            inside += length
 
-    def _replay_group(self, data: bytes, at: int, end: int) -> None:
-        while at < end:
-            at = self._replay_record(data, at)
-
-    def _replay_record(self, data: bytes, at: int) -> int:
-        _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, at)
-        end: int = at + length
+    def _replay_record(self, data: bytes, at: int, end: int, kind: int, n: int, ledger_id: int, first: int) -> None:
         if kind == ENTRIES:
             self._replay_entries(data, at, end, n, ledger_id, first)
         elif kind == CHANGE:
             self._replay_change(data[at:end])
         elif kind == ACKS:
             changes.apply_acks(self._catalog, self._load, data[at:end])
-        return end
 
     # ---- records
 
@@ -186,10 +178,9 @@ class Recovery:
         info.entries += n
         info.messages += messages
         info.size += size
-        info.newest_ms = max(info.newest_ms, newest_ms)
-        info.written_ms = max(info.written_ms, newest_ms)
+        if newest_ms > info.newest_ms:
+            info.newest_ms = newest_ms
         info.end += end - at
-        replayed.ends.append((info.entries, info.messages, info.size, info.end))
         replayed.parts.append(data[at:end])
         replayed.buffered += end - at
         self._buffered += end - at
@@ -210,7 +201,6 @@ class Recovery:
         if ledger.end == 0:
             ledger.end = ledger_file.DATA_START
         replayed = _Replayed(info.id, ledger, self._ledger_path(ledger_id))
-        replayed.ends.append((ledger.entries, ledger.messages, ledger.size, ledger.end))
         self._ledgers[ledger_id] = replayed
         self._catalog.ledger_changed(info.id, ledger)
         return replayed
@@ -235,9 +225,14 @@ class Recovery:
             return
         self._flush(replayed)
         info = replayed.info
-        while replayed.ends[-1][0] > entries:
-            replayed.ends.pop()
-        info.entries, info.messages, info.size, info.end = replayed.ends[-1]
+        found = messages = size = 0
+        with self._files.use(replayed.path) as fd:
+            for at, data, inside in ledger_file.scan(self._disk, fd, replayed.path, ledger_file.DATA_START, info.end):
+                if found >= entries:
+                    info.entries, info.messages, info.size, info.end = found, messages, size, at
+                    return
+                n, count, entry_bytes, _ = ledger_file.table_totals(data, inside)
+                found, messages, size = found + n, messages + count, size + entry_bytes
 
     def _flush_all(self) -> None:
         for replayed in self._ledgers.values():
@@ -248,6 +243,7 @@ class Recovery:
         info = replayed.info
         offset = info.end - replayed.buffered
         parts, replayed.parts = replayed.parts, []
+        info.written_ms = max(info.written_ms, info.newest_ms)  # the closest to the truth that is known
         self._buffered -= replayed.buffered
         replayed.buffered = 0
         if not parts or info.id in self._catalog.removed_ledgers:

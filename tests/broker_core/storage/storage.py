@@ -75,7 +75,8 @@ async def contents(ledger: ManagedLedger) -> list[bytes]:
 
 
 async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> ManagedLedgerFactory:
-    return await ManagedLedgerFactory.open(path, config or StorageConfig(), **options)  # type: ignore[arg-type]  # passes on
+    config = config or StorageConfig(reserve_mb=0)
+    return await ManagedLedgerFactory.open(path, config, **options)  # type: ignore[arg-type]  # passes on
 
 
 async def until(condition: Callable[[], bool], seconds: float = 20) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.config import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.errors import DiskFull, Fenced, StorageError
 from broker_core.storage.factory import ManagedLedgerFactory
@@ -74,7 +75,7 @@ async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
 ) -> None:
     monkeypatch.setattr(space, "PROBE_SECONDS", 0.01)
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
+    factory = await opened(tmp_path, StorageConfig(reserve_mb=1), disk=disk)
     ledger = await factory.open_ledger("t")
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(*(b"x" * 100_000 for _ in range(100))))
