@@ -16,8 +16,16 @@ def cpu_seconds(pid: int | None) -> float:
 
 
 def resident_mb(pid: int) -> float:
+    return status_mb(pid, "VmRSS:")
+
+
+def peak_resident_mb(pid: int) -> float:
+    return status_mb(pid, "VmHWM:")
+
+
+def status_mb(pid: int, field: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(field):
             return int(line.split()[1]) / 1024
     raise ProcessLookupError(pid)
 

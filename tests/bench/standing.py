@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.brokers import scratch_dir
+from tests.bench.lines import lines
 from tests.bench.procfs import cpu_seconds, resident_mb
 from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
@@ -132,4 +133,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "idle-loaded": idle_loaded,
     "recovery": recovery,
     "commands": commands,
+    "lines": lines,
 }
