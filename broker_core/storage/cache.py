@@ -18,10 +18,10 @@ _PER_ENTRY = 20
 
 
 class BlockCache:
-    def __init__(self, limit_bytes: int, flush: Callable[[Ledger], None]) -> None:
+    def __init__(self, limit_bytes: int, relieve: Callable[[], None]) -> None:
         self._tail_limit = limit_bytes * 3 // 4
         self._cold_limit = limit_bytes // 4
-        self._flush = flush
+        self._relieve = relieve
         self._order: deque[tuple[Ledger, int, int]] = deque()  # per group and ledger: end, bytes; oldest first
         self._fresh: list[Ledger] = []  # got records in the current group
         self.tail_bytes = 0
@@ -56,7 +56,7 @@ class BlockCache:
             tail = ledger.tail
             if tail is not None:
                 if end > ledger.flushed_entries:
-                    self._flush(ledger)
+                    self._relieve()
                     return
                 tail.drop_before(end)
                 if not tail:

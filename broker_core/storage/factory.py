@@ -57,7 +57,7 @@ class ManagedLedgerFactory:
         self._files = OpenFiles(disk, config.open_files)
         self.writer = Writer(disk, self._files, self.pressure, self._on_unwritten)
         self.space = DiskSpace(disk, path, config.reserve_mb * _MB, self.read_thread, self.writer.retry)
-        self.cache = BlockCache(config.cache_mb * _MB, self.writer.flush)
+        self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
         self.reader = Reader(disk, self._files, self._readers, self.cache, config.index_cache_mb * _MB)
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._metadata_thread)
         self._loaded: dict[str, ManagedLedger] = {}
@@ -287,7 +287,7 @@ class ManagedLedgerFactory:
             appender.group_ended()
         self.pressure.settle(runs * RUN_COST)
         if 2 * self.pressure.bytes > self.pressure.limit:
-            self.writer.flush_buffers()
+            self.writer.relieve()
         self._checkpoints.note(group.size)
 
     def _on_failed(self, group: Group, error: Exception) -> None:

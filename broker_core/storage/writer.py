@@ -32,17 +32,31 @@ class Writer:
         self._pressure = pressure
         self._thread = ThreadPoolExecutor(1, "writer")
         self.buffered: dict[Ledger, None] = {}  # ledgers with something to write, in the order of its arrival
+        self._handed = 0  # bytes that the thread has got and not written yet
         self._on_unwritten = on_unwritten
         # --- writer thread only
         self._folders: set[Path] = set()  # known to exist
-        self._unwritten: dict[Ledger, list[Callable[[], None]]] = {}  # what failed, and what came after it
+        self._unwritten: dict[Ledger, list[tuple[Callable[[], None], int]]] = {}  # what failed, and what follows it
 
     def flush(self, ledger: Ledger) -> None:
         """Hand the ledger's buffer to the thread."""
         self.buffered.pop(ledger, None)
         if ledger.parts:
             length = ledger.buffered
-            self._thread.submit(self._do, ledger, partial(self._write, ledger, *ledger.take_buffer(), length))
+            self._handed += length
+            work = partial(self._write, ledger, *ledger.take_buffer(), length)
+            self._thread.submit(self._do, ledger, work, length)
+
+    def relieve(self) -> None:
+        """Memory is short: write everything, unless that is being done. Together, for single records would be slow."""
+        if not self._handed:
+            self.flush_buffers()
+
+    def _written(self, length: int) -> None:
+        self._handed -= length
+        self._pressure.settle(length)
+        if 2 * self._pressure.bytes > self._pressure.limit:
+            self.relieve()
 
     def flush_buffers(self) -> None:
         for ledger in list(self.buffered):
@@ -53,7 +67,7 @@ class Writer:
         self.flush(ledger)
         assert ledger.spans is not None
         footer = ledger_file.footer(ledger.info, ledger.spans)
-        self._thread.submit(self._do, ledger, partial(self._write_footer, ledger, ledger.info.end, footer))
+        self._thread.submit(self._do, ledger, partial(self._write_footer, ledger, ledger.info.end, footer), 0)
 
     def remove(self, ledger: Ledger) -> None:
         """Delete the file, after whatever was handed in before."""
@@ -76,23 +90,23 @@ class Writer:
 
     # ---- writer thread
 
-    def _do(self, ledger: Ledger, work: Callable[[], None]) -> None:
+    def _do(self, ledger: Ledger, work: Callable[[], None], length: int) -> None:
         """In order per ledger: what follows something unwritten has to wait with it."""
         waiting = self._unwritten.get(ledger)
         if waiting is not None:
-            waiting.append(work)
+            waiting.append((work, length))
             return
         try:
             work()
         except OSError as error:
-            self._unwritten[ledger] = [work]
+            self._unwritten[ledger] = [(work, length)]
             self._tell(partial(self._on_unwritten, ledger, error))
 
     def _catch_up(self, *, raising: bool = False) -> None:
         for ledger, waiting in list(self._unwritten.items()):
             try:
                 while waiting:
-                    waiting[0]()
+                    waiting[0][0]()
                     waiting.pop(0)
             except OSError:
                 if raising:
@@ -110,7 +124,7 @@ class Writer:
         with self._files.use(ledger.path, create=True) as fd:
             self._disk.pwrite(fd, b"".join(parts), offset)
         ledger.flushed_entries, ledger.flushed_end = entries, end
-        self._tell(partial(self._pressure.settle, length))
+        self._tell(partial(self._written, length))
 
     def _write_footer(self, ledger: Ledger, offset: int, footer: bytes) -> None:
         with self._files.use(ledger.path, create=True) as fd:
@@ -118,7 +132,8 @@ class Writer:
             self._disk.pwrite(fd, footer, offset)
 
     def _remove(self, ledger: Ledger) -> None:
-        self._unwritten.pop(ledger, None)
+        for _, length in self._unwritten.pop(ledger, ()):
+            self._tell(partial(self._written, length))
         self._files.forget(ledger.path)
         self._disk.remove(ledger.path)
 
