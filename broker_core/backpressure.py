@@ -1,7 +1,8 @@
-"""How much a client may have on its way to the disk before its socket is not read any more.
+"""How much a client may have on its way to the disk, or leave unread, before its socket is not read any more.
 
-Three causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
-many unsynced bytes in the whole broker (`storage.pressure`), and the gather pause. The gather pause is short
+Four causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
+many unsynced bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages
+stop earlier, see `Consumer.writable`), and the gather pause. The gather pause is short
 and is there for speed: after a chunk with several SENDs the next read waits until that chunk is answered, so
 that reads and syncs become fewer and larger; a slow disk does not prolong it beyond `GATHER_SECONDS`.
 """
@@ -21,20 +22,23 @@ GATHER_SECONDS = 0.002
 class ReadGate:
     """Pauses and resumes one transport's reading."""
 
-    def __init__(self, transport: asyncio.Transport, pressure: Pressure, max_pending: int) -> None:
+    def __init__(self, transport: asyncio.Transport, pressure: Pressure, max_pending: int, max_unsent: int) -> None:
         self._transport = transport
         self._pressure = pressure
         self._max_pending = max_pending
+        self._max_unsent = max_unsent  # bytes
         self._loop = asyncio.get_running_loop()
         self._pending = 0
         self._gathering: asyncio.TimerHandle | None = None
         self._waits_for_relief = False
+        self._unsent = False
         self._paused = False
         self._closed = False
 
     @property
-    def paused(self) -> bool:
-        return self._paused
+    def excuses_silence(self) -> bool:
+        """Whether it is the broker's doing that nothing is heard; a peer that takes no answers has no excuse."""
+        return self._paused and not self._unsent
 
     def started(self, messages: int) -> None:
         self._pending += messages
@@ -46,6 +50,8 @@ class ReadGate:
         if self._pressure.over and not self._waits_for_relief:
             self._waits_for_relief = True
             self._pressure.on_relief(self._relieved)
+        if self._transport.get_write_buffer_size() > self._max_unsent:
+            self._unsent = True
         if self._blocked():
             self._pause()
 
@@ -56,6 +62,11 @@ class ReadGate:
                 self._gathering.cancel()
                 self._gathering = None
             self._resume_if_free()
+
+    def drained(self) -> None:
+        """The client has taken what was sent to it."""
+        self._unsent = False
+        self._resume_if_free()
 
     def close(self) -> None:
         self._closed = True
@@ -71,7 +82,9 @@ class ReadGate:
         self._resume_if_free()
 
     def _blocked(self) -> bool:
-        return self._gathering is not None or self._waits_for_relief or self._pending >= self._max_pending
+        return (
+            self._gathering is not None or self._waits_for_relief or self._unsent or self._pending >= self._max_pending
+        )
 
     def _pause(self) -> None:
         if not self._paused and not self._closed:

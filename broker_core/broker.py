@@ -180,7 +180,8 @@ class Broker:
             return partitions
         self._check_auto_creation(name, create=create)
         if self.config.topics.auto_creation_type == "partitioned":
-            await self.tenancy.create_partitioned(name, self.config.topics.default_partitions)
+            with contextlib.suppress(Conflict):  # another client was first
+                await self.tenancy.create_partitioned(name, self.config.topics.default_partitions)
         return self.tenancy.partitions(name)
 
     def check_auto_subscription(self, topic: TopicName, subscription: str) -> None:

@@ -116,16 +116,21 @@ class Compaction:
         try:
             await self._compact()
         except (BrokerError, StorageError, OSError) as error:
-            self.state = CompactionState.ERROR
-            self.last_error = str(error)
-            self.last_failure_ms = self._topic.clock.wall_ms()
-            log.warning("compaction of %s failed: %s", self._topic.name, error)
+            self._failed(str(error))
             return
+        except Exception as error:  # it must not look as if it ran for ever
+            self._failed(f"{type(error).__name__}: {error}")
+            raise
         self.state = CompactionState.SUCCESS
         self.last_error = ""
         self.last_duration_ms = round((self._topic.clock.monotonic() - started) * 1000)
         self.last_success_ms = self._topic.clock.wall_ms()
         self._topic.acknowledged()
+
+    def _failed(self, reason: str) -> None:
+        self.state, self.last_error = CompactionState.ERROR, reason
+        self.last_failure_ms = self._topic.clock.wall_ms()
+        log.warning("compaction of %s failed: %s", self._topic.name, reason)
 
     async def _compact(self) -> None:
         last = self._topic.ledger.last_confirmed

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+UNSENT_BUFFERS = 4  # so many write buffers of answers may wait for a client that does not read them
 FRAME_PADDING = 10 * 1024  # a frame may be that much longer than the largest message (Pulsar's constant)
 
 Answer = bytes | None | Coroutine[Any, Any, bytes | None]
@@ -87,9 +88,14 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
-        host, port = transport.get_extra_info("peername")[:2]
+        host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]  # None: it has left already
         self.session = Session(self._broker, self, f"/{host}:{port}")
-        self._gate = ReadGate(self._transport, self._broker.storage.pressure, self._config.max_pending_publishes)
+        self._gate = ReadGate(
+            self._transport,
+            self._broker.storage.pressure,
+            self._config.max_pending_publishes,
+            UNSENT_BUFFERS * self._config.write_buffer_bytes,
+        )
         self._transport.set_write_buffer_limits(high=self._config.write_buffer_bytes)
         if not self._broker.admit(self):
             self._refuse_and_close()
@@ -235,6 +241,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writable = True
+        self._gate.drained()
         for consumer in self.session.consumers.values():
             consumer.on_writable()
 
@@ -254,7 +261,7 @@ class Connection(asyncio.Protocol):
         if self.session.state is SessionState.NEW:
             self._violated(ProtocolViolation("no CONNECT in time"))
             return
-        if self._ping_sent and not self._heard and not self._gate.paused:
+        if self._ping_sent and not self._heard and not self._gate.excuses_silence:
             self._violated(ProtocolViolation("the peer does not answer"))
             return
         self._heard = False
@@ -275,6 +282,8 @@ class Connection(asyncio.Protocol):
                 if await asyncio.wait_for(heard, timeout):
                     return True
             except TimeoutError:
+                if self._gate.excuses_silence:
+                    return True
                 self._violated(ProtocolViolation("the peer does not answer, and another wants its place"))
         await self.closed()
         return False

@@ -32,7 +32,7 @@ class Housekeeping:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0  # monotonic, of the armed timer
-        self._running = False
+        self._run_task: asyncio.Task[None] | None = None
         self._again = False
         self._closed = False
         self._watches_appends = False  # a TTL or a compaction threshold applies: a new message may make it due
@@ -56,10 +56,13 @@ class Housekeeping:
         self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
         self._arm(0)
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Waits for what is going on: it must not touch the log after it was closed, perhaps opened anew."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
+        if self._run_task is not None:
+            await asyncio.wait([self._run_task])
 
     def _arm(self, seconds: float) -> None:
         if self._closed:
@@ -71,11 +74,10 @@ class Housekeeping:
 
     def _fire(self) -> None:
         self._timer = None
-        if self._running:
+        if self._run_task is not None:
             self._again = True
-            return
-        self._running = True
-        self._topic.spawn(self._run())
+        else:
+            self._run_task = self._topic.spawn(self._run())
 
     async def _run(self) -> None:
         try:
@@ -83,11 +85,11 @@ class Housekeeping:
             await self.trim()
             self._compact()
             seconds = await self._next_due_seconds()
-        except StorageError as error:
+        except (StorageError, OSError) as error:
             log.warning("topic %s: could not clean up: %s", self._topic.name, error)
             seconds = CHECK_AGAIN_SECONDS
         finally:
-            self._running = False
+            self._run_task = None
         if self._again:
             self._again, seconds = False, 0.0
         if seconds is not None and (self._timer is None or self._due > self._loop.time() + seconds):

@@ -271,9 +271,9 @@ class Topic:
     async def close(self) -> None:
         """Unloads: clients are told to come again, everything acknowledged is synced."""
         self.state = TopicState.CLOSED
-        self._housekeeping.close()
         for producer in list(self.producers.values()):
             producer.disconnect()
+        await self._housekeeping.close()
         await asyncio.gather(*(subscription.close() for subscription in list(self.subscriptions.values())))
         await self.compaction.close()
         self.ledger.on_confirmed = None

@@ -2,12 +2,17 @@
 
 import asyncio
 import errno
+import socket
+import struct
+import threading
 from collections.abc import Iterator
 
 import pytest
 
+from broker_core import subscription
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.connection import Connection
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic import Topic
@@ -23,6 +28,7 @@ from tests.raw_client import RawClient
 TOPIC = "persistent://public/default/t"
 NAME = parse_topic(TOPIC)
 SLOW = 0.5  # seconds of a sync: long enough that the next step of a test comes before its end
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 LIVENESS = ConnectionConfig(liveness_timeout_ms=200)
 
 
@@ -288,3 +294,89 @@ def test_the_broker_stops_though_its_disk_fails(disk: FaultyDisk) -> None:
         disk.failures["sync", ".journal"] = errno.EIO
         broker.stop()
         assert client.is_closed()
+
+
+def test_an_unsubscribing_consumer_hears_success_and_nothing_else(broker: EmbeddedBroker, raw: RawClient) -> None:
+    subscribe(raw)
+    raw.send(client_commands.unsubscribe(1, 2))
+    assert raw.expect(BaseCommand.SUCCESS).request_id == 2
+    assert not loaded(broker).subscriptions
+
+
+def test_a_readers_subscription_outlives_a_seek(broker: EmbeddedBroker, raw: RawClient) -> None:
+    """Its client comes back with the start that it once asked for; where it goes on is the broker's to know."""
+    with RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        sent = [publish(client, sequence_id) for sequence_id in range(5)]
+    first = commands.message_id(-1, -1)
+    subscribe(raw, durable=False, start_message_id=first)
+    raw.send(client_commands.seek(1, 2, position=sent[3]))
+    raw.expect(BaseCommand.CLOSE_CONSUMER)
+    raw.expect(BaseCommand.SUCCESS)
+    subscribe(raw, durable=False, start_message_id=first)
+    raw.send(client_commands.flow(1, 10))
+    assert raw.expect(BaseCommand.MESSAGE).message_id.entryId == sent[3].entryId
+
+
+def test_a_readers_subscription_ends_when_it_does_not_come_back_from_a_seek(
+    broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscription, "RETURN_SECONDS", 0.05)
+    subscribe(raw, durable=False)
+    raw.send(client_commands.seek(1, 2, position=commands.message_id(-1, -1)))
+    raw.expect(BaseCommand.CLOSE_CONSUMER)
+    raw.expect(BaseCommand.SUCCESS)
+    topic = loaded(broker)
+    wait_until(lambda: not topic.subscriptions and not topic.ledger.cursors, 5)
+
+
+def test_clients_that_are_gone_before_they_are_greeted_leave_no_trace(
+    broker: EmbeddedBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = broker.service_url.removeprefix("pulsar://").split(":")
+    gone = threading.Event()
+
+    async def hold_up() -> None:
+        gone.wait(5)
+
+    holding = threading.Thread(target=broker.call, args=(hold_up(),))
+    holding.start()
+    for _ in range(5):
+        one = socket.create_connection((address[0], int(address[1])))
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
+        one.close()
+    gone.set()
+    holding.join()
+    with RawClient(broker.service_url):
+        wait_until(lambda: len(broker.broker.connections) == 1, 5)
+    assert not caplog.records
+
+
+def test_a_client_that_takes_no_answers_is_not_read(broker: EmbeddedBroker) -> None:
+    with RawClient(broker.service_url) as client:
+        broker.call(broker.broker.create_partitioned(NAME, 20))
+        client.socket.settimeout(0.5)
+        questions = client_commands.topics_of_namespace(1, "public/default") * 100
+        with pytest.raises(TimeoutError):
+            for _ in range(10_000):
+                client.send(questions)
+        (connection,) = broker.broker.connections
+        assert connection._transport.get_write_buffer_size() < 10_000_000  # the answers to one chunk
+        client.socket.settimeout(5)
+        while broker.call(is_paused(connection)):
+            assert client.socket.recv(1_000_000)
+
+
+async def is_paused(connection: Connection) -> bool:
+    return connection._gate._paused
+
+
+def test_two_clients_that_create_the_same_partitioned_topic_both_get_it() -> None:
+    topics = TopicConfig(auto_creation_type="partitioned", default_partitions=3)
+    with (
+        EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, topics=topics)) as broker,
+        RawClient(broker.service_url) as client,
+    ):
+        client.send(b"".join(client_commands.partitioned_metadata(request_id, TOPIC) for request_id in (1, 2)))
+        found = [client.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE).partitions for _ in range(2)]
+        assert found == [3, 3]
