@@ -12,7 +12,6 @@ import pytest
 from broker_core import subscription
 from broker_core.broker import Broker
 from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
-from broker_core.connection import Connection
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic import Topic
@@ -363,12 +362,8 @@ def test_a_client_that_takes_no_answers_is_not_read(broker: EmbeddedBroker) -> N
         (connection,) = broker.broker.connections
         assert connection._transport.get_write_buffer_size() < 10_000_000  # the answers to one chunk
         client.socket.settimeout(5)
-        while broker.call(is_paused(connection)):
+        while connection._gate._paused:
             assert client.socket.recv(1_000_000)
-
-
-async def is_paused(connection: Connection) -> bool:
-    return connection._gate._paused
 
 
 def test_two_clients_that_create_the_same_partitioned_topic_both_get_it() -> None:
