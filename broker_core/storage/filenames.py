@@ -5,6 +5,7 @@ LOCK                         locked by the owning process, names it
 RESERVE                      space kept for acknowledgements on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 journal/0000000001.journal   numbered without gaps, ascending
+journal/0000000001.spare     to become a journal file; means nothing, deleted at start
 ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
 ledgers/000/0000000009.compacted   the result of a compaction
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 FORMAT_VERSION = 1
 FORMAT_TEXT = "pulsarctl storage format {}\n"
 
+_SPARE = ".spare"
 _JOURNAL = re.compile(r"(\d{10,})\.journal\Z")
 _LEDGER = re.compile(r"(\d{10,})\.ledger\Z")
 _FORMAT = re.compile(r"pulsarctl storage format (\d+)\s*\Z")
@@ -53,6 +55,14 @@ def journal_file(journal_directory: Path, number: int) -> Path:
 def journal_number(name: str) -> int | None:
     match = _JOURNAL.match(name)
     return int(match[1]) if match else None
+
+
+def spare_journal(journal_directory: Path, number: int) -> Path:
+    return journal_directory / f"{number:010d}{_SPARE}"
+
+
+def is_spare_journal(name: str) -> bool:
+    return name.endswith(_SPARE)
 
 
 def ledgers_directory(directory: Path) -> Path:

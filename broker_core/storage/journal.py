@@ -9,7 +9,8 @@ A failed write or sync is final for its group: nobody knows what is on disk, so 
 written before the loop has fenced what the group touched (`resume`). The next group goes to a new file.
 
 File layout (FORMAT.md): a header, then groups. A group's header names its journal and its own offset, so bytes of
-another file or of an entry's content are never taken for a group.
+another file or of an entry's content are never taken for a group; its trailer is the crc of all its records, so
+a torn group is not completed by what its blocks held before.
 """
 
 import asyncio
@@ -25,11 +26,13 @@ from crc32c import crc32c
 
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
+from broker_core.storage.journal_spare import SpareFiles
 
 FILE_MAGIC = b"PCJOURN1"
 FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end of the previous journal, crc
 GROUP_MAGIC = b"PCGR"
 GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this header, number, offset, length, records
+GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
 PREALLOCATION = 16 << 20
 _PIECE = 4 << 20
 # A group of so many entries or bytes makes the next one wait. Half of the cost of a cycle does not depend on its size,
@@ -117,16 +120,21 @@ class Journal:
         self._stopping = False
         self._rotations: list[asyncio.Future[int]] = []
         self._live: dict[int, int] = {}  # journal number -> bytes, of the files that exist
+        self._blocks: dict[int, int] = {}  # journal number -> bytes that were written before it got that number
         # --- sync thread only
         self._number = first_number - 1
         self._fd: int | None = None
         self._offset = previous_end
         self._allocated = 0
+        self._written_before = 0  # bytes of the file whose blocks exist already
+        self._spare = SpareFiles(disk, directory, max_bytes)
+        self._spare_ahead = self._spare.size // 8
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     def start(self, existing: dict[int, int]) -> None:
         """`existing` are older files (number -> bytes) that the next checkpoint will remove."""
         self._live.update(existing)
+        self._spare.remove_leftovers()
         self._thread.start()
 
     def add(
@@ -187,10 +195,11 @@ class Journal:
         return sum(self._live.values())
 
     def remove_before(self, number: int) -> None:
-        """Delete the files that a checkpoint made superfluous. Blocks; not for the loop."""
+        """Give up the files that a checkpoint made superfluous. Blocks; not for the loop."""
         old = sorted(n for n in self._live if n < number)
         for n in old:
-            self._disk.remove(filenames.journal_file(self.directory, n))
+            written = max(self._live[n], self._blocks.pop(n, 0))
+            self._spare.keep(filenames.journal_file(self.directory, n), written)
         self._disk.sync_directory(self.directory)
         with self._lock:
             for n in old:
@@ -203,6 +212,7 @@ class Journal:
             self._stopping = True
             self._changed.notify()
         self._thread.join()
+        self._spare.close()
 
     # ---- sync thread
 
@@ -248,24 +258,35 @@ class Journal:
             time.sleep(self._pace)
 
     def _put(self, group: Group) -> None:
-        if self._fd is None:
+        if self._fd is None or self._should_change_file():
             self._open_next()
         assert self._fd is not None
         header = group_header(self._number, self._offset, group.size, len(group.waiting))
-        end = self._offset + len(header) + group.size
-        if end > self._allocated:
+        end = self._offset + len(header) + group.size + GROUP_TRAILER.size
+        if end > self._allocated and end > self._written_before:
             self._allocated = max(end, self._allocated + PREALLOCATION)
             # On a full disk the group may still fit where nothing can be reserved.
             with contextlib.suppress(OSError):
                 self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
-        offset = self._offset
-        for data in _pieces([header, *group.parts]):
+        crc, offset = 0, self._offset
+        for piece in _pieces(group.parts):
+            crc = crc32c(piece, crc)
+            data = header + piece
+            header = b""
+            if offset + len(data) + GROUP_TRAILER.size == end:
+                data += GROUP_TRAILER.pack(crc)
             self._disk.pwrite(self._fd, data, offset)
             offset += len(data)
         if self._sync:
             self._disk.sync(self._fd)
         self._offset = end
         self._live[self._number] = end
+        if self._offset + self._spare_ahead > self._written_before and self._offset > self._spare_ahead:
+            self._spare.make()
+
+    def _should_change_file(self) -> bool:
+        """The blocks of this file are used up, or never were written before, and a file that is ready waits."""
+        return self._offset > max(self._written_before, self._spare_ahead) and not self._spare.is_empty
 
     def _report(self, group: Group, error: Exception | None) -> None:
         try:
@@ -285,12 +306,16 @@ class Journal:
         self._loop.call_soon_threadsafe(told)
 
     def _open_next(self) -> None:
+        previous_end = self._offset
+        self._close_file()
         number = self._number + 1
         path = filenames.journal_file(self.directory, number)
+        written_before = self._spare.take(path)
         fd = self._disk.open(path, create=True)
         try:
-            self._disk.truncate(fd, 0)
-            header = file_header(number, self._offset)
+            if not written_before:
+                self._disk.truncate(fd, 0)
+            header = file_header(number, previous_end)
             self._disk.pwrite(fd, header, 0)
             self._disk.sync(fd)
             self._disk.sync_directory(self.directory)
@@ -300,6 +325,7 @@ class Journal:
         self._number = number
         self._fd = fd
         self._offset = self._allocated = len(header)
+        self._written_before = self._blocks[number] = written_before
         with self._lock:
             self._live[number] = self._offset
 

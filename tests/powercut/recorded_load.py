@@ -29,7 +29,7 @@ from tests.powercut.recording_disk import RecordingDisk
 
 CONFIG = BrokerConfig()
 # Small enough that a short load rolls ledgers and takes checkpoints, so that power is cut in those, too.
-STORAGE = replace(CONFIG.storage, max_entries_per_ledger=1000, checkpoint_seconds=0.25)
+STORAGE = replace(CONFIG.storage, max_entries_per_ledger=1000, checkpoint_seconds=0.25, journal_max_mb=1)
 FRAME_LIMIT = 6 << 20
 START_SECONDS = 30.0
 RECEIVE_MS = 10_000

@@ -16,7 +16,7 @@ from tests.soak.sequence import Sequence, number_of
 from tests.soak.writer import KINDS
 
 LEDGER_ENTRIES = 1000
-SETTINGS = (f"managedLedgerMaxEntriesPerLedger={LEDGER_ENTRIES}", "flushInterval=1000")
+SETTINGS = (f"managedLedgerMaxEntriesPerLedger={LEDGER_ENTRIES}", "flushInterval=1000", "journalMaxSizeMB=8")
 LOAD_SECONDS = (0.2, 1.6)
 RECOVERY_KILL_SECONDS = (0.0, 0.3)
 RECOVERY_KILL_EVERY = 5
