@@ -5,7 +5,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from broker_core.storage import changes, filenames, journal, ledger_file
@@ -20,7 +20,7 @@ from broker_core.storage.block import (
     INDEX,
 )
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.errors import Damaged, DamageReport, StorageError
+from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
 from broker_core.storage.journal_file import Window, header_problem
 
 _KINDS = {
@@ -49,7 +49,11 @@ def find_damage(path: Path) -> list[DamageReport]:
 
 
 def _walk(path: Path) -> Iterator[Found]:
+    if not path.exists():
+        raise FileNotFoundError(path)
     if not path.is_dir():
+        if _handler(path) is None:
+            raise NotOurDirectory(f"{path} is no file of a data directory")
         yield from _file(path)
         return
     marker = filenames.format_file(path)
@@ -65,17 +69,17 @@ def _walk(path: Path) -> Iterator[Found]:
 
 
 def _file(path: Path) -> Iterator[Found]:
-    handler = {
-        ".journal": _journal,
-        ".ledger": _ledger,
-        ".compacted": _compacted,
-        ".sqlite": _metadata,
-    }.get(path.suffix)
+    handler = _handler(path)
     if handler is not None:
         yield f"{path} ({path.stat().st_size} bytes)"
         yield from handler(path)
-    elif path.name == filenames.format_file(path.parent).name:
-        yield from _marker(path)
+
+
+def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
+    if path.name == filenames.format_file(path.parent).name:
+        return _marker
+    handlers = {".journal": _journal, ".ledger": _ledger, ".compacted": _compacted, ".sqlite": _metadata}
+    return handlers.get(path.suffix)
 
 
 def _marker(path: Path) -> Iterator[Found]:
@@ -83,7 +87,7 @@ def _marker(path: Path) -> Iterator[Found]:
     if version is None or version > filenames.FORMAT_VERSION:
         yield DamageReport(path, 0, f"format {version}; this release reads formats up to {filenames.FORMAT_VERSION}")
     else:
-        yield f"{path}: format {version}"
+        yield f"  format {version}"
 
 
 # ---- journal
@@ -120,9 +124,9 @@ def _groups(path: Path, window: Window) -> Iterator[Found]:
     while at < window.end:
         reason, length = window.load_group(at)
         if reason is None:
-            inside = at - window.base
             yield f"  {at:>10} group of {length} bytes"
-            yield from _records(window.data, inside + journal.GROUP_HEADER.size, inside + length, window.base)
+            for start, end, *_ in window.records:
+                yield f"  {window.base + start:>10}   {_described(window.data[start:end])}"
             at += length
             continue
         following = window.next_group(at + 1)
@@ -132,13 +136,6 @@ def _groups(path: Path, window: Window) -> Iterator[Found]:
             return
         yield DamageReport(path, at, reason)
         at = following
-
-
-def _records(data: bytes, at: int, end: int, base: int) -> Iterator[str]:
-    while at < end:
-        length = HEADER.unpack_from(data, at)[1]
-        yield f"  {base + at:>10}   {_described(data[at : at + length])}"
-        at += length
 
 
 def _described(record: bytes) -> str:

@@ -48,8 +48,9 @@ class Window:
         if at + length > self.end:
             return "group ends behind the file", length
         self._need(at, length)
-        data, inside = self.data, at - self.base + journal.GROUP_HEADER.size
-        stop = at - self.base + length
+        data = self.data
+        start = inside = at - self.base + journal.GROUP_HEADER.size
+        stop = at - self.base + length - journal.GROUP_TRAILER.size
         self.records = records = []
         while inside < stop:
             if stop - inside < HEADER_SIZE:
@@ -62,6 +63,8 @@ class Window:
                     return f"at {self.base + inside}: {reason}", length
             records.append((inside, end, kind, n, ledger_id, first))
             inside = end
+        if journal.GROUP_TRAILER.unpack_from(data, stop)[0] != crc32c(memoryview(data)[start:stop]):
+            return "group checksum does not match", length
         return None, length
 
     def next_group(self, at: int) -> int | None:
@@ -81,7 +84,7 @@ class Window:
             self.data = self._disk.pread(self._fd, min(max(size, _SIZE), self.end - at), at)
 
     def _header_length(self, at: int, needed: int) -> int | None:
-        """Length of the group at `at`, header included; None when there is no group header for this very place."""
+        """Length of the group at `at`, header and trailer included; None when there is no group header for this very place."""
         self._need(at, needed)
         inside = at - self.base
         size = journal.GROUP_HEADER.size
@@ -90,7 +93,7 @@ class Window:
         _, crc, found, offset, length, _ = journal.GROUP_HEADER.unpack_from(self.data, inside)
         if found != self._number or offset != at or crc != crc32c(self.data[inside + 8 : inside + size]):
             return None
-        return size + int(length)
+        return size + int(length) + journal.GROUP_TRAILER.size
 
 
 def records(disk: Disk, path: Path, number: int) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """Acknowledged ranges against a plain set of integers."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.storage.ack_ranges import AckWindow
@@ -10,6 +10,7 @@ ids = st.lists(st.integers(0, LIMIT + 5), min_size=1, max_size=12)
 steps = st.lists(ids | st.tuples(st.integers(0, LIMIT), st.integers(0, LIMIT)), max_size=12)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10), steps)
 def test_a_window_is_a_set_of_entries(base: int, steps: list[list[int] | tuple[int, int]]) -> None:
     window = AckWindow(base)
@@ -35,6 +36,7 @@ def test_a_window_is_a_set_of_entries(base: int, steps: list[list[int] | tuple[i
         assert list(flags) == [e in acked for e in range(start, LIMIT)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 20_000), max_size=20), st.integers(0, 20_000))
 def test_what_mark_delete_has_passed_can_be_dropped(acked: list[int], passed: int) -> None:
     window = AckWindow(0)

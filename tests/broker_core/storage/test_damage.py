@@ -38,7 +38,9 @@ def groups_in(data: bytes) -> list[tuple[int, int]]:
     """(offset, end) of the groups of a journal file."""
     found, at = [], journal.FILE_HEADER.size
     while data[at : at + 4] == journal.GROUP_MAGIC:
-        end = at + journal.GROUP_HEADER.size + journal.GROUP_HEADER.unpack_from(data, at)[4]
+        end = (
+            at + journal.GROUP_HEADER.size + journal.GROUP_HEADER.unpack_from(data, at)[4] + journal.GROUP_TRAILER.size
+        )
         found.append((at, end))
         at = end
     return found

@@ -1,6 +1,6 @@
 """Arithmetic on positions against the plain list of all entries."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.storage.catalog import LedgerInfo
@@ -19,6 +19,7 @@ def entries_of(log: dict[int, int]) -> list[Position]:
     return [Position(i, e) for i in sorted(log) for e in range(log[i])]
 
 
+@settings(deadline=None)
 @given(logs, positions)
 def test_the_next_valid_position_is_the_first_entry_at_or_after(log: dict[int, int], position: Position) -> None:
     found = ledgers_of(log).next_valid(position)
@@ -29,6 +30,7 @@ def test_the_next_valid_position_is_the_first_entry_at_or_after(log: dict[int, i
         assert found == Position(max(log), log[max(log)])
 
 
+@settings(deadline=None)
 @given(logs, positions)
 def test_the_previous_position_is_the_last_entry_before(log: dict[int, int], position: Position) -> None:
     before = [p for p in entries_of(log) if p < position]
@@ -36,6 +38,7 @@ def test_the_previous_position_is_the_last_entry_before(log: dict[int, int], pos
     assert ledgers_of(log).previous(position) == (before[-1] if before else fallback)
 
 
+@settings(deadline=None)
 @given(logs, positions, positions)
 def test_entries_between_counts_existing_entries(log: dict[int, int], start: Position, stop: Position) -> None:
     ledgers = ledgers_of(log)
@@ -43,6 +46,7 @@ def test_entries_between_counts_existing_entries(log: dict[int, int], start: Pos
     assert ledgers.entries_after(start) == len([p for p in entries_of(log) if p >= start])
 
 
+@settings(deadline=None)
 @given(logs, positions, st.integers(0, 20))
 def test_advance_goes_over_existing_entries(log: dict[int, int], start: Position, n: int) -> None:
     ledgers = ledgers_of(log)
@@ -50,6 +54,7 @@ def test_advance_goes_over_existing_entries(log: dict[int, int], start: Position
     assert ledgers.advance(start, n) == (after[n] if n < len(after) else ledgers.next_valid(LATEST if after else start))
 
 
+@settings(deadline=None)
 @given(logs)
 def test_the_last_confirmed_is_the_last_entry(log: dict[int, int]) -> None:
     entries = entries_of(log)

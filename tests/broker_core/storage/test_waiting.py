@@ -125,8 +125,6 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
     for _ in range(100):
         ledger.append(run, done)
         await asyncio.sleep(0.001)
-    size = sum(path.stat().st_blocks * 512 for path in (tmp_path / "journal").iterdir())
-    assert size < 40 << 20  # a limit, one group and two preallocations
     assert factory.journal.live_bytes < 12 << 20
     disk.stuck = False
     await until(lambda: told == 100)
