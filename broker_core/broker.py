@@ -90,12 +90,15 @@ class Broker:
     async def _load_aging_topics(self) -> None:
         """Topics whose messages age (TTL, retention by time) must act when that is due, used or not."""
         for key in list(self.storage.metadata.list(TOPIC)):
-            policies = self.tenancy.effective(name := parse_topic(key))
-            if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.topic_exists(name):
-                try:
-                    await self.get_topic(name)
-                except BrokerError as error:  # the others' messages age all the same
-                    log.warning("topic %s: what is due stays undone: %s", name, error)
+            await self._load_if_aging(parse_topic(key))
+
+    async def _load_if_aging(self, name: TopicName) -> None:
+        policies = self.tenancy.effective(name)
+        if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.topic_exists(name):
+            try:
+                await self.get_topic(name)
+            except BrokerError as error:  # the others' messages age all the same
+                log.warning("topic %s: what is due stays undone: %s", name, error)
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to come again, everything acknowledged is synced, the lock is freed."""
@@ -265,6 +268,7 @@ class Broker:
             raise TopicNotFound(f"Topic {name} not found")
         async with self._leaves(str(name)):
             await self._unload(str(name))
+        self.spawn(self._load_if_aging(name))
 
     async def _unload(self, key: str) -> None:
         topic = self.loaded.pop(key, None)

@@ -182,10 +182,15 @@ class Topic:
             return found
         self._check_subscription_limit()
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
-        cursor = await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
+        try:
+            await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
+        finally:  # also when who asked has gone meanwhile: the cursor is there, and must not be unseen
+            cursor = self.ledger.cursors.get(name)
+            if cursor is not None and self.state is not TopicState.CLOSED:
+                # Two requests may have awaited the same cursor: the first one's subscription is the one.
+                self.subscriptions.setdefault(name, Subscription(self, name, cursor))
         self.check_open()
-        # Two requests may have awaited the same cursor: the first one's subscription is the one.
-        return self.subscriptions.setdefault(name, Subscription(self, name, cursor))
+        return self.get_subscription(name)
 
     def _check_subscription_limit(self) -> None:
         limit = self.limits.max_subscriptions

@@ -375,3 +375,31 @@ def test_two_clients_that_create_the_same_partitioned_topic_both_get_it() -> Non
         client.send(b"".join(client_commands.partitioned_metadata(request_id, TOPIC) for request_id in (1, 2)))
         found = [client.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE).partitions for _ in range(2)]
         assert found == [3, 3]
+
+
+def test_a_subscription_whose_client_left_while_it_was_made_is_there(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    """A cursor that nobody sees would keep its entries for ever."""
+    broker.call(broker.broker.create_topic(NAME))
+    topic = loaded(broker)
+    disk.sync_seconds = SLOW
+    with RawClient(broker.service_url) as client:
+        client.send(client_commands.subscribe(1, TOPIC, "s", 1) + commands.ping())
+        client.expect(BaseCommand.PONG)
+    wait_until(lambda: len(broker.broker.connections) <= 1, 5)
+    disk.sync_seconds = 0.0
+    assert list(topic.subscriptions) == list(topic.ledger.cursors) == ["s"]
+
+
+def test_messages_expire_in_a_topic_that_was_unloaded(broker: EmbeddedBroker, raw: RawClient) -> None:
+    subscribe(raw, initial_position=pb.CommandSubscribe.Earliest)
+    raw.send(close_consumer())
+    raw.expect(BaseCommand.SUCCESS)
+    with RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        publish(client)
+    wait_until(lambda: not loaded(broker).producers, 5)
+    broker.call(broker.broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=3600))
+    broker.call(broker.broker.unload_topic(NAME))
+    wait_until(lambda: TOPIC in broker.broker.loaded, 5)

@@ -1,5 +1,6 @@
 """A client process that stays up while its broker is killed and started again."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -114,6 +115,7 @@ def test_a_frozen_client_loses_its_place_to_another(tmp_path: Path) -> None:
         with pytest.raises(pulsar.ProducerBusy):
             client.create_producer("frozen", producer_name="p")
         frozen.send_signal(signal.SIGSTOP)
+        os.waitpid(frozen.pid, os.WUNTRACED)  # it has stopped
         consumer = client.subscribe("frozen", "s")
         client.create_producer("frozen", producer_name="p").send(b"mine")
         assert consumer.receive(timeout_millis=TIMEOUT_MS).data() == b"mine"
