@@ -75,7 +75,7 @@ class Producer:
         if self.closed:
             return
         self.session.producers.pop(self.producer_id, None)
-        self.session.closed_producers.add(self.producer_id)
+        self.session.producer_closed(self.producer_id)
         self.close()
         self.session.outbound.send(commands.close_producer(self.producer_id))
 

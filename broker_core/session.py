@@ -73,8 +73,8 @@ class Session:
         # Id -> request id of a creation that has begun: a second one for that id is refused, and a CLOSE ends it.
         self.creating_producers: dict[int, int] = {}
         self.creating_consumers: dict[int, int] = {}
-        # Producers that the broker closed: SENDs already on their way are dropped, not a violation.
-        self.closed_producers: set[int] = set()
+        # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
+        self.closed_producers: dict[int, float] = {}
 
     @property
     def is_closed(self) -> bool:
@@ -95,6 +95,14 @@ class Session:
         if (self.state is SessionState.NEW) != (command_type == CONNECT) or self.state is SessionState.CLOSED:
             name = pb.BaseCommand.Type.Name(command_type)  # type: ignore[arg-type]  # enum values are ints here
             raise ProtocolViolation(f"{name} is not accepted while the connection is {self.state.value}")
+
+    def producer_closed(self, producer_id: int) -> None:
+        """The broker closed it: SENDs already on their way are dropped, for a keep-alive interval at least."""
+        closed, now = self.closed_producers, self.broker.clock.monotonic()
+        closed.pop(producer_id, None)
+        closed[producer_id] = now
+        while closed[oldest := next(iter(closed))] < now - self.broker.config.connection.keep_alive_seconds:
+            del closed[oldest]
 
     async def release(self) -> None:
         """The connection is gone: producers first, then consumers, so that their messages can be redelivered."""

@@ -115,7 +115,7 @@ async def _create(
     check_wanted()
     topic.add_producer(producer)
     session.producers[command.producer_id] = producer
-    session.closed_producers.discard(command.producer_id)
+    session.closed_producers.pop(command.producer_id, None)
     return producer
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from broker_core import subscription
 from broker_core.broker import Broker
+from broker_core.clock import SystemClock
 from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
@@ -403,3 +404,25 @@ def test_messages_expire_in_a_topic_that_was_unloaded(broker: EmbeddedBroker, ra
     broker.call(broker.broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=3600))
     broker.call(broker.broker.unload_topic(NAME))
     wait_until(lambda: TOPIC in broker.broker.loaded, 5)
+
+
+def test_closed_producers_are_remembered_for_a_keep_alive_interval() -> None:
+    clock = SetClock()
+    with EmbeddedBroker(clock=clock) as broker, RawClient(broker.service_url):
+        (connection,) = broker.broker.connections
+        session = connection.session
+        for producer_id in (1, 2):
+            session.producer_closed(producer_id)
+        clock.seconds += 20
+        session.producer_closed(1)
+        clock.seconds += 20
+        session.producer_closed(3)
+        assert set(session.closed_producers) == {1, 3}
+
+
+class SetClock(SystemClock):
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
