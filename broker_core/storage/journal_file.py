@@ -67,12 +67,22 @@ class Window:
             return "group checksum does not match", length
         return None, length
 
+    def load(self, at: int, size: int) -> bytes:
+        """The bytes at `at`, valid or not."""
+        return self._disk.pread(self._fd, size, at)
+
     def next_group(self, at: int) -> int | None:
-        """The next offset from `at` on at which a group header stands that belongs there; the rest is loaded."""
-        self._need(at - 1 if at else 0, self.end)
-        while (inside := self.data.find(journal.GROUP_MAGIC, at - self.base)) >= 0:
+        """The next offset from `at` on at which a group header stands that belongs there."""
+        size = journal.GROUP_HEADER.size
+        while at < self.end:
+            self._need(at, size)
+            inside = self.data.find(journal.GROUP_MAGIC, at - self.base)
+            if inside < 0:
+                # A header may lie across the border of two windows.
+                at = max(at + 1, self.base + len(self.data) - len(journal.GROUP_MAGIC) + 1)
+                continue
             at = self.base + inside
-            if self._header_length(at, 0) is not None:
+            if self._header_length(at, size) is not None:
                 return at
             at += 1
         return None
@@ -84,7 +94,7 @@ class Window:
             self.data = self._disk.pread(self._fd, min(max(size, _SIZE), self.end - at), at)
 
     def _header_length(self, at: int, needed: int) -> int | None:
-        """Length of the group at `at`, header and trailer included; None when there is no group header for this very place."""
+        """Length of the group at `at`, header and trailer included; None when no group header belongs there."""
         self._need(at, needed)
         inside = at - self.base
         size = journal.GROUP_HEADER.size

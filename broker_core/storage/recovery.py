@@ -136,9 +136,10 @@ class Recovery:
                 continue
             following = window.next_group(at + 1)
             if following is None and is_last:
-                break  # what a crash leaves behind the last sync: zeros, or a part of a group
+                break  # what a crash leaves behind the last sync: leftovers, or a part of a group
             stop = window.end if following is None else following
-            self._replay_prefix(window.data, at - window.base, stop - window.base)
+            data = window.load(at, stop - at)
+            self._replay_prefix(data, 0, len(data))
             self.damage.append(DamageReport(path, at, reason))
             if following is None:
                 break

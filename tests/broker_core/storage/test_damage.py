@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage import filenames, journal, ledger_file
-from broker_core.storage.block import HEADER_SIZE, ROW_SIZE
+from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DirectoryLocked, FormatTooNew, NotOurDirectory
+from broker_core.storage.position import EARLIEST
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
 RUNS = 4
@@ -34,7 +35,7 @@ def journal_of(path: Path, number: int = 1) -> Path:
     return filenames.journal_file(path / "journal", number)
 
 
-def groups_in(data: bytes) -> list[tuple[int, int]]:
+def groups_in(data: bytes | bytearray) -> list[tuple[int, int]]:
     """(offset, end) of the groups of a journal file."""
     found, at = [], journal.FILE_HEADER.size
     while data[at : at + 4] == journal.GROUP_MAGIC:
@@ -164,6 +165,29 @@ async def test_what_lies_behind_the_synced_end_of_a_journal_is_ignored(tmp_path:
     end = groups_in(data)[-1][1]
     journal_of(copy, 1).write_bytes(data[:end] + b"a group whose sync failed" * 10)
     assert await all_of(copy, "t") == ([b"0", b"1"], [])
+
+
+async def test_a_torn_group_is_not_completed_by_what_its_blocks_held_before(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    first = await append(ledger, run_of(b"a"))
+    cursor.acknowledge(first.ledger_id, [0])
+    await cursor.flush()
+    await cursor.reset(EARLIEST)
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    data = bytearray(journal_of(copy).read_bytes())
+    groups = groups_in(data)
+    ack = next(data[a:b] for a, b in groups if data[a + journal.GROUP_HEADER.size + 8] == ACKS)
+    end = groups[-1][1]
+    header = journal.group_header(1, end, journal.GROUP_HEADER.unpack_from(ack)[4], 1)
+    data[end : end + len(ack)] = header + ack[len(header) : -4] + bytes(4)
+    journal_of(copy).write_bytes(data)
+    factory = await opened(copy)
+    assert factory.damage == []
+    assert (await factory.open_ledger("t")).cursors["s"].backlog_entries == 1
+    await factory.close()
 
 
 LEDGER_REGIONS = {
