@@ -56,7 +56,14 @@ class ManagedLedgerFactory:
         self._readers = ThreadPoolExecutor(2, "reader")
         self._files = OpenFiles(disk, config.open_files)
         self.writer = Writer(disk, self._files, self.pressure, self._on_unwritten)
-        self.space = DiskSpace(disk, path, config.reserve_mb * _MB, self.read_thread, self.writer.retry)
+        self.space = DiskSpace(
+            disk,
+            path,
+            config.reserve_mb * _MB,
+            self.read_thread,
+            lambda: self.journal.give_up_spare_files(),  # there is no journal yet
+            self.writer.retry,
+        )
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
         self.reader = Reader(disk, self._files, self._readers, self.cache, config.index_cache_mb * _MB)
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._metadata_thread)

@@ -206,6 +206,10 @@ class Journal:
                 del self._live[n]
             self._changed.notify()
 
+    def give_up_spare_files(self) -> None:
+        """The disk is full: make room. Blocks; not for the loop."""
+        self._spare.give_up()
+
     def stop(self) -> None:
         """Write what is pending and end the thread. Blocks; not for the loop."""
         with self._lock:

@@ -67,6 +67,13 @@ class SpareFiles:
             self._disk.rename(retired, spare)
             self._sizes[spare] = written
 
+    def give_up(self) -> None:
+        """The disk is full: make room."""
+        with self._lock:
+            for path in self._sizes:
+                self._disk.remove(path)
+            self._sizes.clear()
+
     def make(self) -> None:
         """Writes a file of zeros in the background, unless one is being written or there is a spare one."""
         if self._sizes or (self._making is not None and self._making.is_alive()):

@@ -26,14 +26,17 @@ class DiskSpace:
         directory: Path,
         reserve_bytes: int,
         run: Callable[[Callable[[], Any]], Awaitable[Any]],
+        give_up_more: Callable[[], None],
         on_healed: Callable[[], None],
     ) -> None:
+        """`run` executes in a thread; `give_up_more` frees, there, what else is on the disk for convenience only."""
         self._loop = asyncio.get_running_loop()
         self._disk = disk
         self._directory = directory
         self._path = filenames.reserve_file(directory)
         self._reserve_bytes = reserve_bytes
         self._run = run
+        self._give_up_more = give_up_more
         self._on_healed = on_healed
         self._timer: asyncio.TimerHandle | None = None
         self._probe: asyncio.Task[None] | None = None
@@ -65,6 +68,7 @@ class DiskSpace:
 
     def _give_up_reserve(self) -> None:
         self._disk.remove(self._path)
+        self._give_up_more()
 
     def _arm(self) -> None:
         self._timer = self._loop.call_later(PROBE_SECONDS, self._start_probe)
