@@ -3,6 +3,7 @@
 A durable cursor is in the catalog and in the journal; a non-durable one lives in memory only.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -72,11 +73,36 @@ class CursorList:
         if cursor.durable:
             await self._changed(cursor.info)
 
+    async def move(
+        self, cursor: ManagedCursor, mark_delete: Position, properties: dict[str, str], moved: Callable[[], None]
+    ) -> None:
+        """Mark-delete and properties of a durable cursor as one step: both are in force once both are durable.
+
+        `moved` is called in that very moment. Raises StorageError, and then nothing has changed.
+        """
+        info = cursor.info
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(error: Exception | None) -> None:
+            # Not after an await of ours: a checkpoint in between would commit the old state and drop the record.
+            if error is None:
+                info.properties = dict(properties)
+                cursor.acknowledge_up_to(mark_delete)
+                self._catalog.cursor_changed(self._info.id, info)
+                moved()
+            if not future.done():
+                future.set_exception(error) if error else future.set_result(None)
+
+        self._journal.write(self._record(info, mark_delete, properties), done)
+        await future
+
     async def _changed(self, info: CursorInfo) -> None:
         self._catalog.cursor_changed(self._info.id, info)
-        mark_delete = list(info.mark_delete)
-        values = {"id": info.id, "name": info.name, "mark_delete": mark_delete, "properties": info.properties}
-        await self._journal.synced(changes.change("cursor", self._info.id, **values))
+        await self._journal.synced(self._record(info, info.mark_delete, info.properties))
+
+    def _record(self, info: CursorInfo, mark_delete: Position, properties: dict[str, str]) -> bytes:
+        values = {"id": info.id, "name": info.name, "mark_delete": list(mark_delete), "properties": properties}
+        return changes.change("cursor", self._info.id, **values)
 
     async def delete(self, name: str) -> None:
         cursor = self.by_name.pop(name, None)

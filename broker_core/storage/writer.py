@@ -19,6 +19,8 @@ from broker_core.storage.pressure import Pressure
 
 FLUSH_AT = 128 << 10
 
+Job = tuple[Ledger, Callable[[], None], int]  # what to do for a ledger, and how many bytes that writes
+
 
 class Writer:
     """`on_unwritten` is called on the loop when a ledger could not be written; `retry` and every barrier try again."""
@@ -42,10 +44,12 @@ class Writer:
         """Hand the ledger's buffer to the thread."""
         self.buffered.pop(ledger, None)
         if ledger.parts:
-            length = ledger.buffered
-            self._handed += length
-            work = partial(self._write, ledger, *ledger.take_buffer(), length)
-            self._thread.submit(self._do, ledger, work, length)
+            self._thread.submit(self._do, *self._take(ledger))
+
+    def _take(self, ledger: Ledger) -> Job:
+        length = ledger.buffered
+        self._handed += length
+        return ledger, partial(self._write, ledger, *ledger.take_buffer(), length), length
 
     def relieve(self) -> None:
         """Memory is short: write everything, unless that is being done. Together, for single records would be slow."""
@@ -59,8 +63,11 @@ class Writer:
             self.relieve()
 
     def flush_buffers(self) -> None:
-        for ledger in list(self.buffered):
-            self.flush(ledger)
+        """As one piece of work: with ten thousand ledgers, handing in each would hold up the loop."""
+        jobs = [self._take(ledger) for ledger in self.buffered if ledger.parts]
+        self.buffered.clear()
+        if jobs:
+            self._thread.submit(self._do_all, jobs)
 
     def seal(self, ledger: Ledger) -> None:
         """Everything of the ledger is confirmed: its index goes behind its last record."""
@@ -89,6 +96,10 @@ class Writer:
         self._thread.shutdown()
 
     # ---- writer thread
+
+    def _do_all(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            self._do(*job)
 
     def _do(self, ledger: Ledger, work: Callable[[], None], length: int) -> None:
         """In order per ledger: what follows something unwritten has to wait with it."""
