@@ -161,11 +161,13 @@ class Compaction:
             raise
 
     async def _switch(self, cursor: ManagedCursor, compacted: CompactedLedger, last: Position) -> None:
-        old, self.compacted = self.compacted, compacted
-        # No await between the two: the journal gets mark-delete and property as one record.
-        cursor.acknowledge_up_to(last)
+        old = self.compacted
+
+        def moved() -> None:
+            self.compacted = compacted
+
         properties = {LEDGER_PROPERTY: str(compacted.ledger_id)}
-        await self._topic.ledger.set_cursor_properties(self.CURSOR, properties)
+        await self._topic.ledger.move_cursor(cursor, last, properties, moved)
         if old is not None:
             await self._topic.ledger.delete_compacted(old)
 

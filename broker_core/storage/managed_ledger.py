@@ -340,6 +340,12 @@ class ManagedLedger:
         """Replaces them; durable on return, together with the mark-delete position as it is now."""
         await self._cursors.set_properties(name, properties)
 
+    async def move_cursor(
+        self, cursor: ManagedCursor, mark_delete: Position, properties: dict[str, str], moved: Callable[[], None]
+    ) -> None:
+        """Mark-delete and properties as one step, see `CursorList.move`."""
+        await self._cursors.move(cursor, mark_delete, properties, moved)
+
     async def delete_cursor(self, name: str) -> None:
         await self._cursors.delete(name)
 

@@ -18,13 +18,18 @@ def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
     return broker.call(broker.broker.get_topic(parse_topic(topic)))
 
 
-def compact(broker: EmbeddedBroker, topic: str) -> Topic:
+def start(broker: EmbeddedBroker, topic: str) -> Topic:
     found = loaded(broker, topic)
 
-    async def start() -> None:
+    async def begin() -> None:
         found.compaction.start()
 
-    broker.call(start())
+    broker.call(begin())
+    return found
+
+
+def compact(broker: EmbeddedBroker, topic: str) -> Topic:
+    found = start(broker, topic)
     wait_until(lambda: found.compaction.state is not CompactionState.RUNNING, 20)
     assert found.compaction.state is CompactionState.SUCCESS, found.compaction.last_error
     return found

@@ -1,5 +1,6 @@
 """What compaction and compacted reads cost, and what a kill in the middle leaves."""
 
+import errno
 import http.client
 import random
 import threading
@@ -14,9 +15,10 @@ from broker_core.config import BrokerConfig, StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.disk import RealDisk
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_process import BrokerProcess, port_of
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.test_compaction import compact, publish, read_compacted
+from tests.clients.test_compaction import compact, publish, read_compacted, start
 from tests.condition import wait_until
 
 TOPIC = "persistent://public/default/keyed"
@@ -106,3 +108,36 @@ def test_unloading_a_topic_ends_its_compaction(tmp_path: Path) -> None:
 def client_visible_subscriptions(broker: EmbeddedBroker) -> list[str]:
     topic = broker.call(broker.broker.get_topic(parse_topic(TOPIC)))
     return list(topic.subscriptions)
+
+
+class DiskThatBreaksAtTheEnd(FaultyDisk):
+    """Once a compacted ledger is on disk, no sync of the journal works."""
+
+    breaks = False
+
+    def sync(self, fd: int) -> None:
+        super().sync(fd)
+        if self.breaks and self.calls[-1][1].endswith(".compacted"):
+            self.failures["sync", ".journal"] = errno.EIO
+
+
+def test_a_compaction_whose_last_sync_fails_leaves_the_old_result(tmp_path: Path) -> None:
+    disk = DiskThatBreaksAtTheEnd()
+    messages = [(str(n), b"old") for n in range(KEYS)]
+    with EmbeddedBroker(tmp_path / "data", disk=disk) as broker:
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        publish(client, TOPIC, messages, batch=False)
+        compaction = compact(broker, TOPIC).compaction
+        horizon, compacted = compaction.horizon, compaction.compacted
+        publish(client, TOPIC, [("0", b"new")], batch=False)
+
+        disk.breaks = True
+        start(broker, TOPIC)
+        wait_until(lambda: compaction.state is not CompactionState.RUNNING, 20)
+        disk.breaks = False
+        disk.failures.clear()
+        assert compaction.state is CompactionState.ERROR
+        assert (compaction.horizon, compaction.compacted) == (horizon, compacted)
+        found = dict(read_compacted(client, TOPIC))
+        assert found == {**dict(messages), "0": b"new"}
+        client.close()
