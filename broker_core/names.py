@@ -18,7 +18,7 @@ NON_PERSISTENT = "non-persistent"
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
 RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
 
-_ENTITY = re.compile(r"^[-=:.\w]+$")
+_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity, and Java's \w is ASCII
 _PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]*)$", re.DOTALL)
 
 
@@ -74,7 +74,7 @@ class TopicName:
 
 def check_entity(kind: str, name: str) -> str:
     """Returns `name`, or raises `InvalidName` with the admin API's reason (`Tenant name is not valid`)."""
-    if not _ENTITY.match(name):
+    if not _ENTITY.fullmatch(name):
         raise InvalidName(f"{kind} name is not valid")
     return name
 

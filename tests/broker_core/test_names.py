@@ -45,7 +45,7 @@ def test_a_partition_knows_its_topic() -> None:
     assert str(topic.partition_name(3)) == "persistent://a/b/t-partition-3"
 
 
-@pytest.mark.parametrize("text", ["a", "a/b/c", "a b/c", "/b"])
+@pytest.mark.parametrize("text", ["a", "a/b/c", "a b/c", "/b", "shöp/b", "a/ü", "a/b\n"])
 def test_a_namespace_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(InvalidName):
         NamespaceName.parse(text)
