@@ -17,7 +17,8 @@ from pulsarctl.main import ALIASES, COMMANDS, HIDDEN, MODULE_OF, exit_code
 
 class Root(TyperGroup):
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "no_args_is_help": True, "context_settings": {"max_content_width": 100}})
+        context_settings = {"max_content_width": 100, "help_option_names": ["--help", "-h"]}
+        super().__init__(**{**settings, "no_args_is_help": True, "context_settings": context_settings})
         modules = {name: f"pulsarctl.commands.{MODULE_OF.get(name, name)}" for name in (*COMMANDS, *HIDDEN)}
         self._modules = Modules(modules, list(COMMANDS), ALIASES)
         self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it

@@ -56,6 +56,11 @@ def test_help_is_data(cli_alone: Cli) -> None:
     assert "Example: pulsarctl tenants create shop --admin-roles alice,bob" in outcome.stdout
 
 
+@pytest.mark.parametrize("words", [[], ["tenants"], ["tenants", "create"]])
+def test_help_is_also_h(cli_alone: Cli, words: list[str]) -> None:
+    assert cli_alone(*words, "-h") == cli_alone(*words, "--help")
+
+
 def test_help_hides_aliases(cli_alone: Cli) -> None:
     listed = cli_alone("topics", "--help").stdout
     assert "create-partitioned " in listed

@@ -161,6 +161,11 @@ def test_without_a_broker_nothing_is_left_to_run(tmp_path: Path) -> None:
     assert run(tmp_path, "standalone", "--no-broker").exit_code == 2
 
 
+def test_embedded_is_not_for_the_broker_itself(tmp_path: Path) -> None:
+    ended = run(tmp_path, "--embedded", str(tmp_path / "data"), "standalone")
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (2, "hint: pulsarctl standalone --data-dir DIR")
+
+
 def test_the_log_can_be_json(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "d", "--log-format", "json", "--log-level", "debug") as (program, _urls):
         assert stop(program) == 0

@@ -95,6 +95,9 @@ def standalone(
     Example: pulsarctl standalone --data-dir ./data --port 6650 --http-port 8080
     """
     _check_platform()
+    if (call.obj or {}).get("embedded"):
+        hint = "pulsarctl standalone --data-dir DIR"
+        raise UsageProblem("--embedded is for the commands that talk to a broker; standalone is one", hint=hint)
     if no_broker:
         raise UsageProblem("--no-broker leaves nothing to run: this process is the broker")
     if print_urls not in (None, "json"):
