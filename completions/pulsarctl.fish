@@ -88,7 +88,7 @@ complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l hex -d 'Print 
 complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l hide-content -d 'Print only how many there were.'
 complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l rate -r -d 'Messages a second; 0 is no limit.'
 complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l regex -d 'TOPIC is a regular expression.'
-complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l queue-size -r -d 'Fetch so many ahead, 1000.'
+complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l queue-size -r -d 'Fetch so many ahead; 0: 1000, at most -n.'
 complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l partition -r -d 'Consume this partition only.'
 complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l no-ack -d 'Acknowledge nothing: the messages come again.'
 complete -c pulsarctl -n '__fish_seen_subcommand_from consume' -l compacted -d 'Of each key the last value, where compacted.'

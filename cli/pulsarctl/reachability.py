@@ -39,7 +39,7 @@ def check_reachable(service_url: str, origin: str, timeout_seconds: float) -> No
     reason = (problem.strerror or str(problem)) if problem else "no address"
     raise CannotConnect(
         f"cannot connect to {service_url} (from {origin}): {reason}",
-        hint="start a broker with `pulsarctl standalone`, or name another one with --url",
+        hint="start a broker with 'pulsarctl standalone', or name another one with --url URL",
         request=service_url,
     )
 

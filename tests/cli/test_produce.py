@@ -179,7 +179,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
     assert (outcome.exit_code, outcome.stdout) == (5, "")
     assert outcome.stderr == (
         "error: cannot connect to pulsar://localhost:1 (from --service-url): Connection refused\n"
-        "hint: start a broker with `pulsarctl standalone`, or name another one with --url\n"
+        "hint: start a broker with 'pulsarctl standalone', or name another one with --url URL\n"
     )
 
 

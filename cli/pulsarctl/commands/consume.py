@@ -61,7 +61,9 @@ Hex = Annotated[bool, typer.Option("--hex", help="Print the content as a hex dum
 HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only how many there were.")]
 Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
 Regex = Annotated[bool, typer.Option("--regex", help="TOPIC is a regular expression.")]
-QueueSize = Annotated[int, typer.Option("-q", "--queue-size", min=0, help=f"Fetch so many ahead, {QUEUE_SIZE}.")]
+QueueSize = Annotated[
+    int, typer.Option("-q", "--queue-size", min=0, help=f"Fetch so many ahead; 0: {QUEUE_SIZE}, at most -n.")
+]
 OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Consume this partition only.")]
 NoAck = Annotated[bool, typer.Option("--no-ack", help="Acknowledge nothing: the messages come again.")]
 Compacted = Annotated[bool, typer.Option("--compacted", help="Of each key the last value, where compacted.")]

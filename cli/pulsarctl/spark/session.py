@@ -67,8 +67,9 @@ def require_spark() -> Java:
     """The Java that Spark will run on. Raises `CliError`, naming the two ways to get what is missing."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise CliError(
-            f"this command runs on Spark, and {', '.join(missing)} is not installed",
+            f"this command runs on Spark, and {', '.join(missing)} {verb} not installed",
             hint="pip install 'pulsarctl[spark,java]' brings Spark and a Java for it; "
             "with Java 17 or newer on the machine pip install 'pulsarctl[spark]' is enough",
         )
