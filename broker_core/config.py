@@ -92,7 +92,9 @@ class ConnectionConfig:
     max_consumer_metadata_size: int = setting(
         "maxConsumerMetadataSize", 1024, "Most metadata of a consumer (bytes).", least=0
     )
-    max_lookups: int = setting("maxConcurrentLookupRequest", 50_000, "Look-ups in flight; more are refused.", least=1)
+    max_lookups: int = setting(
+        "maxConcurrentLookupRequest", 50_000, "Requests of a connection in flight; more are refused.", least=1
+    )
 
 
 @dataclass(frozen=True, slots=True)

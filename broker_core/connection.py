@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
-from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation
+from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
 from broker_core.handlers import connect, consume, lookup, publish
 from broker_core.session import Session, SessionState
 from broker_core.storage.errors import StorageError
@@ -57,6 +57,9 @@ HANDLERS: dict[int, Handler] = {
     _T.UNSUBSCRIBE: consume.on_unsubscribe,
     _T.CLOSE_CONSUMER: consume.on_close_consumer,
 }
+
+# Commands whose answer takes a while and that a client may send in any number at once.
+PATIENT = frozenset({_T.LOOKUP, _T.PARTITIONED_METADATA, _T.PRODUCER, _T.SUBSCRIBE, _T.SEEK, _T.GET_LAST_MESSAGE_ID})
 
 # Commands whose failure has an answer of its own; every other one with a request id gets ERROR.
 FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
@@ -164,6 +167,9 @@ class Connection(asyncio.Protocol):
         handler = HANDLERS.get(command.type)
         if handler is None:
             self._answer_unknown(command)
+            return
+        if len(self._tasks) >= self._config.max_lookups and command.type in PATIENT:
+            self._answer_error(command, TooManyRequests(f"more than {self._config.max_lookups} requests in flight"))
             return
         try:
             answer = handler(self.session, command.message)

@@ -6,7 +6,7 @@
     ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
     │   PreconditionFailed, Unprocessable
     ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced, NotImplementedHere
-    ├── ChecksumMismatch, PersistenceFailed, MetadataFailed
+    ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
     ├── InvalidConfiguration              before the broker starts; no client ever sees it
     └── ProtocolViolation                 the only one that closes the connection
 
@@ -154,6 +154,11 @@ class NotImplementedHere(BrokerError):
 
     server_error = 22
     http_status = 501
+
+
+class TooManyRequests(BrokerError):
+    server_error = 14
+    http_status = 429
 
 
 class ChecksumMismatch(BrokerError):

@@ -232,6 +232,16 @@ def test_a_connection_that_answers_stays() -> None:
             client.send(commands.pong())
 
 
+def test_one_request_too_many_is_refused() -> None:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_lookups=2))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
+        topic = "persistent://public/default/many"
+        client.send(b"".join(client_commands.partitioned_metadata(number, topic) for number in range(3)))
+        answers = [client.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE) for _ in range(3)]
+        refused = {answer.request_id: answer.error for answer in answers if answer.HasField("error")}
+        assert refused == {2: pb.TooManyRequests}
+
+
 def test_one_connection_too_many_is_told_so_and_closed() -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_connections=1))
     with (
