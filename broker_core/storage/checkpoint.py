@@ -53,7 +53,7 @@ class Checkpoints:
         self._syncer = ThreadPoolExecutor(1, "syncer")
         self._journaled = 0  # bytes since the last checkpoint
         self._changed: set[Ledger] = set()  # since the last checkpoint
-        self._unsynced: dict[Path, int] = {}  # files that recovery wrote, or that a failed checkpoint left: ledger ids
+        self._unsynced: dict[int, Path] = {}  # by ledger: files that recovery wrote, or that a failed checkpoint left
         self._uncommitted: list[Statement] = []  # of a failed checkpoint
         self._folders: set[Path] = set()  # of removed files
         self._timer: asyncio.TimerHandle | None = None
@@ -61,7 +61,7 @@ class Checkpoints:
         self._lock = asyncio.Lock()
         self._closed = False
 
-    def after_recovery(self, written: dict[Path, int], journaled: int) -> None:
+    def after_recovery(self, written: dict[int, Path], journaled: int) -> None:
         """Replayed files and the journal they came from are the next checkpoint's work."""
         self._unsynced.update(written)
         if journaled:
@@ -80,7 +80,7 @@ class Checkpoints:
 
     def ledger_removed(self, ledger: Ledger) -> None:
         self._changed.discard(ledger)
-        self._unsynced.pop(ledger.path, None)
+        self._unsynced.pop(ledger.info.id, None)
         self._folders.add(ledger.path.parent)
 
     async def run(self) -> None:
@@ -92,9 +92,9 @@ class Checkpoints:
             # No await until the statements are made: they and the flushed buffers are one state.
             self._writer.flush_buffers()
             written = self._writer.barrier()
-            self._unsynced |= {ledger.path: ledger.info.id for ledger in self._changed}
             for ledger in self._changed:
                 ledger.changed = False
+                self._unsynced[ledger.info.id] = ledger.path
             self._changed.clear()
             self._uncommitted += checkpoint_statements(self._catalog, number)
             await written
@@ -105,19 +105,19 @@ class Checkpoints:
 
     async def _sync_files(self) -> None:
         files = dict(self._unsynced)
-        folders = self._folders | {path.parent for path in files}
-        for path, ledger_id in await self._in_syncer(partial(self._sync, files, folders)):
+        folders = set(self._folders)
+        for ledger_id, path in await self._in_syncer(partial(self._sync, files, folders)):
             # A failed sync may have thrown the written pages away: they are written again, from the journal.
             first = await self._metadata.run(lambda: self._metadata.first_journal)
             entries, end = await self._metadata.run(partial(self._metadata.ledger_end, ledger_id))
             await self._in_syncer(partial(self._rewrite, path, first, ledger_id, entries, end))
-        self._unsynced = {path: i for path, i in self._unsynced.items() if path not in files}
+        self._unsynced = {i: path for i, path in self._unsynced.items() if i not in files}
         self._folders -= folders
 
-    def _sync(self, files: dict[Path, int], folders: set[Path]) -> list[tuple[Path, int]]:
+    def _sync(self, files: dict[int, Path], folders: set[Path]) -> list[tuple[int, Path]]:
         """Returns the files whose sync failed. Syncer thread."""
         failed = []
-        for path, ledger_id in sorted(files.items()):
+        for ledger_id, path in sorted(files.items()):
             if not self._disk.exists(path):
                 continue  # trimmed meanwhile
             try:
@@ -127,8 +127,8 @@ class Checkpoints:
                 continue
             except OSError as error:
                 log.error("sync of %s failed (%s); it is written again from the journal", path, error)
-                failed.append((path, ledger_id))
-        for folder in sorted(folders):
+                failed.append((ledger_id, path))
+        for folder in sorted(folders | {path.parent for path in files.values()}):
             if self._disk.exists(folder):
                 self._disk.sync_directory(folder)
         return failed

@@ -186,7 +186,6 @@ class Ledger:
         "changed",
         "flushed_end",
         "flushed_entries",
-        "header_written",
         "info",
         "next_end",
         "next_entry",
@@ -211,7 +210,6 @@ class Ledger:
         self.parts: list[bytes | memoryview] = []
         if new:
             info.end = DATA_START
-        self.header_written = not new
         self.next_entry = info.entries
         self.next_end = info.end
         self.flushed_entries = info.entries
@@ -262,8 +260,4 @@ class Ledger:
         offset = self.taken_end
         parts, self.parts = self.parts, []
         self.taken_end = self.info.end
-        if not self.header_written:
-            self.header_written = True
-            parts.insert(0, file_header(self.info.id, self.info.created_ms))
-            offset = 0
         return offset, parts, self.info.entries, self.info.end

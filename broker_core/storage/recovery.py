@@ -258,9 +258,9 @@ class Recovery:
             self._disk.pwrite(fd, b"".join(parts), offset)
 
     @property
-    def written(self) -> dict[Path, int]:
+    def written(self) -> dict[int, Path]:
         """Ledger files that replay wrote to, and their ledgers; the next checkpoint syncs them."""
-        return {replayed.path: replayed.info.id for replayed in self._ledgers.values() if replayed is not None}
+        return {replayed.info.id: replayed.path for replayed in self._ledgers.values() if replayed is not None}
 
 
 def rewrite_ledger(

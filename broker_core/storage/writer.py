@@ -132,6 +132,9 @@ class Writer:
         if folder not in self._folders:
             self._disk.make_directory(folder)
             self._folders.add(folder)
+        if offset == ledger_file.DATA_START:
+            parts = [ledger_file.file_header(ledger.info.id, ledger.info.created_ms), *parts]
+            offset = 0
         with self._files.use(ledger.path, create=True) as fd:
             self._disk.pwrite(fd, b"".join(parts), offset)
         ledger.flushed_entries, ledger.flushed_end = entries, end

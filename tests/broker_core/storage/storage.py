@@ -96,7 +96,10 @@ def crash(path: Path) -> Path:
 
 def _copy_sparse(source: str, target: str) -> None:
     """Preallocated space stays unwritten, as it is in the source."""
-    data = Path(source).read_bytes()
+    try:
+        data = Path(source).read_bytes()
+    except FileNotFoundError:
+        return  # removed since the directory was listed
     with Path(target).open("wb") as file:
         file.write(data.rstrip(b"\0"))
         file.truncate(len(data))
