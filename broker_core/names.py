@@ -18,7 +18,8 @@ NON_PERSISTENT = "non-persistent"
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
 RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
 
-_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity, and Java's \w is ASCII
+_ENTITY = re.compile(r"^[-=:.\w]+$")
+_NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
 _PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]*)$", re.DOTALL)
 
 
@@ -74,9 +75,15 @@ class TopicName:
 
 def check_entity(kind: str, name: str) -> str:
     """Returns `name`, or raises `InvalidName` with the admin API's reason (`Tenant name is not valid`)."""
-    if not _ENTITY.fullmatch(name):
+    if not _ENTITY.match(name):
         raise InvalidName(f"{kind} name is not valid")
     return name
+
+
+def check_new_entity(kind: str, name: str) -> None:
+    """As `check_entity`, but to the letter of Pulsar's rule: a name that a directory has already must stay readable."""
+    if not _NEW_ENTITY.fullmatch(name):
+        raise InvalidName(f"{kind} name is not valid")
 
 
 def is_reserved_subscription(name: str) -> bool:

@@ -24,7 +24,7 @@ from broker_core.errors import (
     TopicNotFound,
     Unprocessable,
 )
-from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_entity, parse_topic
+from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
 from broker_core.namespace import Namespace
 from broker_core.policies import PolicySet, TopicPolicies, resolve
 
@@ -111,7 +111,7 @@ class Tenancy:
         return self._tenants[name]
 
     async def create_tenant(self, name: str, tenant: Tenant) -> None:
-        check_entity("Tenant", name)
+        check_new_entity("Tenant", name)
         self._check_clusters(tenant.allowed_clusters)
         async with self._changing:
             if name in self._tenants:
@@ -151,6 +151,7 @@ class Tenancy:
 
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
         """Creates it with the settings of a REST `Policies` object; what is absent has Pulsar's default."""
+        check_new_entity("Namespace", name.local)
         namespace = self._read_namespace(name, document or {})
         async with self._changing:
             tenant = self.tenant(name.tenant)
