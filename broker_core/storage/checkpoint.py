@@ -2,13 +2,14 @@
 
 The journal goes on in a new file; everything of the older files is by then in memory as confirmed. Ledger buffers are
 written and their files synced; the catalog is committed with the number of the new journal; the older journal files
-are deleted. Publishing goes on meanwhile, and so do document commits, for files are synced in a thread of their own.
+are deleted. Publishing goes on meanwhile, and so do document commits, for files are synced in threads of their own.
 A checkpoint that fails keeps the journal and leaves its work to the next.
 
 One is due when a quarter of the allowed journal has been written, and `flushInterval` after the first change.
 """
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from broker_core.storage.writer import Writer
 
 log = logging.getLogger("broker_core.storage")
 _T = TypeVar("_T")
+_SYNCERS = 4  # a file system answers syncs that wait together with one commit
 
 
 class Checkpoints:
@@ -50,7 +52,7 @@ class Checkpoints:
         self._metadata = metadata
         self._seconds = config.checkpoint_seconds
         self._due_bytes = (config.journal_max_mb << 20) // 4
-        self._syncer = ThreadPoolExecutor(1, "syncer")
+        self._syncer = ThreadPoolExecutor(_SYNCERS, "syncer")
         self._journaled = 0  # bytes since the last checkpoint
         self._changed: set[Ledger] = set()  # since the last checkpoint
         self._unsynced: dict[int, Path] = {}  # by ledger: files that recovery wrote, or that a failed checkpoint left
@@ -106,7 +108,12 @@ class Checkpoints:
     async def _sync_files(self) -> None:
         files = dict(self._unsynced)
         folders = set(self._folders)
-        for ledger_id, path in await self._in_syncer(partial(self._sync, files, folders)):
+        folders |= {path.parent for path in files.values()}
+        places = sorted(files.items())
+        shares = [partial(self._sync, places[i::_SYNCERS]) for i in range(min(_SYNCERS, len(places)))]
+        failed = await asyncio.gather(*(self._in_syncer(share) for share in shares))
+        await self._in_syncer(partial(self._sync_folders, folders))
+        for ledger_id, path in itertools.chain.from_iterable(failed):
             # A failed sync may have thrown the written pages away: they are written again, from the journal.
             first = await self._metadata.run(lambda: self._metadata.first_journal)
             entries, end = await self._metadata.run(partial(self._metadata.ledger_end, ledger_id))
@@ -114,10 +121,10 @@ class Checkpoints:
         self._unsynced = {i: path for i, path in self._unsynced.items() if i not in files}
         self._folders -= folders
 
-    def _sync(self, files: dict[int, Path], folders: set[Path]) -> list[tuple[int, Path]]:
+    def _sync(self, files: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
         """Returns the files whose sync failed. Syncer thread."""
         failed = []
-        for ledger_id, path in sorted(files.items()):
+        for ledger_id, path in files:
             if not self._disk.exists(path):
                 continue  # trimmed meanwhile
             try:
@@ -128,10 +135,12 @@ class Checkpoints:
             except OSError as error:
                 log.error("sync of %s failed (%s); it is written again from the journal", path, error)
                 failed.append((ledger_id, path))
-        for folder in sorted(folders | {path.parent for path in files.values()}):
+        return failed
+
+    def _sync_folders(self, folders: set[Path]) -> None:
+        for folder in sorted(folders):
             if self._disk.exists(folder):
                 self._disk.sync_directory(folder)
-        return failed
 
     def _rewrite(self, path: Path, first_journal: int, ledger_id: int, entries: int, end: int) -> None:
         with self._files.use(path) as fd:

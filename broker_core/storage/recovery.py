@@ -253,9 +253,11 @@ class Recovery:
             parts.insert(0, ledger_file.file_header(info.id, info.created_ms))
             offset = 0
             self._disk.make_directory(replayed.path.parent)
+        data = b"".join(parts)
         with self._files.use(replayed.path, create=True) as fd:
-            self._disk.truncate(fd, offset)
-            self._disk.pwrite(fd, b"".join(parts), offset)
+            # After a kill (other than after a power cut) the file mostly holds it already.
+            if self._disk.pread(fd, len(data), offset) != data:
+                self._disk.pwrite(fd, data, offset)
 
     @property
     def written(self) -> dict[int, Path]:
