@@ -5,7 +5,7 @@ written and their files synced; the catalog is committed with the number of the 
 are deleted. Publishing goes on meanwhile, and so do document commits, for files are synced in threads of their own.
 A checkpoint that fails keeps the journal and leaves its work to the next.
 
-One is due when a quarter of the allowed journal has been written, and `flushInterval` after the first change.
+One is due when an eighth of the allowed journal has been written, and `flushInterval` after the first change.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Checkpoints:
         self._catalog = catalog
         self._metadata = metadata
         self._seconds = config.checkpoint_seconds
-        self._due_bytes = (config.journal_max_mb << 20) // 4
+        self._due_bytes = (config.journal_max_mb << 20) // 8
         self._syncer = ThreadPoolExecutor(_SYNCERS, "syncer")
         self._journaled = 0  # bytes since the last checkpoint
         self._changed: set[Ledger] = set()  # since the last checkpoint
