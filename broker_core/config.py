@@ -105,7 +105,7 @@ class StorageConfig:
     journal_sync: bool = setting("journalSyncData", True, "Whether a receipt waits for the disk (fsync).")
     journal_pace_ms: float = setting(
         "journalMaxGroupWaitMSec",
-        0.25,
+        1.0,
         "Pause before the next sync while messages keep arriving (ms).",
         least=0,
     )

@@ -35,10 +35,12 @@ GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this heade
 GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
 PREALLOCATION = 16 << 20
 _PIECE = 4 << 20
-# A group of so many entries or bytes makes the next one wait. Half of the cost of a cycle does not depend on its size,
-# and a producer that sends so much at once is not waiting for each receipt.
-_PACED_ENTRIES = 8
-_PACED_BYTES = 64 << 10
+# A group of so many entries or bytes makes the next one wait for the whole pause, a smaller one for its share of it.
+# Most of the cost of a small cycle does not depend on its size, and whoever sends so much is not waiting for each
+# receipt; at moderate rates the share stays small, and so does the delay.
+_FULL_ENTRIES = 16
+_FULL_BYTES = 64 << 10
+_PACED_FILL = 0.25  # below it nobody waits
 
 Done = Callable[[Exception | None], None]
 
@@ -258,8 +260,9 @@ class Journal:
             with self._lock:
                 self._failed = True
         self._report(group, error)
-        if (group.entries >= _PACED_ENTRIES or group.size >= _PACED_BYTES) and not self._stopping:
-            time.sleep(self._pace)
+        fill = max(group.entries / _FULL_ENTRIES, group.size / _FULL_BYTES)
+        if fill >= _PACED_FILL and not self._stopping:
+            time.sleep(self._pace * min(fill, 1.0))
 
     def _put(self, group: Group) -> None:
         if self._fd is None or self._should_change_file():
