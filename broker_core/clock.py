@@ -1,7 +1,7 @@
 """The broker's two clocks; tests bring their own.
 
 Timers use the monotonic clock; times that are stored or compared with publish times use the wall clock.
-The wall clock may jump in either direction, so an age computed from it is never below 0 (`age_ms`).
+The wall clock may jump in either direction, so what is due is decided anew whenever a timer fires.
 """
 
 import time
@@ -22,8 +22,3 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
-
-
-def age_ms(now_ms: int, then_ms: int) -> int:
-    """How old `then_ms` is at `now_ms`; a time in the future has age 0."""
-    return max(0, now_ms - then_ms)

@@ -2,7 +2,7 @@
 
     BrokerError
     ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
-    ├── ClusterNotFound, TenantNotFound, NamespaceNotFound, MessageNotFound
+    ├── ClusterNotFound, TenantNotFound, NamespaceNotFound
     ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
     │   PreconditionFailed, Unprocessable
     ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced, NotImplementedHere
@@ -63,11 +63,6 @@ class TenantNotFound(BrokerError):
 
 class NamespaceNotFound(BrokerError):
     server_error = 11
-    http_status = 404
-
-
-class MessageNotFound(BrokerError):
-    server_error = 1
     http_status = 404
 
 

@@ -48,7 +48,6 @@ class Subscription:
         self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.last_expired_ms = 0
-        self.last_active_ms = topic.clock.wall_ms()
         self.dispatcher: Dispatcher = self._new_dispatcher(EXCLUSIVE, topic.ledger)
 
     @property
@@ -79,7 +78,6 @@ class Subscription:
         if not self.consumers:
             self._become(sub_type, consumer.read_compacted)
         self.dispatcher.add(consumer)
-        self.last_active_ms = self.clock.wall_ms()
 
     def check_free(self) -> None:
         """Raises `TopicFenced` while nobody may join or move it; after an await all may have changed."""
@@ -100,7 +98,6 @@ class Subscription:
         self.deliveries.absorb(consumer.rate)
         self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
         self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
-        self.last_active_ms = self.clock.wall_ms()
 
     async def forget_unless_used(self) -> None:
         """A non-durable subscription goes with its last consumer, but not while that one is told of a seek."""

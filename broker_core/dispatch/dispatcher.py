@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -46,7 +47,7 @@ class Source(Protocol):
         """From memory or disk; skips what no longer exists; empty at the end."""
 
 
-class Dispatcher:
+class Dispatcher(ABC):
     def __init__(self, cursor: ManagedCursor, source: Source, config: DispatchConfig, spawn: Spawn) -> None:
         self.cursor = cursor
         self.source = source
@@ -84,13 +85,13 @@ class Dispatcher:
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
 
+    @abstractmethod
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
         """The consumer gives back those positions, or (None) everything it has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self) -> bool:
         """Delivers something to someone; False when there is nothing to do now."""
-        raise NotImplementedError
 
     def _run(self) -> None:
         self._wake_due = False

@@ -8,7 +8,6 @@
     ├── DiskFull             no space; heals by itself when space returns
     ├── Terminated           the managed ledger takes no more entries
     ├── Damaged              bytes on disk that cannot be trusted, by file and offset
-    ├── LedgerNotFound       trimmed or deleted meanwhile
     └── Closed               the factory or the managed ledger was closed
 
 The layer above (`topic`) translates these into what a client is told.
@@ -51,10 +50,6 @@ class DiskFull(StorageError):
 
 
 class Terminated(StorageError):
-    pass
-
-
-class LedgerNotFound(StorageError):
     pass
 
 

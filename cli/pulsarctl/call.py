@@ -4,7 +4,6 @@ A body is: parse -> typed client -> rows -> `show`. It never exits and never pri
 """
 
 import os
-import sys
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -87,7 +86,3 @@ class Call(typer.Context):
         origin = f"--embedded {directory}"
         origins = {**settings.origins, "service_url": origin, "web_url": origin}
         return replace(settings, service_url=urls.service_url, web_url=urls.http_url, origins=origins)
-
-
-def stdin_is_terminal() -> bool:
-    return sys.stdin.isatty()

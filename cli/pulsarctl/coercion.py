@@ -40,7 +40,7 @@ def without_pydantic(parameters: list[Any]) -> list[Any]:
             read = _reader(get_args(annotation)[0] if many else annotation)
             if read is not None:
                 # where Typer keeps the coercion it made; tests/cli/test_imports.py fails when it moves
-                parameter._runtime_param = Coercion(read, many)  # type: ignore[assignment]
+                parameter._runtime_param = Coercion(read, many)  # type: ignore[assignment]  # ours has its one method
     return parameters
 
 
@@ -48,7 +48,7 @@ def _reader(kind: Any) -> Callable[[Any], Any] | None:
     if kind is bool:
         return bool
     if kind in (str, Path):
-        return kind  # type: ignore[no-any-return]
+        return kind  # type: ignore[no-any-return]  # str or Path, both callable
     if kind in (int, float):
         return lambda word: _number(kind, word)
     if isinstance(kind, type) and issubclass(kind, Enum):

@@ -9,7 +9,7 @@ from tests.cli.sample_record import SampleRecord
 
 
 def render(template: str, **fields: object) -> bytes:
-    return compile_template(template, frozenset())(SampleRecord(**fields))  # type: ignore[arg-type]
+    return compile_template(template, frozenset())(SampleRecord(**fields))  # type: ignore[arg-type]  # by name
 
 
 @pytest.mark.parametrize(
