@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
-from broker_core.handlers import connect, consume, lookup, publish
+from broker_core.handlers import ack, connect, consume, lookup, publish, seek
 from broker_core.session import Session, SessionState
 from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
@@ -49,10 +49,10 @@ HANDLERS: dict[int, Handler] = {
     _T.CLOSE_PRODUCER: publish.on_close_producer,
     _T.SUBSCRIBE: consume.on_subscribe,
     _T.FLOW: consume.on_flow,
-    _T.ACK: consume.on_ack,
-    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: consume.on_redeliver,
-    _T.SEEK: consume.on_seek,
-    _T.GET_LAST_MESSAGE_ID: consume.on_get_last_message_id,
+    _T.ACK: ack.on_ack,
+    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: ack.on_redeliver,
+    _T.SEEK: seek.on_seek,
+    _T.GET_LAST_MESSAGE_ID: seek.on_get_last_message_id,
     _T.CONSUMER_STATS: consume.on_consumer_stats,
     _T.UNSUBSCRIBE: consume.on_unsubscribe,
     _T.CLOSE_CONSUMER: consume.on_close_consumer,

@@ -1,8 +1,7 @@
-"""SUBSCRIBE, FLOW, ACK, REDELIVER, SEEK, GET_LAST_MESSAGE_ID, CONSUMER_STATS, UNSUBSCRIBE, CLOSE_CONSUMER."""
+"""SUBSCRIBE, FLOW, CONSUMER_STATS, UNSUBSCRIBE, CLOSE_CONSUMER."""
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Callable
 
@@ -12,21 +11,16 @@ from broker_core.errors import (
     ConsumerNotFound,
     MetadataFailed,
     NotAllowed,
-    PersistenceFailed,
     ProducerBusy,
     ProtocolViolation,
 )
+from broker_core.handlers.seek import position_of
 from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session, creation
-from broker_core.storage.errors import StorageError
-from broker_core.storage.position import Position
 from broker_core.subscription import EXCLUSIVE, Subscription
 from broker_core.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.message import parse_metadata
-
-log = logging.getLogger(__name__)
 
 
 async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
@@ -68,7 +62,7 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
         session.broker.check_auto_subscription(topic.name, command.subscription)
     start = None
     if not command.durable and command.HasField("start_message_id"):
-        start = _position(command.start_message_id)
+        start = position_of(command.start_message_id)
     return await topic.subscription(
         command.subscription,
         durable=command.durable,
@@ -111,103 +105,6 @@ def on_flow(session: Session, command: pb.CommandFlow) -> None:
         consumer.flow(command.messagePermits)
 
 
-def on_ack(session: Session, command: pb.CommandAck) -> object:
-    """ACK: applied at once; with a request id, answered when it is on disk."""
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
-        return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
-    if command.txnid_least_bits or command.txnid_most_bits:
-        return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
-    if command.HasField("validation_error"):
-        reason = pb.CommandAck.ValidationError.Name(command.validation_error)
-        log.warning("consumer %s acknowledged a message that it could not read: %s", consumer.name, reason)
-    if command.ack_type == pb.CommandAck.Cumulative:
-        _ack_cumulative(consumer, command)
-    else:
-        _ack_individual(consumer, command)
-    return _acknowledged(consumer, command) if command.HasField("request_id") else None
-
-
-def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
-    if not command.HasField("request_id"):
-        return None
-    return commands.ack_response(
-        command.consumer_id, command.request_id, server_error=error.server_error, text=error.reason
-    )
-
-
-async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes | None:
-    try:
-        await consumer.subscription.cursor.flush()
-    except StorageError as error:
-        return _refuse_ack(command, PersistenceFailed(str(error)))
-    return commands.ack_response(command.consumer_id, command.request_id)
-
-
-def _ack_individual(consumer: Consumer, command: pb.CommandAck) -> None:
-    """Ids with an ack_set acknowledge a part of a batch: not kept here, so the batch stays unacknowledged."""
-    by_ledger: dict[int, list[int]] = {}
-    for message_id in command.message_id:
-        if not message_id.ack_set:
-            by_ledger.setdefault(message_id.ledgerId, []).append(message_id.entryId)
-    for ledger_id, entry_ids in by_ledger.items():
-        consumer.subscription.acknowledge(consumer, ledger_id, entry_ids)
-
-
-def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:
-    if len(command.message_id) != 1:
-        raise ProtocolViolation(f"A cumulative ACK names one message, not {len(command.message_id)}")
-    position = _position(command.message_id[0])
-    if command.message_id[0].ack_set:
-        position = Position(position.ledger_id, position.entry_id - 1)  # the batch itself is not done
-    consumer.subscription.acknowledge_cumulative(consumer, position)
-
-
-def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
-        return
-    ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
-    consumer.subscription.redeliver(consumer, ids or None)
-
-
-async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
-    """SEEK: consumers are closed first, so that nothing sent before it can follow its SUCCESS."""
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
-        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
-    subscription = consumer.subscription
-    if command.HasField("message_id"):
-        await subscription.reset(_position(command.message_id))
-    elif command.HasField("message_publish_time"):
-        await subscription.reset(await subscription.topic.ledger.find_by_time(command.message_publish_time))
-    else:
-        raise MetadataFailed("Message id and message publish time were not present")
-    return commands.success(command.request_id)
-
-
-async def on_get_last_message_id(session: Session, command: pb.CommandGetLastMessageId) -> bytes:
-    """GET_LAST_MESSAGE_ID: the last entry that this consumer can get, and where its subscription stands."""
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
-        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
-    subscription = consumer.subscription
-    last, entry = await subscription.topic.last_entry(compacted=consumer.read_compacted)
-    mark_delete = subscription.cursor.mark_delete
-    return commands.last_message_id(
-        command.request_id,
-        commands.message_id(*last, subscription.topic.name.partition, _last_batch_index(entry)),
-        commands.message_id(*mark_delete, subscription.topic.name.partition),
-    )
-
-
-def _last_batch_index(entry: bytes | None) -> int:
-    if entry is None:
-        return -1
-    metadata = parse_metadata(entry)
-    return metadata.num_messages_in_batch - 1 if metadata.HasField("num_messages_in_batch") else -1
-
-
 def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> bytes:
     consumer = session.consumers.get(command.consumer_id)
     if consumer is None:
@@ -245,12 +142,3 @@ async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) 
     if consumer is not None:
         await consumer.close()
     return commands.success(command.request_id)
-
-
-def _position(message_id: pb.MessageIdData) -> Position:
-    """The position in a message id; u64 fields carry -1 as 2^64 - 1."""
-    return Position(_signed(message_id.ledgerId), _signed(message_id.entryId))
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >= 1 << 63 else value

@@ -1,0 +1,76 @@
+"""ACK and REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+
+from __future__ import annotations
+
+import logging
+
+from broker_core.consumer import Consumer
+from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed, ProtocolViolation
+from broker_core.handlers.seek import position_of
+from broker_core.session import Session
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import Position
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+
+log = logging.getLogger(__name__)
+
+
+def on_ack(session: Session, command: pb.CommandAck) -> object:
+    """ACK: applied at once; with a request id, answered when it is on disk."""
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
+    if command.txnid_least_bits or command.txnid_most_bits:
+        return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
+    if command.HasField("validation_error"):
+        reason = pb.CommandAck.ValidationError.Name(command.validation_error)
+        log.warning("consumer %s acknowledged a message that it could not read: %s", consumer.name, reason)
+    if command.ack_type == pb.CommandAck.Cumulative:
+        _ack_cumulative(consumer, command)
+    else:
+        _ack_individual(consumer, command)
+    return _acknowledged(consumer, command) if command.HasField("request_id") else None
+
+
+def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
+    if not command.HasField("request_id"):
+        return None
+    return commands.ack_response(
+        command.consumer_id, command.request_id, server_error=error.server_error, text=error.reason
+    )
+
+
+async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes | None:
+    try:
+        await consumer.subscription.cursor.flush()
+    except StorageError as error:
+        return _refuse_ack(command, PersistenceFailed(str(error)))
+    return commands.ack_response(command.consumer_id, command.request_id)
+
+
+def _ack_individual(consumer: Consumer, command: pb.CommandAck) -> None:
+    """Ids with an ack_set acknowledge a part of a batch: not kept here, so the batch stays unacknowledged."""
+    by_ledger: dict[int, list[int]] = {}
+    for message_id in command.message_id:
+        if not message_id.ack_set:
+            by_ledger.setdefault(message_id.ledgerId, []).append(message_id.entryId)
+    for ledger_id, entry_ids in by_ledger.items():
+        consumer.subscription.acknowledge(consumer, ledger_id, entry_ids)
+
+
+def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:
+    if len(command.message_id) != 1:
+        raise ProtocolViolation(f"A cumulative ACK names one message, not {len(command.message_id)}")
+    position = position_of(command.message_id[0])
+    if command.message_id[0].ack_set:
+        position = Position(position.ledger_id, position.entry_id - 1)  # the batch itself is not done
+    consumer.subscription.acknowledge_cumulative(consumer, position)
+
+
+def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        return
+    ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
+    consumer.subscription.redeliver(consumer, ids or None)

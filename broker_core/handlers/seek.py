@@ -1,0 +1,56 @@
+"""SEEK and GET_LAST_MESSAGE_ID: where a subscription stands, and where its topic ends."""
+
+from __future__ import annotations
+
+from broker_core.errors import MetadataFailed
+from broker_core.session import Session
+from broker_core.storage.position import Position
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.message import parse_metadata
+
+
+async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
+    """SEEK: consumers are closed first, so that nothing sent before it can follow its SUCCESS."""
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
+    subscription = consumer.subscription
+    if command.HasField("message_id"):
+        await subscription.reset(position_of(command.message_id))
+    elif command.HasField("message_publish_time"):
+        await subscription.reset(await subscription.topic.ledger.find_by_time(command.message_publish_time))
+    else:
+        raise MetadataFailed("Message id and message publish time were not present")
+    return commands.success(command.request_id)
+
+
+async def on_get_last_message_id(session: Session, command: pb.CommandGetLastMessageId) -> bytes:
+    """GET_LAST_MESSAGE_ID: the last entry that this consumer can get, and where its subscription stands."""
+    consumer = session.consumers.get(command.consumer_id)
+    if consumer is None:
+        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
+    subscription = consumer.subscription
+    last, entry = await subscription.topic.last_entry(compacted=consumer.read_compacted)
+    mark_delete = subscription.cursor.mark_delete
+    return commands.last_message_id(
+        command.request_id,
+        commands.message_id(*last, subscription.topic.name.partition, _last_batch_index(entry)),
+        commands.message_id(*mark_delete, subscription.topic.name.partition),
+    )
+
+
+def _last_batch_index(entry: bytes | None) -> int:
+    if entry is None:
+        return -1
+    metadata = parse_metadata(entry)
+    return metadata.num_messages_in_batch - 1 if metadata.HasField("num_messages_in_batch") else -1
+
+
+def position_of(message_id: pb.MessageIdData) -> Position:
+    """The position in a message id; u64 fields carry -1 as 2^64 - 1."""
+    return Position(_signed(message_id.ledgerId), _signed(message_id.entryId))
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
