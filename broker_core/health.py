@@ -34,7 +34,7 @@ class OneEntry:
 
 async def check_health(broker: Broker) -> None:
     """Raises a `BrokerError` that says what failed; its message lies there for as long as any without a reader."""
-    topic = await broker.get_topic(TOPIC, create=True)
+    topic = await broker.topics.get(TOPIC, create=True)
     now = broker.clock.wall_ms()
     entry = build_entry(MessageMetadata(producer_name="healthcheck", sequence_id=now, publish_time=now), b"")
     try:

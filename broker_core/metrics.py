@@ -38,7 +38,7 @@ async def prometheus_text(broker: Broker) -> str:
     samples: Samples = {}
     namespaces: dict[str, int] = {}
     totals = _Totals()
-    async for topic in in_turns(list(broker.loaded.values())):
+    async for topic in in_turns(list(broker.topics.loaded.values())):
         namespace = str(topic.name.namespace)
         namespaces[namespace] = namespaces.get(namespace, 0) + 1
         snapshot = topic_stats(topic)

@@ -92,7 +92,7 @@ class EmbeddedBroker:
     def create_partitioned_topic(self, topic: str, partitions: int) -> None:
         from broker_core.names import parse_topic
 
-        self.call(self.broker.create_partitioned(parse_topic(topic), partitions))
+        self.call(self.broker.partitioned.create(parse_topic(topic), partitions))
 
     def stop(self) -> None:
         """A clean stop; removes the folder if it was a temporary one."""

@@ -11,7 +11,7 @@ async def lookup(call: Call) -> dict[str, str]:
     """Always this broker. C++ clients need a TLS key beside `brokerUrl`, so the old one stays, empty."""
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
-    known = broker.partitions(name) or broker.topic_exists(name)
+    known = broker.partitioned.count(name) or broker.topics.exists(name)
     if not known and not broker.config.topics.allow_auto_creation:
         raise TopicNotFound("Topic not found.")
     return {

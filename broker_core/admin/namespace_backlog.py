@@ -22,7 +22,7 @@ async def clear_backlog(call: Call) -> None:
     """Of every subscription, or of the one in the path where it exists."""
     only = call.subscription() if "subscription" in call.parts else None
     for name in _topics(call):
-        topic = await call.broker.get_topic(name)
+        topic = await call.broker.topics.get(name)
         for subscription in list(topic.subscriptions.values()):
             if only is None or subscription.name == only:
                 await subscription.clear_backlog()
@@ -31,7 +31,7 @@ async def clear_backlog(call: Call) -> None:
 async def unsubscribe(call: Call) -> None:
     """From every topic that has it; nothing is done when one of them has consumers."""
     subscription = call.subscription()
-    topics = [await call.broker.get_topic(name) for name in _topics(call)]
+    topics = [await call.broker.topics.get(name) for name in _topics(call)]
     having = [topic for topic in topics if subscription in topic.subscriptions]
     if any(topic.subscriptions[subscription].consumers for topic in having):
         raise PreconditionFailed("Subscription has active connected consumers")
@@ -42,7 +42,7 @@ async def unsubscribe(call: Call) -> None:
 async def unload(call: Call) -> None:
     """Closes the topics; clients come again and find them loaded anew."""
     for name in _topics(call):
-        await call.broker.unload_topic(name)
+        await call.broker.topics.unload(name)
 
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"

@@ -41,16 +41,16 @@ async def delete_namespace(call: Call) -> None:
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with everything in it, whoever uses it."""
     for partitioned in broker.tenancy.partitioned_topics(name, PERSISTENT):
-        await broker.delete_partitioned(partitioned, force=True)
-    for topic in broker.topics_of(name):
-        await broker.delete_topic(parse_topic(topic), force=True)
-    await broker.tenancy.delete_namespace(name, lambda: not broker.topics_of(name))
+        await broker.partitioned.delete(partitioned, force=True)
+    for topic in broker.topics.of_namespace(name):
+        await broker.topics.delete(parse_topic(topic), force=True)
+    await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))
 
 
 def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:
     """The full names of the topics that users made, partitions each by itself."""
     start = f"{domain}://{name}/{SYSTEM_PREFIX}"
-    return [topic for topic in broker.topics_of(name, domain) if not topic.startswith(start)]
+    return [topic for topic in broker.topics.of_namespace(name, domain) if not topic.startswith(start)]
 
 
 async def topics_of_namespace(call: Call) -> list[str]:
@@ -59,7 +59,7 @@ async def topics_of_namespace(call: Call) -> list[str]:
     mode = call.query.get("mode", "PERSISTENT")
     if mode not in MODES:
         raise InvalidRequest(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    listed = call.broker.topics_of if call.flag("includeSystemTopic") else None
+    listed = call.broker.topics.of_namespace if call.flag("includeSystemTopic") else None
     found: list[str] = []
     for domain in MODES[mode]:
         found += listed(name, domain) if listed else visible_topics(call.broker, name, domain)

@@ -31,7 +31,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     """All partitions as one, and with `perPartition` each by itself."""
     name = _partitioned(call)
     parts = {
-        str(part): await _snapshot(call, await call.broker.get_topic(part))
+        str(part): await _snapshot(call, await call.broker.topics.get(part))
         async for part in in_turns(existing_partitions(call.broker, name))
     }
     total = merge(parts.values())
@@ -44,7 +44,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
             for field in _OWN_CONSUMER_FIELDS:
                 del consumer[field]
     body["oldestBacklogMessageAgeSeconds"] = 0  # as Pulsar: the sum does not know
-    body["metadata"] = {"partitions": call.broker.partitions(name), "deleted": False}
+    body["metadata"] = {"partitions": call.broker.partitioned.count(name), "deleted": False}
     shown = parts if call.flag("perPartition", True) else {}
     body["partitions"] = {part: _body(call, one) async for part, one in in_turns(shown.items())}
     return body
@@ -62,11 +62,11 @@ async def internal_stats(call: Call) -> dict[str, Any]:
 async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
-        str(part): internal_body(await call.broker.get_topic(part))
+        str(part): internal_body(await call.broker.topics.get(part))
         async for part in in_turns(existing_partitions(call.broker, name))
     }
     return {
-        "metadata": {"partitions": call.broker.partitions(name), "deleted": False},
+        "metadata": {"partitions": call.broker.partitioned.count(name), "deleted": False},
         "partitions": parts,
     }
 
@@ -74,12 +74,12 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
 async def internal_info(call: Call) -> dict[str, Any]:
     """Of a partitioned topic: of each partition. A topic that does not exist is 500, as tools expect of Pulsar."""
     name, broker = call.topic(), call.broker
-    if broker.partitions(name):
+    if broker.partitioned.count(name):
         parts = existing_partitions(broker, name)
-        return {"version": 0, "partitions": {str(part): info_body(await broker.get_topic(part)) for part in parts}}
-    if not broker.topic_exists(name):
+        return {"version": 0, "partitions": {str(part): info_body(await broker.topics.get(part)) for part in parts}}
+    if not broker.topics.exists(name):
         raise MetadataFailed(f"Managed ledger of {name} not found")
-    return info_body(await broker.get_topic(name))
+    return info_body(await broker.topics.get(name))
 
 
 def _partitioned(call: Call) -> TopicName:
@@ -87,7 +87,7 @@ def _partitioned(call: Call) -> TopicName:
     if PARTITION_SUFFIX in name.local:
         raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
     call.broker.tenancy.check_namespace_of(name)
-    if not call.broker.partitions(name):
+    if not call.broker.partitioned.count(name):
         raise TopicNotFound(f"Partitioned Topic {name} not found")
     return name
 

@@ -49,10 +49,10 @@ async def create_subscription(call: Call) -> None:
 async def _create_topic_if_missing(call: Call) -> None:
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
-    if not broker.partitions(name) and not broker.topic_exists(name):
-        await broker.partitions_for_client(name, create=True)
-        if not broker.partitions(name):
-            await broker.topic_for_client(name)
+    if not broker.partitioned.count(name) and not broker.topics.exists(name):
+        await broker.partitioned.for_client(name, create=True)
+        if not broker.partitioned.count(name):
+            await broker.topics.for_client(name)
 
 
 async def delete_subscription(call: Call) -> None:
@@ -68,7 +68,7 @@ async def delete_subscription(call: Call) -> None:
 
 
 def _missing(call: Call, name: str) -> SubscriptionNotFound:
-    if call.broker.partitions(call.topic()):
+    if call.broker.partitioned.count(call.topic()):
         return SubscriptionNotFound("Subscription not found")
     return SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def check_exists(broker: Broker, name: TopicName) -> None:
     """Raises `TopicNotFound` unless there is such a topic, partitioned or not."""
     broker.tenancy.check_namespace_of(name)
-    if not broker.partitions(name) and not broker.topic_exists(name):
+    if not broker.partitioned.count(name) and not broker.topics.exists(name):
         raise not_found(broker, name)
 
 
 def not_found(broker: Broker, name: TopicName) -> TopicNotFound:
-    if name.is_partition and broker.partitions(name.base):
+    if name.is_partition and broker.partitioned.count(name.base):
         return TopicNotFound("Topic partitions were not yet created")
     return TopicNotFound(f"Topic {name} not found")
 
@@ -32,22 +32,22 @@ async def one_topic(call: Call, refusal: str = "") -> Topic:
     name = call.topic()
     broker = call.broker
     broker.tenancy.check_namespace_of(name)
-    if refusal and broker.partitions(name):
+    if refusal and broker.partitioned.count(name):
         raise NotAllowed(refusal)
-    if not broker.topic_exists(name):
+    if not broker.topics.exists(name):
         raise not_found(broker, name)
-    return await broker.get_topic(name)
+    return await broker.topics.get(name)
 
 
 async def every_topic(call: Call) -> list[Topic]:
     """The topic of the path, or the existing partitions of a partitioned one, loaded."""
     name = call.topic()
     check_exists(call.broker, name)
-    if not call.broker.partitions(name):
-        return [await call.broker.get_topic(name)]
-    return await asyncio.gather(*(call.broker.get_topic(part) for part in existing_partitions(call.broker, name)))
+    if not call.broker.partitioned.count(name):
+        return [await call.broker.topics.get(name)]
+    return await asyncio.gather(*(call.broker.topics.get(part) for part in existing_partitions(call.broker, name)))
 
 
 def existing_partitions(broker: Broker, name: TopicName) -> list[TopicName]:
-    parts = (name.partition_name(index) for index in range(broker.partitions(name)))
-    return [part for part in parts if broker.topic_exists(part)]
+    parts = (name.partition_name(index) for index in range(broker.partitioned.count(name)))
+    return [part for part in parts if broker.topics.exists(part)]

@@ -9,13 +9,13 @@ from broker_core.admin.targets import check_exists
 
 async def get_properties(call: Call) -> dict[str, str]:
     check_exists(call.broker, call.topic())
-    return call.broker.topic_properties(call.topic())
+    return call.broker.topics.properties(call.topic())
 
 
 async def merge_properties(call: Call) -> None:
     added = {str(key): str(value) for key, value in call.json_object().items()}
     if added:
-        await call.broker.set_topic_properties(call.topic(), {**await get_properties(call), **added})
+        await call.broker.topics.set_properties(call.topic(), {**await get_properties(call), **added})
 
 
 async def remove_properties(call: Call) -> None:
@@ -23,7 +23,7 @@ async def remove_properties(call: Call) -> None:
     kept = await get_properties(call) if "key" in call.query else {}
     check_exists(call.broker, call.topic())
     kept.pop(call.query.get("key", ""), None)
-    await call.broker.set_topic_properties(call.topic(), kept)
+    await call.broker.topics.set_properties(call.topic(), kept)
 
 
 _PROPERTIES = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/properties"

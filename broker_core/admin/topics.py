@@ -18,7 +18,7 @@ async def list_topics(call: Call) -> list[str]:
     name, domain = call.namespace(), call.parts["domain"]
     call.broker.tenancy.namespace(name)
     if call.flag("includeSystemTopic"):
-        return call.broker.topics_of(name, domain)
+        return call.broker.topics.of_namespace(name, domain)
     return visible_topics(call.broker, name, domain)
 
 
@@ -32,16 +32,16 @@ async def create_topic(call: Call) -> None:
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
     _check_partition_name(call, name)
-    if broker.partitions(name) or broker.topic_exists(name):
+    if broker.partitioned.count(name) or broker.topics.exists(name):
         raise Conflict("This topic already exists")
-    await broker.create_topic(name, _properties(call.json()))
+    await broker.topics.create(name, _properties(call.json()))
 
 
 def _check_partition_name(call: Call, name: TopicName) -> None:
     """A partition's name is for a partition: of a topic that is partitioned, and within its count."""
     if not name.is_partition:
         return
-    partitions, base = call.broker.partitions(name.base), name.base.local
+    partitions, base = call.broker.partitioned.count(name.base), name.base.local
     if not partitions:
         raise PreconditionFailed(
             f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by numeric value'
@@ -62,21 +62,21 @@ def _properties(body: Any) -> dict[str, str]:
 async def delete_topic(call: Call) -> None:
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
-    if broker.partitions(name):
+    if broker.partitioned.count(name):
         raise Conflict(
             f"{name} is a partitioned topic, instead of calling delete topic, please call delete-partitioned-topic."
         )
-    if not broker.topic_exists(name):
+    if not broker.topics.exists(name):
         raise not_found(broker, name)
-    await broker.delete_topic(name, force=call.flag("force"))
+    await broker.topics.delete(name, force=call.flag("force"))
 
 
 async def unload(call: Call) -> None:
     name = call.topic()
     check_exists(call.broker, name)
-    partitioned = call.broker.partitions(name) > 0
+    partitioned = call.broker.partitioned.count(name) > 0
     for each in existing_partitions(call.broker, name) if partitioned else [name]:
-        await call.broker.unload_topic(each)
+        await call.broker.topics.unload(each)
 
 
 # Partitioned topics
@@ -85,22 +85,22 @@ async def unload(call: Call) -> None:
 async def create_partitioned(call: Call) -> None:
     name = call.topic()
     partitions, properties = _partitions(call)
-    await call.broker.create_partitioned(name, partitions, properties)
+    await call.broker.partitioned.create(name, partitions, properties)
 
 
 async def update_partitioned(call: Call) -> None:
     """More partitions, or as many: then missing ones are created."""
     name = call.topic()
     partitions, _ = _partitions(call)
-    await call.broker.update_partitions(name, partitions)
-    await call.broker.create_missing_partitions(name)
+    await call.broker.partitioned.update(name, partitions)
+    await call.broker.partitioned.create_missing(name)
 
 
 async def create_missing(call: Call) -> None:
     name = call.topic()
-    if not call.broker.partitions(name):
+    if not call.broker.partitioned.count(name):
         raise TopicNotFound(f"Topic {name} not found")
-    await call.broker.create_missing_partitions(name)
+    await call.broker.partitioned.create_missing(name)
 
 
 def _partitions(call: Call) -> tuple[int, dict[str, str]]:
@@ -118,7 +118,7 @@ async def get_partitioned(call: Call) -> dict[str, Any]:
     name, broker = call.topic(), call.broker
     if call.flag("checkAllowAutoCreation"):
         broker.tenancy.check_namespace_of(name)
-        await broker.partitions_for_client(name, create=True)
+        await broker.partitioned.for_client(name, create=True)
     else:
         check_exists(broker, name)
     found = broker.tenancy.partitioned_topic(name)
@@ -133,13 +133,13 @@ async def delete_partitioned(call: Call) -> None:
     if PARTITION_SUFFIX in name.local:
         raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
     broker.tenancy.check_namespace_of(name)
-    if not broker.partitions(name):
-        if broker.topic_exists(name):
+    if not broker.partitioned.count(name):
+        if broker.topics.exists(name):
             raise Conflict(
                 f"{name} is a non-partitioned topic. Instead of calling delete-partitioned-topic please call delete."
             )
         raise TopicNotFound(f"Topic {name} not found.")
-    await broker.delete_partitioned(name, force=call.flag("force"))
+    await broker.partitioned.delete(name, force=call.flag("force"))
 
 
 # Compaction and trimming

@@ -30,7 +30,7 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     if command.consumer_id in session.consumers:
         return commands.success(command.request_id)
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
-        topic = await session.broker.topic_for_client(name, create=command.force_topic_creation)
+        topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
         topic.check_consumer_limit()
         subscription = await _subscription(session, topic, command)
         try:
@@ -59,7 +59,7 @@ def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
 
 async def _subscription(session: Session, topic: Topic, command: pb.CommandSubscribe) -> Subscription:
     if command.durable and command.subscription not in topic.subscriptions:
-        session.broker.check_auto_subscription(topic.name, command.subscription)
+        session.broker.topics.check_auto_subscription(topic.name, command.subscription)
     start = None
     if not command.durable and command.HasField("start_message_id"):
         start = position_of(command.start_message_id)

@@ -30,13 +30,17 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
 
 async def on_partitioned_metadata(session: Session, command: pb.CommandPartitionedTopicMetadata) -> bytes:
     name = parse_topic(command.topic)
-    partitions = await session.broker.partitions_for_client(name, create=command.metadata_auto_creation_enabled)
+    partitions = await session.broker.partitioned.for_client(name, create=command.metadata_auto_creation_enabled)
     return commands.partitioned_metadata(command.request_id, partitions)
 
 
 def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTopicsOfNamespace) -> bytes:
     namespace = NamespaceName.parse(command.namespace)
-    topics = [topic for domain in MODES[command.mode] for topic in session.broker.topics_of(namespace, domain=domain)]
+    topics = [
+        topic
+        for domain in MODES[command.mode]
+        for topic in session.broker.topics.of_namespace(namespace, domain=domain)
+    ]
     found = topics_hash(topics)
     changed = not command.topics_hash or command.topics_hash != found
     return commands.topics_of_namespace(

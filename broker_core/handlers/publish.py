@@ -100,7 +100,7 @@ async def _create(
     existing: Producer | None,
     check_wanted: Callable[[], None],
 ) -> Producer:
-    topic = await session.broker.topic_for_client(topic_name)
+    topic = await session.broker.topics.for_client(topic_name)
     if command.initial_subscription_name:
         await topic.subscription(
             command.initial_subscription_name, durable=True, start=None, earliest=True, properties={}

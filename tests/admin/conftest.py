@@ -64,7 +64,7 @@ class Admin:
 
     async def publish(self, topic: str, payloads: list[bytes], **metadata: Any) -> list[Position]:
         """Messages through the topic's own way in, one entry each."""
-        loaded = await self.broker.get_topic(parse_topic(topic), create=True)
+        loaded = await self.broker.topics.get(parse_topic(topic), create=True)
         return [await _publish(self.broker, loaded, payload, metadata) for payload in payloads]
 
 

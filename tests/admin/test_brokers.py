@@ -11,7 +11,7 @@ async def test_health_is_ok_without_quotes_or_newline(admin: Admin) -> None:
 
 async def test_health_fails_when_the_topic_does_not_take_messages(admin: Admin) -> None:
     await admin("GET", "brokers/health")
-    [topic] = admin.broker.loaded.values()
+    [topic] = admin.broker.topics.loaded.values()
     await topic.close()
     reply = await admin("GET", "brokers/health")
     assert reply.status == 503

@@ -146,6 +146,6 @@ async def test_properties_are_merged_and_cleared(admin: Admin) -> None:
 
 async def test_unloading_a_namespace_unloads_its_topics(shop: Admin) -> None:
     await shop("GET", "persistent/acme/shop/plain/stats")
-    assert "persistent://acme/shop/plain" in shop.broker.loaded
+    assert "persistent://acme/shop/plain" in shop.broker.topics.loaded
     assert (await shop("PUT", "namespaces/acme/shop/unload")).status == 204
-    assert "persistent://acme/shop/plain" not in shop.broker.loaded
+    assert "persistent://acme/shop/plain" not in shop.broker.topics.loaded

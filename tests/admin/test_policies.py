@@ -141,7 +141,7 @@ async def test_a_refused_policy_changes_nothing(shop: Admin) -> None:
 
 
 async def test_a_loaded_topic_has_a_new_policy_at_once(shop: Admin) -> None:
-    topic = await shop.broker.get_topic(PLAIN)
+    topic = await shop.broker.topics.get(PLAIN)
     await shop("POST", f"{NAMESPACE}/retention", RETENTION)
     assert topic.policies.retention == RetentionPolicy(5, 50)
     await shop("POST", f"{TOPIC}/messageTTL?messageTTL=3")

@@ -204,15 +204,15 @@ async def test_a_topic_is_deleted_with_its_messages(shop: Admin) -> None:
 async def test_an_unloaded_topic_is_loaded_again_with_its_messages(shop: Admin) -> None:
     await shop.publish(f"{FULL}/plain", [b"one"])
     assert (await shop("PUT", f"{SHOP}/plain/unload")).status == 204
-    assert f"{FULL}/plain" not in shop.broker.loaded
+    assert f"{FULL}/plain" not in shop.broker.topics.loaded
     assert (await shop("GET", f"{SHOP}/plain/internalStats")).json["numberOfEntries"] == 1
 
 
 async def test_unloading_a_partitioned_topic_unloads_each_partition(shop: Admin) -> None:
     await shop("GET", f"{SHOP}/parted/partitioned-stats")
-    assert len(shop.broker.loaded) == 3
+    assert len(shop.broker.topics.loaded) == 3
     assert (await shop("PUT", f"{SHOP}/parted/unload")).status == 204
-    assert not shop.broker.loaded
+    assert not shop.broker.topics.loaded
 
 
 async def test_the_last_message_id_of_an_empty_topic_has_entry_minus_one(shop: Admin) -> None:
@@ -289,4 +289,4 @@ class TestWithoutAutoCreation:
 
     async def test_a_subscription_creates_no_topic(self, shop: Admin) -> None:
         assert (await shop("PUT", f"{SHOP}/none/subscription/s")).status == 404
-        assert not shop.broker.topic_exists(parse_topic(f"{FULL}/none"))
+        assert not shop.broker.topics.exists(parse_topic(f"{FULL}/none"))

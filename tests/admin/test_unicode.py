@@ -15,7 +15,7 @@ async def test_a_topic_has_the_name_that_was_encoded_once(shop: Admin, name: str
     path = f"persistent/acme/shop/{quote(name, safe='')}"
     full = f"persistent://acme/shop/{name}"
     assert (await shop("PUT", path)).status == 204
-    assert shop.broker.topic_exists(parse_topic(full))
+    assert shop.broker.topics.exists(parse_topic(full))
     assert full in (await shop("GET", "persistent/acme/shop")).json
     assert (await shop("GET", f"{path}/stats")).status == 200
     assert (await shop("DELETE", path)).status == 204
@@ -31,7 +31,7 @@ async def test_a_partitioned_topic_has_the_name_that_was_encoded_once(shop: Admi
 
 async def test_a_plus_in_a_path_is_a_space(shop: Admin) -> None:
     await shop("PUT", "persistent/acme/shop/a+b")
-    assert shop.broker.topic_exists(parse_topic("persistent://acme/shop/a b"))
+    assert shop.broker.topics.exists(parse_topic("persistent://acme/shop/a b"))
 
 
 ENCODED_TWICE = [(name, quote(quote(name, safe=""), safe="")) for name in [*NAMES, "a/b", "/"]]

@@ -97,7 +97,7 @@ class TestWholeNamespaces:
 
     async def backlogs(self, shop: Admin) -> dict[str, int]:
         found: dict[str, int] = {}
-        for topic in shop.broker.loaded.values():
+        for topic in shop.broker.topics.loaded.values():
             for name, subscription in topic.subscriptions.items():
                 found[name] = found.get(name, 0) + subscription.cursor.backlog_entries
         return found
@@ -133,7 +133,7 @@ class TestWholeNamespaces:
         namespace = shop.broker.tenancy.namespace(parse_topic(f"{FULL}/plain").namespace)
         bundle = namespace.bundles.bundle_of(f"{FULL}/plain")
         assert (await shop("PUT", f"namespaces/acme/shop/{bundle}/unload")).status == 204
-        assert f"{FULL}/plain" not in shop.broker.loaded
+        assert f"{FULL}/plain" not in shop.broker.topics.loaded
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def loaded(broker: EmbeddedBroker) -> Topic:
-    return broker.call(broker.broker.get_topic(parse_topic(TOPIC)))
+    return broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
 
 
 def subscribe(client: RawClient, consumer_id: int = 1, permits: int = 100, **fields: object) -> None:

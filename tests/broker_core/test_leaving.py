@@ -52,7 +52,7 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def loaded(broker: EmbeddedBroker) -> Topic:
-    return broker.call(broker.broker.get_topic(NAME))
+    return broker.call(broker.broker.topics.get(NAME))
 
 
 def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", **fields: object) -> None:
@@ -136,7 +136,7 @@ def test_a_producer_that_was_closing_when_its_connection_broke_gives_up_its_name
 def test_a_client_that_leaves_while_the_first_name_is_made_takes_nothing_along(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
-    broker.call(broker.broker.create_topic(NAME))
+    broker.call(broker.broker.topics.create(NAME))
     disk.sync_seconds = SLOW
     with RawClient(broker.service_url) as client:
         client.send(frame(producer(TOPIC)) + commands.ping())
@@ -146,7 +146,7 @@ def test_a_client_that_leaves_while_the_first_name_is_made_takes_nothing_along(
 
 
 def test_names_are_made_again_after_the_disk_failed(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
-    broker.call(broker.broker.create_topic(NAME))
+    broker.call(broker.broker.topics.create(NAME))
     disk.failures["commit", ""] = errno.EIO
     raw.ask(producer(TOPIC), BaseCommand.ERROR)
     disk.failures.clear()
@@ -164,9 +164,9 @@ def test_a_topic_is_not_loaded_again_while_it_is_unloaded(
         client.expect(BaseCommand.PONG)
 
         async def unload_and_load() -> Topic:
-            unloading = asyncio.ensure_future(broker.broker.unload_topic(NAME))
+            unloading = asyncio.ensure_future(broker.broker.topics.unload(NAME))
             await asyncio.sleep(0)
-            topic = await broker.broker.get_topic(NAME)
+            topic = await broker.broker.topics.get(NAME)
             await unloading
             return topic
 
@@ -179,16 +179,16 @@ def test_a_topic_that_is_used_while_it_is_deleted_is_a_new_one(broker: EmbeddedB
     publish_to(raw)
 
     async def delete_and_use() -> tuple[Topic, Topic]:
-        old = await broker.broker.get_topic(NAME)
-        deleting = asyncio.ensure_future(broker.broker.delete_topic(NAME, force=True))
+        old = await broker.broker.topics.get(NAME)
+        deleting = asyncio.ensure_future(broker.broker.topics.delete(NAME, force=True))
         await asyncio.sleep(0)
-        new = await broker.broker.topic_for_client(NAME)
+        new = await broker.broker.topics.for_client(NAME)
         await deleting
         return old, new
 
     old, new = broker.call(delete_and_use())
     assert new is not old
-    assert broker.broker.topic_exists(NAME)
+    assert broker.broker.topics.exists(NAME)
     assert loaded(broker) is new
     assert new.ledger.entries == 0
     with RawClient(broker.service_url) as client:
@@ -218,7 +218,7 @@ def test_a_consumer_that_waits_while_its_topic_is_unloaded_is_told_to_come_again
         subscribe(dead)
         raw.send(client_commands.subscribe(3, TOPIC, "s", 3) + commands.ping())
         raw.expect(BaseCommand.PONG)
-        broker.call(broker.broker.unload_topic(NAME))
+        broker.call(broker.broker.topics.unload(NAME))
         refused = raw.expect(BaseCommand.ERROR)
         assert (refused.request_id, refused.error) == (3, pb.ServiceNotReady)
 
@@ -247,7 +247,7 @@ def test_a_consumer_closed_before_it_exists_never_does(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     """Clients send CLOSE when their SUBSCRIBE took too long."""
-    broker.call(broker.broker.create_topic(NAME))
+    broker.call(broker.broker.topics.create(NAME))
     topic = loaded(broker)
     disk.sync_seconds = SLOW
     raw.send(client_commands.subscribe(1, TOPIC, "s", 1))
@@ -261,7 +261,7 @@ def test_a_consumer_closed_before_it_exists_never_does(
 def test_a_producer_closed_before_it_exists_never_does(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
-    broker.call(broker.broker.create_topic(NAME))
+    broker.call(broker.broker.topics.create(NAME))
     disk.sync_seconds = SLOW
     raw.send(frame(producer(TOPIC)) + close_producer())
     answers = {raw.next().type for _ in range(2)}  # type: ignore[union-attr]  # commands only
@@ -354,7 +354,7 @@ def test_clients_that_are_gone_before_they_are_greeted_leave_no_trace(
 
 def test_a_client_that_takes_no_answers_is_not_read(broker: EmbeddedBroker) -> None:
     with RawClient(broker.service_url) as client:
-        broker.call(broker.broker.create_partitioned(NAME, 20))
+        broker.call(broker.broker.partitioned.create(NAME, 20))
         client.socket.settimeout(0.5)
         questions = client_commands.topics_of_namespace(1, "public/default") * 100
         with pytest.raises(TimeoutError):
@@ -382,7 +382,7 @@ def test_a_subscription_whose_client_left_while_it_was_made_is_there(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     """A cursor that nobody sees would keep its entries for ever."""
-    broker.call(broker.broker.create_topic(NAME))
+    broker.call(broker.broker.topics.create(NAME))
     topic = loaded(broker)
     disk.sync_seconds = SLOW
     with RawClient(broker.service_url) as client:
@@ -402,8 +402,8 @@ def test_messages_expire_in_a_topic_that_was_unloaded(broker: EmbeddedBroker, ra
         publish(client)
     wait_until(lambda: not loaded(broker).producers, 5)
     broker.call(broker.broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=3600))
-    broker.call(broker.broker.unload_topic(NAME))
-    wait_until(lambda: TOPIC in broker.broker.loaded, 5)
+    broker.call(broker.broker.topics.unload(NAME))
+    wait_until(lambda: TOPIC in broker.broker.topics.loaded, 5)
 
 
 def test_closed_producers_are_remembered_for_a_keep_alive_interval() -> None:

@@ -97,7 +97,7 @@ def test_the_fixture_needs_only_to_be_named(pytester: pytest.Pytester) -> None:
             client.close()
 
         def test_a_module_shares_one(pulsar_broker):
-            assert "persistent://public/default/t" in pulsar_broker.broker.loaded
+            assert "persistent://public/default/t" in pulsar_broker.broker.topics.loaded
         """
     )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")

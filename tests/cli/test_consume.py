@@ -24,7 +24,7 @@ def consumed(stdout: str, count: int) -> Outcome:
 
 
 def subscriptions(broker: EmbeddedBroker, topic: str) -> list[str]:
-    return list(broker.call(broker.broker.get_topic(parse_topic(topic))).subscriptions)
+    return list(broker.call(broker.broker.topics.get(parse_topic(topic))).subscriptions)
 
 
 def test_one_message_as_pulsar_client_prints_it(cli: Cli, client: pulsar.Client, topic: str) -> None:

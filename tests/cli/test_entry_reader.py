@@ -89,9 +89,9 @@ def test_more_messages_than_may_be_under_way_at_once_all_come(
 def test_nothing_is_left_behind_on_the_broker(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, "a")
     with EntryReader(pulsar_broker.service_url, topic) as reader:
-        assert len(pulsar_broker.broker.loaded[topic].subscriptions) == 1
+        assert len(pulsar_broker.broker.topics.loaded[topic].subscriptions) == 1
         list(reader.to_end())
-    assert not pulsar_broker.broker.loaded[topic].subscriptions
+    assert not pulsar_broker.broker.topics.loaded[topic].subscriptions
 
 
 def test_an_empty_topic_has_no_last_message_and_ends_at_once(
@@ -203,7 +203,7 @@ def test_a_topic_that_is_unloaded_is_read_on(pulsar_broker: EmbeddedBroker, clie
     publish(client, topic, "a")
     with EntryReader(pulsar_broker.service_url, topic) as reader:
         assert values(reader.to_end()) == ["a"]
-        pulsar_broker.call(pulsar_broker.broker.unload_topic(parse_topic(topic)))
+        pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(topic)))
         publish(client, topic, "b")
         assert values(reader.to_end()) == ["b"]
 
@@ -228,7 +228,7 @@ def test_a_broker_that_comes_back_is_read_on_behind_the_last_entry(tmp_path: Pat
 def test_a_topic_that_does_not_exist_is_not_created(pulsar_broker: EmbeddedBroker, topic: str) -> None:
     with pytest.raises(NotFound, match="does not exist"):
         EntryReader(pulsar_broker.service_url, topic)
-    assert topic not in pulsar_broker.broker.loaded
+    assert topic not in pulsar_broker.broker.topics.loaded
 
 
 def test_no_broker_is_said_at_once() -> None:

@@ -83,7 +83,7 @@ def test_sigterm_deletes_the_temporary_subscription(
         program.read_lines(1)
         program.send(signal.SIGTERM)
         assert program.finish() == 143
-    loaded = pulsar_broker.broker.loaded[f"persistent://public/default/{topic}"]
+    loaded = pulsar_broker.broker.topics.loaded[f"persistent://public/default/{topic}"]
     assert not loaded.subscriptions
 
 

@@ -37,7 +37,7 @@ def test_one_message_by_default(cli: Cli, topic: str, five: list[str]) -> None:
 
 def test_nothing_is_left_behind(cli: Cli, topic: str, five: list[str], pulsar_broker: EmbeddedBroker) -> None:
     cli("read", topic, "-m", "earliest", "-e")
-    assert not pulsar_broker.call(pulsar_broker.broker.get_topic(parse_topic(topic))).subscriptions
+    assert not pulsar_broker.call(pulsar_broker.broker.topics.get(parse_topic(topic))).subscriptions
 
 
 def test_behind_a_message_as_pulsar_client_does(cli: Cli, topic: str, five: list[str]) -> None:
@@ -135,7 +135,7 @@ def test_unicode_survives(cli: Cli) -> None:
 def test_a_topic_that_is_not_there_is_not_found_and_not_made(cli: Cli, pulsar_broker: EmbeddedBroker) -> None:
     outcome = cli("read", "no-such-topic", "-m", "earliest", "-e")
     assert (outcome.exit_code, outcome.stdout) == (3, "")
-    assert not pulsar_broker.broker.topic_exists(parse_topic("no-such-topic"))
+    assert not pulsar_broker.broker.topics.exists(parse_topic("no-such-topic"))
 
 
 def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:

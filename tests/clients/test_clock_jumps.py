@@ -82,7 +82,7 @@ def test_nothing_expires_early_after_a_jump_back() -> None:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         client.subscribe(TOPIC, "s").close()
         client.create_producer(TOPIC).send(b"kept")
-        topic = broker.call(broker.broker.get_topic(parse_topic(TOPIC)))
+        topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
         cursor = topic.subscriptions["s"].cursor
         clock.offset_ms = -DAY_MS
         assert broker.call(topic.subscriptions["s"].expire_before(clock.wall_ms() - 3600_000)) == 0

@@ -15,7 +15,7 @@ from tests.condition import wait_until
 
 
 def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
-    return broker.call(broker.broker.get_topic(parse_topic(topic)))
+    return broker.call(broker.broker.topics.get(parse_topic(topic)))
 
 
 def start(broker: EmbeddedBroker, topic: str) -> Topic:

@@ -91,11 +91,11 @@ def test_unloading_a_topic_ends_its_compaction(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         publish(client, TOPIC, [(str(n % KEYS), b"v") for n in range(20_000)], batch=True)
-        topic = broker.call(broker.broker.get_topic(parse_topic(TOPIC)))
+        topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
 
         async def start_and_unload() -> CompactionState:
             topic.compaction.start()
-            await broker.broker.unload_topic(topic.name)
+            await broker.broker.topics.unload(topic.name)
             return topic.compaction.state
 
         assert broker.call(start_and_unload()) is CompactionState.ERROR
@@ -106,7 +106,7 @@ def test_unloading_a_topic_ends_its_compaction(tmp_path: Path) -> None:
 
 
 def client_visible_subscriptions(broker: EmbeddedBroker) -> list[str]:
-    topic = broker.call(broker.broker.get_topic(parse_topic(TOPIC)))
+    topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
     return list(topic.subscriptions)
 
 

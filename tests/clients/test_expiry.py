@@ -27,7 +27,7 @@ def set_policies(broker: EmbeddedBroker, **policies: object) -> None:
 
 
 def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
-    return broker.call(broker.broker.get_topic(parse_topic(topic)))
+    return broker.call(broker.broker.topics.get(parse_topic(topic)))
 
 
 def publish(client: pulsar.Client, topic: str, count: int) -> None:
@@ -115,6 +115,6 @@ def test_messages_expire_after_a_restart_though_nobody_asks_for_their_topic(tmp_
         client.close()
     with EmbeddedBroker(tmp_path) as broker:
         name = str(parse_topic("t"))
-        wait_until(lambda: name in broker.broker.loaded, 3)
-        cursor = broker.broker.loaded[name].subscriptions["s"].cursor
+        wait_until(lambda: name in broker.broker.topics.loaded, 3)
+        cursor = broker.broker.topics.loaded[name].subscriptions["s"].cursor
         wait_until(lambda: cursor.backlog_messages == 0, 3)

@@ -1,0 +1,84 @@
+"""Partitioned topics: a number of partitions in the metadata, and the topics `T-partition-k` that are the partitions.
+
+The metadata comes first when one is created and goes last when it is deleted, so that a failure midway can be
+tried again. Partitions are topics of the registry and are deleted, unloaded and counted there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from broker_core.errors import Conflict
+from broker_core.topic_registry import check_unused
+
+if TYPE_CHECKING:
+    from broker_core.config import TopicConfig
+    from broker_core.names import TopicName
+    from broker_core.tenancy import Tenancy
+    from broker_core.topic_registry import TopicRegistry
+
+
+class PartitionedTopics:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, config: TopicConfig) -> None:
+        self._topics = topics
+        self._tenancy = tenancy
+        self._config = config
+
+    def count(self, name: TopicName) -> int:
+        return self._tenancy.partitions(name)
+
+    async def for_client(self, name: TopicName, *, create: bool) -> int:
+        """Number of partitions, 0 for a topic without; may create the metadata of a partitioned topic."""
+        partitions = self._tenancy.partitions(name)
+        if partitions or name.is_partition or self._topics.exists(name):
+            return partitions
+        self._topics.check_auto_creation(name, create=create)
+        if self._config.auto_creation_type == "partitioned":
+            with contextlib.suppress(Conflict):  # another client was first
+                await self._tenancy.create_partitioned(name, self._config.default_partitions)
+        return self._tenancy.partitions(name)
+
+    async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
+        if self._topics.exists(name):
+            raise Conflict("This topic already exists")
+        await self._tenancy.create_partitioned(name, partitions, properties or {})
+        await self._create_partitions(name, 0, partitions)
+
+    async def update(self, name: TopicName, partitions: int) -> None:
+        """Adds partitions; each new one gets the subscriptions of the first, at its start."""
+        before = self._tenancy.partitions(name)
+        await self._tenancy.update_partitions(name, partitions)
+        await self._create_partitions(name, before, partitions)
+        if before and partitions > before:
+            await self._copy_subscriptions(name, before, partitions)
+
+    async def create_missing(self, name: TopicName) -> None:
+        """Creates again the partitions that were deleted one by one."""
+        await self._create_partitions(name, 0, self._tenancy.partitions(name))
+
+    async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
+        parts = [name.partition_name(index) for index in range(first, end)]
+        # Side by side, so that the metadata store commits them together.
+        await asyncio.gather(*(self._topics.create(part) for part in parts if not self._topics.exists(part)))
+
+    async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
+        model = await self._topics.get(name.partition_name(0))
+        wanted = [one.name for one in model.subscriptions.values() if one.durable]
+        for index in range(first, end):
+            topic = await self._topics.get(name.partition_name(index))
+            for subscription in wanted:
+                await topic.subscription(subscription, durable=True, start=None, earliest=True, properties={})
+
+    async def delete(self, name: TopicName, *, force: bool = False) -> None:
+        """Deletes all partitions, then the metadata, so that a failure midway can be tried again."""
+        existing = [part for part in self._partition_names(name) if self._topics.exists(part)]
+        if not force:
+            for topic in (self._topics.loaded[str(part)] for part in existing if str(part) in self._topics.loaded):
+                check_unused(topic)
+        await asyncio.gather(*(self._topics.delete(part, force=force) for part in existing))
+        await self._tenancy.delete_partitioned(name)
+
+    def _partition_names(self, name: TopicName) -> list[TopicName]:
+        return [name.partition_name(index) for index in range(self._tenancy.partitions(name))]

@@ -1,0 +1,248 @@
+"""Which topics exist, and those that are loaded: loading on demand, unloading, deletion.
+
+A topic exists when the metadata store has a document of it, loaded or not. Loading happens once, whoever asks
+meanwhile waits for the same task; unloading and deleting go one at a time a topic, and whoever comes meanwhile
+waits and then finds it loaded anew, or gone. Partitions are topics like any other; what they form together is
+the business of `partitioned`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from broker_core.errors import (
+    BrokerError,
+    NotAllowed,
+    PersistenceFailed,
+    PreconditionFailed,
+    SubscriptionNotFound,
+    TopicFenced,
+    TopicNotFound,
+)
+from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
+from broker_core.storage.errors import StorageError
+from broker_core.topic import Topic, TopicServices
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config import BrokerConfig
+    from broker_core.rate import Rate
+    from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.tenancy import Tenancy
+
+log = logging.getLogger(__name__)
+
+Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
+
+TOPIC = "topic"  # kind of the documents that say which topics exist
+
+
+class TopicRegistry:
+    def __init__(
+        self, config: BrokerConfig, clock: Clock, storage: ManagedLedgerFactory, tenancy: Tenancy, spawn: Spawn
+    ) -> None:
+        self.loaded: dict[str, Topic] = {}
+        self._config = config
+        self._clock = clock
+        self._storage = storage
+        self._tenancy = tenancy
+        self._spawn = spawn
+        self._loading: dict[str, asyncio.Task[Topic]] = {}
+        self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
+        self._stopping = False
+
+    # -- for clients ------------------------------------------------------------------------------------
+
+    async def for_client(self, name: TopicName, *, create: bool = True) -> Topic:
+        """The topic that a producer or consumer asks for; created when missing, wanted and allowed."""
+        if not name.is_persistent:
+            raise NotAllowed(f"Non-persistent topics are not supported by this broker: {name}")
+        if self._stopping:
+            raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
+        await self._settled(str(name))
+        if not self.exists(name):
+            self.check_auto_creation(name, create=create)
+            await self.create(name)
+        return await self.get(name)
+
+    def check_auto_creation(self, name: TopicName, *, create: bool) -> None:
+        if not self._tenancy.has_namespace(name.namespace):
+            raise TopicNotFound(f"Namespace {name.namespace} does not exist")
+        partitions = self._tenancy.partitions(name.base)
+        if name.is_partition and name.partition < partitions:
+            return
+        if name.is_partition and partitions:
+            raise NotAllowed(f"{name.base} has {partitions} partitions; {name} is none of them")
+        if not name.is_partition and partitions:
+            raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
+        if not (create and self._config.topics.allow_auto_creation):
+            raise TopicNotFound(f"Topic {name} does not exist")
+
+    def check_auto_subscription(self, topic: TopicName, subscription: str) -> None:
+        if not self._config.topics.allow_auto_subscription:
+            raise SubscriptionNotFound(f"Subscription {subscription} does not exist on {topic}")
+
+    # -- all of them ------------------------------------------------------------------------------------
+
+    def exists(self, name: TopicName) -> bool:
+        return self._storage.metadata.get(TOPIC, str(name)) is not None
+
+    def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
+        """Full names of the existing topics, each partition by itself, sorted."""
+        prefix = f"{domain}://{namespace}/"
+        return sorted(key for key in self._storage.metadata.list(TOPIC) if key.startswith(prefix))
+
+    async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> None:
+        document = {"created_ms": self._clock.wall_ms(), "properties": properties or {}}
+        await self._storage.metadata.put(TOPIC, str(name), document)
+
+    def properties(self, name: TopicName) -> dict[str, str]:
+        """What was given with the topic, partitioned or not."""
+        partitioned = self._tenancy.partitioned_topic(name)
+        if partitioned is not None:
+            return dict(partitioned.properties)
+        return dict((self._storage.metadata.get(TOPIC, str(name)) or {}).get("properties", {}))
+
+    async def set_properties(self, name: TopicName, properties: dict[str, str]) -> None:
+        """Replaces them; durable on return."""
+        if self._tenancy.partitions(name):
+            await self._tenancy.set_partitioned_properties(name, properties)
+        else:
+            document = self._storage.metadata.get(TOPIC, str(name)) or {}
+            await self._storage.metadata.put(TOPIC, str(name), {**document, "properties": properties})
+
+    async def get(self, name: TopicName, *, create: bool = False) -> Topic:
+        """The loaded topic; loads it if need be. Raises `TopicNotFound`."""
+        key = str(name)
+        await self._settled(key)
+        topic = self.loaded.get(key)
+        if topic is not None:
+            return topic
+        if not self.exists(name):
+            if not create:
+                raise TopicNotFound(f"Topic {name} not found")
+            await self.create(name)
+            return await self.get(name)
+        task = self._loading.get(key)
+        if task is None:
+            task = self._loading[key] = self._spawn(self._load(name))
+        return await asyncio.shield(task)
+
+    async def _load(self, name: TopicName) -> Topic:
+        key = str(name)
+        try:
+            ledger = await self._storage.open_ledger(ledger_name(name))
+            topic = Topic(name, ledger, self._services())
+            topic.created_ms = (self._storage.metadata.get(TOPIC, key) or {}).get("created_ms", topic.created_ms)
+            await topic.load()
+            self.loaded[key] = topic
+            return topic
+        except StorageError as error:
+            raise PersistenceFailed(f"{name}: {error}") from error
+        finally:
+            del self._loading[key]
+
+    def _services(self) -> TopicServices:
+        return TopicServices(
+            clock=self._clock,
+            limits=self._config.topics,
+            dispatch=self._config.dispatch,
+            max_message_size=self._config.connection.max_message_size,
+            retain_null_key=self._config.policies.retain_null_key,
+            storage=self._storage,
+            spawn=self._spawn,
+            policies_of=self._tenancy.effective,
+        )
+
+    async def unload(self, name: TopicName) -> None:
+        if not self.exists(name):
+            raise TopicNotFound(f"Topic {name} not found")
+        async with self._leaves(str(name)):
+            await self._unload(str(name))
+        self._spawn(self._load_if_aging(name))
+
+    async def _unload(self, key: str) -> None:
+        topic = self.loaded.pop(key, None)
+        if topic is not None:
+            await topic.close()
+
+    @contextlib.asynccontextmanager
+    async def _leaves(self, key: str) -> AsyncIterator[None]:
+        """One unloading or deletion of a topic at a time, and no loading meanwhile."""
+        await self._settled(key)
+        future = self._leaving[key] = asyncio.get_running_loop().create_future()
+        try:
+            if key in self._loading:
+                await asyncio.wait([self._loading[key]])
+            yield
+        finally:
+            del self._leaving[key]
+            future.set_result(None)
+
+    async def _settled(self, key: str) -> None:
+        """Who comes while a topic is unloaded or deleted waits until it is; then it is loaded anew, or gone."""
+        while key in self._leaving:
+            await asyncio.wait([self._leaving[key]])
+
+    async def delete(self, name: TopicName, *, force: bool = False) -> None:
+        """Deletes the topic with everything in it; while it is used only by `force`."""
+        key = str(name)
+        async with self._leaves(key):
+            if not self.exists(name):
+                raise TopicNotFound(f"Topic {name} not found")
+            if key in self.loaded and not force:
+                check_unused(self.loaded[key])
+            await self._unload(key)
+            await self._storage.delete_ledger(ledger_name(name))
+            await self._storage.metadata.delete(TOPIC, key)
+            await self._tenancy.forget_topic(name)
+
+    # -- life -------------------------------------------------------------------------------------------
+
+    def rates(self) -> Iterator[Rate]:
+        for topic in list(self.loaded.values()):
+            yield from topic.rates()
+
+    async def load_aging(self) -> None:
+        """Topics whose messages age (TTL, retention by time) must act when that is due, used or not."""
+        for key in list(self._storage.metadata.list(TOPIC)):
+            await self._load_if_aging(parse_topic(key))
+
+    async def _load_if_aging(self, name: TopicName) -> None:
+        policies = self._tenancy.effective(name)
+        if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.exists(name):
+            try:
+                await self.get(name)
+            except BrokerError as error:  # the others' messages age all the same
+                log.warning("topic %s: what is due stays undone: %s", name, error)
+
+    def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
+        for loaded in self.loaded.values():
+            if loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base):
+                loaded.policies_changed()
+        self._spawn(self.load_aging())
+
+    async def stop(self) -> None:
+        """Unloads every topic; none is loaded any more."""
+        self._stopping = True
+        unloaded = await asyncio.gather(*(self._unload(key) for key in list(self.loaded)), return_exceptions=True)
+        for error in unloaded:
+            if isinstance(error, Exception):
+                log.error("a topic was not unloaded cleanly: %s", error)
+
+
+def ledger_name(name: TopicName) -> str:
+    """The managed ledger of a topic, named as Pulsar names it: tenant/namespace/domain/encoded local name."""
+    return f"{name.tenant}/{name.namespace_local}/{name.domain}/{quote(name.local, safe='')}"
+
+
+def check_unused(topic: Topic) -> None:
+    if topic.producers:
+        raise PreconditionFailed("Topic has active producers/subscriptions")
+    if any(subscription.consumers for subscription in topic.subscriptions.values()):
+        raise PreconditionFailed("Topic has active producers/subscriptions")
