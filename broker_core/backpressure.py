@@ -2,9 +2,11 @@
 
 Four causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
 many unsynced bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages
-stop earlier, see `Consumer.writable`), and the gather pause. The gather pause is short
-and is there for speed: after a chunk with several SENDs the next read waits until that chunk is answered, so
-that reads and syncs become fewer and larger; a slow disk does not prolong it beyond `GATHER_SECONDS`.
+stop earlier, see `Consumer.writable`), and the gather pause. The gather pause is short and is there for speed:
+one cycle (read, group, sync, receipts) costs nearly the same for one message and for a hundred. After a chunk with
+several SENDs the next read waits until that chunk is answered; on a connection that sends so fast that nobody
+can be waiting for a single receipt, every chunk waits, and for `REST_SECONDS` more. A slow disk does not
+prolong the wait beyond `GATHER_SECONDS`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 GATHER_SENDS = 4  # from so many SENDs in one chunk on
 GATHER_SECONDS = 0.002
+REST_SECONDS = 0.004
+BUSY_SENDS_PER_SECOND = 20_000
+BUSY_WINDOW = 256  # SENDs over which that rate is taken
 
 
 class ReadGate:
@@ -30,6 +35,9 @@ class ReadGate:
         self._loop = asyncio.get_running_loop()
         self._pending = 0
         self._gathering: asyncio.TimerHandle | None = None
+        self._arrived = 0  # SENDs since the rate was last taken
+        self._rate_taken = 0.0  # loop time
+        self._busy = False
         self._waits_for_relief = False
         self._unsent = False
         self._paused = False
@@ -45,7 +53,11 @@ class ReadGate:
 
     def after_chunk(self, sends: int) -> None:
         """Decides once a chunk whether to go on reading."""
-        if sends >= GATHER_SENDS and self._gathering is None:
+        if sends:
+            self._arrived += sends
+            if self._arrived >= BUSY_WINDOW:
+                self._take_rate()
+        if (sends >= GATHER_SENDS or (sends and self._busy)) and self._gathering is None:
             self._gathering = self._loop.call_later(GATHER_SECONDS, self._gathered)
         if self._pressure.over and not self._waits_for_relief:
             self._waits_for_relief = True
@@ -60,7 +72,7 @@ class ReadGate:
         if self._paused:
             if not self._pending and self._gathering is not None:
                 self._gathering.cancel()
-                self._gathering = None
+                self._gathering = self._loop.call_later(REST_SECONDS, self._gathered) if self._busy else None
             self._resume_if_free()
 
     def drained(self) -> None:
@@ -72,6 +84,11 @@ class ReadGate:
         self._closed = True
         if self._gathering is not None:
             self._gathering.cancel()
+
+    def _take_rate(self) -> None:
+        now = self._loop.time()
+        self._busy = self._arrived > BUSY_SENDS_PER_SECOND * (now - self._rate_taken)
+        self._arrived, self._rate_taken = 0, now
 
     def _gathered(self) -> None:
         self._gathering = None
