@@ -30,6 +30,7 @@ class OneEntry:
     ends: list[int]
     counts: list[int]
     publish_times: list[int]
+    delivery_times: tuple[int, ...] = ()
 
 
 async def check_health(broker: Broker) -> None:

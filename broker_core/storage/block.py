@@ -5,7 +5,8 @@ A record is one run of entries: the very same bytes go to the journal and to the
     u32 crc32c      of all that follows in this record
     u32 length      of the whole record, this header included
     u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 compacted entries, 6 their index
-    u8  0, u16 0
+    u8  flags       1: with delivery times
+    u16 0
     u32 n           entries in the table
     u64 ledger id
     u64 first       entry id of the first entry
@@ -13,6 +14,7 @@ A record is one run of entries: the very same bytes go to the journal and to the
     u32 0
     table           u32 starts[n], u32 ends[n], u32 message counts[n], u64 publish times[n] (ms)
     blob            entry i is blob[starts[i] - base : ends[i] - base], opaque
+    delivery times  u64[n] (ms), only with the flag; 0: none
 
 Little-endian. Between two entries the blob may hold bytes that belong to nobody (the frame headers between
 two messages as they came from the socket): cutting them out would cost a slice per message.
@@ -34,9 +36,12 @@ INDEX = 4
 COMPACTED = 5
 COMPACTED_INDEX = 6
 
+DELAYED = 1  # flag of a record: delivery times follow the blob
+
 HEADER = struct.Struct("<IIBBHIQQII")
 HEADER_SIZE = HEADER.size
 ROW_SIZE = 4 + 4 + 4 + 8
+DELIVERY_SIZE = 8  # of the delivery time of one entry
 GAP = 64  # bytes between two entries up to which one slice beats a join
 
 _TABLE_ROW = {ENTRIES: ROW_SIZE, COMPACTED: 16 + ROW_SIZE}
@@ -44,6 +49,7 @@ _CRC = struct.Struct("<I")
 _BODY = struct.Struct("<IBBHIQQII")
 _ONE = struct.Struct("<IBBHIQQIIIIIQ")
 _ROW = struct.Struct("<IIIQ")
+_TIME = struct.Struct("<Q")
 
 
 class EntryRun(Protocol):
@@ -59,12 +65,18 @@ class EntryRun(Protocol):
     def counts(self) -> Sequence[int]: ...
     @property
     def publish_times(self) -> Sequence[int]: ...
+    @property
+    def delivery_times(self) -> Sequence[int]:
+        """Empty when no entry has one, the usual case; else one per entry (ms), 0 for none."""
 
 
 class Block:
-    """Consecutive entries of one ledger, as columns. Immutable by convention."""
+    """Consecutive entries of one ledger, as columns. Immutable by convention.
 
-    __slots__ = ("counts", "data", "ends", "first_entry_id", "ledger_id", "publish_times", "starts")
+    `delivery_times` is empty when no entry of the block has one; else 0 stands for none.
+    """
+
+    __slots__ = ("counts", "data", "delivery_times", "ends", "first_entry_id", "ledger_id", "publish_times", "starts")
 
     def __init__(
         self,
@@ -75,6 +87,7 @@ class Block:
         ends: Sequence[int],
         counts: Sequence[int],
         publish_times: Sequence[int],
+        delivery_times: Sequence[int] = (),
     ) -> None:
         self.ledger_id = ledger_id
         self.first_entry_id = first_entry_id
@@ -83,6 +96,7 @@ class Block:
         self.ends = ends
         self.counts = counts
         self.publish_times = publish_times
+        self.delivery_times = delivery_times
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -109,6 +123,7 @@ class Block:
             self.ends[start:stop],
             self.counts[start:stop],
             self.publish_times[start:stop],
+            self.delivery_times[start:stop],
         )
 
 
@@ -148,10 +163,14 @@ def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
         array("I", ends),
         array("I", run.counts),
         array("Q", run.publish_times),
+        array("Q", run.delivery_times) if run.delivery_times else (),
     )
-    body = _BODY.pack(HEADER_SIZE + ROW_SIZE * n + len(blob), ENTRIES, 0, 0, n, ledger_id, first, base, 0) + table(
-        block
-    )
+    flags = 0
+    if run.delivery_times:
+        flags = DELAYED
+        blob = b"".join((blob, column_bytes("Q", block.delivery_times)))
+    length = HEADER_SIZE + ROW_SIZE * n + len(blob)
+    body = _BODY.pack(length, ENTRIES, flags, 0, n, ledger_id, first, base, 0) + table(block)
     head = _CRC.pack(crc32c(blob, crc32c(body))) + body
     return head, blob, block
 
@@ -167,12 +186,24 @@ def encode_one(run: EntryRun, ledger_id: int, first: int) -> bytes:
     return _CRC.pack(crc32c(body)) + body
 
 
+def encode_one_delayed(run: EntryRun, ledger_id: int, first: int) -> bytes:
+    """The record of a run of one entry that has a delivery time."""
+    blob = run.data[run.starts[0] : run.ends[0]]
+    size = len(blob)
+    length = HEADER_SIZE + ROW_SIZE + size + DELIVERY_SIZE
+    count, time = run.counts[0], run.publish_times[0]
+    head = _ONE.pack(length, ENTRIES, DELAYED, 0, 1, ledger_id, first, 0, 0, 0, size, count, time)
+    body = b"".join((head, blob, _TIME.pack(run.delivery_times[0])))
+    return _CRC.pack(crc32c(body)) + body
+
+
 def block_of_one(record: bytes) -> Block:
     """The block of a record with one entry, which starts behind its table."""
-    _, _, _, _, _, _, ledger_id, first, base, _ = HEADER.unpack_from(record)
+    _, length, _, flags, _, _, ledger_id, first, base, _ = HEADER.unpack_from(record)
     start, end, count, time = _ROW.unpack_from(record, HEADER_SIZE)
     shift = HEADER_SIZE + ROW_SIZE - base
-    return Block(ledger_id, first, record, (start + shift,), (end + shift,), (count,), (time,))
+    delivery = _TIME.unpack_from(record, length - DELIVERY_SIZE) if flags & DELAYED else ()
+    return Block(ledger_id, first, record, (start + shift,), (end + shift,), (count,), (time,), delivery)
 
 
 def encode_record(kind: int, payload: bytes, *, ledger_id: int = 0, first: int = 0, n: int = 0) -> bytes:
@@ -203,6 +234,17 @@ def column(kind: str, data: bytes | memoryview) -> "array[int]":
     return values
 
 
+def place_times(times: "array[int]", at: int, values: Sequence[int]) -> None:
+    """Puts delivery times behind the first `at` of a column; entries that nobody put any for have none (0)."""
+    times.extend([0] * (at - len(times)))
+    times.extend(values)
+
+
+def read_delivery_times(data: bytes | memoryview, end: int, n: int) -> "array[int]":
+    """The delivery times of a flagged record of `n` entries that ends at `end` of `data`."""
+    return column("Q", data[end - DELIVERY_SIZE * n : end])
+
+
 def read_columns(data: bytes, at: int, n: int, base: int) -> "tuple[array[int], array[int], array[int], array[int]]":
     """The table at `at` of `data`, with starts and ends turned into offsets of `data`; the blob lies behind it."""
     rows = memoryview(data)
@@ -220,6 +262,11 @@ class Columns:
         self.ends: array[int] = array("I")
         self.counts: array[int] = array("I")
         self.publish_times: array[int] = array("Q")
+        self.delivery_times: array[int] = array("Q")
+
+    def add_delivery_times(self, data: bytes, end: int, n: int) -> None:
+        """Of the flagged record that ends at `end` and whose rows will be added next."""
+        place_times(self.delivery_times, len(self.starts), read_delivery_times(data, end, n))
 
     def add(self, data: bytes, offset: int, n: int, base: int) -> None:
         """The `n` rows of the record that starts at `offset` of `data`."""
@@ -239,18 +286,22 @@ class Columns:
         self.publish_times.extend(times)
 
     def block(self, ledger_id: int, first: int, data: bytes) -> Block:
-        return Block(ledger_id, first, data, self.starts, self.ends, self.counts, self.publish_times)
+        times = self.delivery_times
+        if times:
+            place_times(times, len(self.starts), ())
+        return Block(ledger_id, first, data, self.starts, self.ends, self.counts, self.publish_times, times or ())
 
 
 def check(data: bytes | memoryview, offset: int, limit: int) -> str | None:
     """Why the record at `offset` of `data` (valid up to `limit`) cannot be trusted; None when it can."""
     if limit - offset < HEADER_SIZE:
         return f"{limit - offset} bytes are too few for a record"
-    crc, length, kind, _, _, n, *_ = HEADER.unpack_from(data, offset)
+    crc, length, kind, flags, _, n, *_ = HEADER.unpack_from(data, offset)
     if length < HEADER_SIZE or length > limit - offset:
         return f"record length {length} is impossible here"
     if crc32c(memoryview(data)[offset + 4 : offset + length]) != crc:
         return "record checksum does not match"
-    if length < HEADER_SIZE + _TABLE_ROW.get(kind, 0) * n:
+    row = _TABLE_ROW.get(kind, 0) + (DELIVERY_SIZE if flags & DELAYED else 0)
+    if length < HEADER_SIZE + row * n:
         return "record table does not fit its length"
     return None

@@ -15,9 +15,11 @@ from broker_core.storage.block import (
     CHANGE,
     COMPACTED,
     COMPACTED_INDEX,
+    DELAYED,
     ENTRIES,
     HEADER,
     INDEX,
+    read_delivery_times,
 )
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
@@ -139,11 +141,13 @@ def _groups(path: Path, window: Window) -> Iterator[Found]:
 
 
 def _described(record: bytes) -> str:
-    crc, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(record)
+    crc, length, kind, flags, _, n, ledger_id, first, _, _ = HEADER.unpack_from(record)
     text = f"{_KINDS.get(kind, f'kind {kind}')} {length} bytes crc {crc:08x}"
     if kind == ENTRIES:
         _, messages, size, newest_ms = ledger_file.table_totals(record, 0)
-        return f"{text} {ledger_id}:{first}..{first + n - 1} {messages} messages {size} bytes newest {newest_ms}"
+        delayed = f" delivery times {read_delivery_times(record, length, n).tolist()}" if flags & DELAYED else ""
+        entries = f"{ledger_id}:{first}..{first + n - 1}"
+        return f"{text} {entries} {messages} messages {size} bytes newest {newest_ms}{delayed}"
     if kind == CHANGE:
         return f"{text} {json.dumps(changes.parse(record), ensure_ascii=False)}"
     if kind == ACKS:

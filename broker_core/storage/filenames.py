@@ -1,6 +1,6 @@
 """Every file name of a data directory, built and parsed here (drawn in FORMAT.md).
 
-FORMAT                       "pulsarctl storage format 1": marks a directory as ours
+FORMAT                       "pulsarctl storage format 2": marks a directory as ours
 LOCK                         locked by the owning process, names it
 RESERVE                      space kept for acknowledgements on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
@@ -13,7 +13,7 @@ ledgers/000/0000000009.compacted   the result of a compaction
 import re
 from pathlib import Path
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FORMAT_TEXT = "pulsarctl storage format {}\n"
 
 _SPARE = ".spare"

@@ -11,7 +11,7 @@ from pathlib import Path
 from crc32c import crc32c
 
 from broker_core.storage import filenames
-from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, Block, Columns, check, column
+from broker_core.storage.block import DELAYED, ENTRIES, HEADER, HEADER_SIZE, INDEX, Block, Columns, check, column
 from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
@@ -161,7 +161,7 @@ def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, star
     while inside < size:
         if size - inside < HEADER_SIZE:
             raise Damaged(path, start + inside, f"{size - inside} bytes are too few for a record")
-        crc, length, kind, _, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
+        crc, length, kind, flags, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
         stop = inside + length
         # Small records are copied for their checksum: that is faster than a view of them.
         if not HEADER_SIZE <= length <= size - inside or (
@@ -170,6 +170,8 @@ def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, star
             raise Damaged(path, start + inside, check(data, inside, size) or "record does not fit")
         if kind != ENTRIES or owner != ledger_id or record_first != expected:
             raise Damaged(path, start + inside, f"entries {ledger_id}:{expected} expected, not {owner}:{record_first}")
+        if flags & DELAYED:
+            columns.add_delivery_times(data, stop, n)
         columns.add(data, inside, n, base)
         expected += n
         inside = stop

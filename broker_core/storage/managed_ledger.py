@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core.storage import changes, retention
-from broker_core.storage.block import EMPTY, HEADER_SIZE, ROW_SIZE, Block, EntryRun, encode_one, encode_run
+from broker_core.storage.block import (
+    DELIVERY_SIZE,
+    EMPTY,
+    HEADER_SIZE,
+    ROW_SIZE,
+    Block,
+    EntryRun,
+    encode_one,
+    encode_one_delayed,
+    encode_run,
+)
 from broker_core.storage.catalog import LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
 from broker_core.storage.compacted_store import CompactedStore
@@ -104,9 +114,14 @@ class ManagedLedger:
         n = len(run.starts)
         what: Appended
         if n == 1:
-            head = encode_one(run, first[0], entry_id)
-            length = len(head)
-            size = length - _ONE
+            if run.delivery_times:
+                head = encode_one_delayed(run, first[0], entry_id)
+                length = len(head)
+                size = length - _ONE - DELIVERY_SIZE
+            else:
+                head = encode_one(run, first[0], entry_id)
+                length = len(head)
+                size = length - _ONE
             what = (first, ledger, length, head, None, None, 1, run.counts[0], size, run.publish_times[0], done)
             self._journal.add(head, None, length, self, what)
         else:

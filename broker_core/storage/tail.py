@@ -7,7 +7,7 @@ most of them are never looked at.
 from array import array
 from bisect import bisect_left, bisect_right
 
-from broker_core.storage.block import Block, block_of_one
+from broker_core.storage.block import Block, block_of_one, place_times
 
 JOIN_ENTRIES = 64  # a block with at least as many entries, or bytes, is handed out as it is
 JOIN_BYTES = 16 << 10
@@ -81,11 +81,14 @@ def joined(blocks: list[Block]) -> Block:
     ends: array[int] = array("I")
     counts: array[int] = array("I")
     times: array[int] = array("Q")
+    delivery_times: array[int] = array("Q")
     at = 0
     for block in blocks:
         low, high = block.starts[0], block.ends[-1]
         parts.append(block.data[low:high])
         shift = at - low
+        if block.delivery_times:
+            place_times(delivery_times, len(starts), block.delivery_times)
         if len(block.starts) == 1:
             starts.append(at)
             ends.append(high + shift)
@@ -97,4 +100,7 @@ def joined(blocks: list[Block]) -> Block:
             counts.extend(block.counts)
             times.extend(block.publish_times)
         at += high - low
-    return Block(blocks[0].ledger_id, blocks[0].first_entry_id, b"".join(parts), starts, ends, counts, times)
+    if delivery_times:
+        place_times(delivery_times, len(starts), ())
+    ledger_id, first = blocks[0].ledger_id, blocks[0].first_entry_id
+    return Block(ledger_id, first, b"".join(parts), starts, ends, counts, times, delivery_times or ())

@@ -7,6 +7,7 @@ every layer is called once per run and the bytes stay where they came in.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.wire.pulsar_api_pb2 import CommandSend, MessageMetadata
@@ -29,9 +30,10 @@ class SendRun:
                    b"\\x20" highest_sequence_id when the SEND had one
     counts         messages in the entry (`num_messages`, 1 when absent)
     publish_times  ms since the epoch, from the entry's metadata
+    delivery_times empty, or ms since the epoch per entry, 0 for none; of plain SENDs always empty
     """
 
-    __slots__ = ("counts", "data", "ends", "keys", "producer_id", "publish_times", "starts")
+    __slots__ = ("counts", "data", "delivery_times", "ends", "keys", "producer_id", "publish_times", "starts")
 
     def __init__(
         self,
@@ -42,6 +44,7 @@ class SendRun:
         keys: list[bytes],
         counts: list[int],
         publish_times: list[int],
+        delivery_times: Sequence[int] = (),
     ) -> None:
         self.producer_id = producer_id
         self.data = data
@@ -50,6 +53,7 @@ class SendRun:
         self.keys = keys
         self.counts = counts
         self.publish_times = publish_times
+        self.delivery_times = delivery_times
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -93,6 +97,7 @@ class SendRun:
             self.keys[first:last],
             self.counts[first:last],
             self.publish_times[first:last],
+            self.delivery_times[first:last],
         )
 
 

@@ -1,7 +1,8 @@
 """Writes the tiny directory that is kept for a released format: `python -m tests.broker_core.storage.make_format DIR`.
 
 It is left as by a crash: one topic behind a checkpoint, with a sealed and an open ledger and acknowledged ranges, a
-second one and later acknowledgements in the journal. Never run again for a format that was released.
+second one and later acknowledgements in the journal. A third one holds entries with delivery times, in
+both places. Never run again for a format that was released.
 """
 
 import asyncio
@@ -33,10 +34,14 @@ async def make(target: Path) -> None:
         writer = await ledger.create_compacted()
         writer.append(Position(first.ledger_id, 3), b"d", 4, 30)
         await (await writer.seal()).close()
+        delayed = await factory.open_ledger("delayed")
+        await append(delayed, run_of(b"later", delivery=[5000]))
+        await append(delayed, run_of(b"now"))
         await factory.checkpoint()
         cursor.acknowledge(second.ledger_id, [0])
         await cursor.flush()
         await append(await factory.open_ledger("journaled"), run_of(b"x", b"y"))
+        await append(delayed, run_of(b"plain", b"tomorrow", delivery=[0, 6000]))
         copy = crash(path)
         await factory.close()
         for file in (copy / "journal").iterdir():

@@ -25,9 +25,16 @@ class Run:
     ends: list[int]
     counts: list[int] = field(default_factory=list)
     publish_times: list[int] = field(default_factory=list)
+    delivery_times: list[int] = field(default_factory=list)
 
 
-def run_of(*entries: bytes, counts: Sequence[int] = (), times: Sequence[int] = (), gap: int = 20) -> Run:
+def run_of(
+    *entries: bytes,
+    counts: Sequence[int] = (),
+    times: Sequence[int] = (),
+    delivery: Sequence[int] = (),
+    gap: int = 20,
+) -> Run:
     """A run with `gap` foreign bytes in front of each entry, as between the messages of a chunk."""
     data = b""
     starts, ends = [], []
@@ -37,7 +44,8 @@ def run_of(*entries: bytes, counts: Sequence[int] = (), times: Sequence[int] = (
         data += entry
         ends.append(len(data))
     n = len(entries)
-    return Run(data, starts, ends, list(counts) or [1] * n, list(times) or list(range(1000, 1000 + n)))
+    publish_times = list(times) or list(range(1000, 1000 + n))
+    return Run(data, starts, ends, list(counts) or [1] * n, publish_times, list(delivery))
 
 
 async def append(ledger: ManagedLedger, run: Run) -> Position:

@@ -271,7 +271,7 @@ async def test_a_newer_directory_is_refused_naming_both_formats(tmp_path: Path) 
     factory = await opened(tmp_path)
     await factory.close()
     filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(7))
-    with pytest.raises(FormatTooNew, match="format 7; this release reads formats up to 1"):
+    with pytest.raises(FormatTooNew, match=f"format 7; this release reads formats up to {filenames.FORMAT_VERSION}"):
         await opened(tmp_path)
     filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(1))
     await (await opened(tmp_path)).close()

@@ -35,7 +35,7 @@ async def test_every_file_becomes_lines(tmp_path: Path) -> None:
     text = "\n".join(dump_lines(copy))
     assert "DAMAGE" not in text
     for part in (
-        "format 1",
+        "format 2",
         "entries 143 bytes",
         "3:0..2 3 messages 3 bytes newest 1002",
         "sealed",

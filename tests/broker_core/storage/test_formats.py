@@ -15,14 +15,14 @@ from tests.broker_core.storage.storage import Run, append, contents, entries_of,
 FORMATS = Path(__file__).parent / "formats"
 
 
-@pytest.mark.parametrize("version", [1])
+@pytest.mark.parametrize("version", [1, 2])
 async def test_a_directory_of_each_released_format_opens_with_everything_in_it(tmp_path: Path, version: int) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)
     assert find_damage(path) == []
     factory = await opened(path)
     assert factory.damage == []
-    assert factory.ledger_names() == ["checkpointed", "journaled"]
+    assert factory.ledger_names() == ["checkpointed", *(["delayed"] if version > 1 else []), "journaled"]
     assert factory.metadata.get("tenant", "public") == {"adminRoles": []}
     ledger = await factory.open_ledger("checkpointed")
     assert ledger.properties == {"color": "grün"}
@@ -44,6 +44,17 @@ async def test_a_directory_of_each_released_format_opens_with_everything_in_it(t
     await factory.close()
     factory = await opened(path)
     assert await contents(await factory.open_ledger("journaled")) == [b"x", b"y", b"new"]
+    await factory.close()
+
+
+async def test_delivery_times_are_read_from_a_directory_of_the_format_that_brought_them(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(FORMATS / "2", path)
+    factory = await opened(path)
+    ledger = await factory.open_ledger("delayed")
+    block = await ledger.read(EARLIEST, 10, 1000)
+    assert entries_of(block) == [b"later", b"now", b"plain", b"tomorrow"]
+    assert list(block.delivery_times) == [5000, 0, 0, 6000]
     await factory.close()
 
 

@@ -1,0 +1,110 @@
+"""Which entries have a delivery time is known wherever a block comes from: memory, a ledger file, the journal."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_core.config import StorageConfig
+from broker_core.storage import block as blocks
+from broker_core.storage.block import Block, Columns
+from broker_core.storage.dump import dump_lines, find_damage
+from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.tail import joined
+from tests.broker_core.storage.storage import MANY, append, crash, opened, run_of
+
+TIMES = st.one_of(st.just(0), st.integers(0, (1 << 64) - 1))
+RUNS = st.lists(st.tuples(st.lists(TIMES, min_size=1, max_size=4), st.booleans()), min_size=1, max_size=6)
+"""Delivery times of the entries of each run, and whether the run has them."""
+
+
+def times_of(block: Block) -> list[int]:
+    return list(block.delivery_times) or [0] * len(block)
+
+
+@given(RUNS)
+def test_blocks_that_are_gathered_keep_the_delivery_time_of_each_entry(runs: list[tuple[list[int], bool]]) -> None:
+    data, found, first = b"", Columns(), 0
+    expected: list[int] = []
+    parts = []
+    for times, delayed in runs:
+        n = len(times)
+        run = run_of(*[b"abc"] * n, delivery=times if delayed else ())
+        head, blob, block = blocks.encode_run(run, 7, first)
+        record = head + bytes(blob)
+        assert blocks.check(record, 0, len(record)) is None
+        data += record
+        if delayed:
+            found.add_delivery_times(data, len(data), n)
+        found.add(data, len(data) - len(record), n, blocks.HEADER.unpack_from(record)[8])
+        parts.append(block)
+        expected += times if delayed else [0] * n
+        first += n
+    for block in (found.block(7, 0, data), joined(parts)):
+        assert times_of(block) == expected
+        assert [block.entry(i) for i in range(first)] == [b"abc"] * first
+        assert times_of(block.slice(1, first)) == expected[1:]
+        assert len(block.delivery_times) == (first if any(delayed for _, delayed in runs) else 0)
+
+
+async def fill(ledger: ManagedLedger) -> list[int]:
+    await append(ledger, run_of(b"plain"))
+    await append(ledger, run_of(b"single", delivery=[11]))
+    await append(ledger, run_of(b"a", b"b", b"c", delivery=[0, 22, 0]))
+    await append(ledger, run_of(b"d", b"e"))
+    await append(ledger, run_of(b"last", delivery=[33]))
+    return [0, 11, 0, 22, 0, 0, 0, 33]
+
+
+async def found_in(ledger: ManagedLedger) -> list[int]:
+    times: list[int] = []
+    at = EARLIEST
+    while len(block := await ledger.read(at, 100, MANY)):
+        times += times_of(block)
+        at = Position(block.ledger_id, block.last_entry_id).next
+    return times
+
+
+@pytest.mark.parametrize("cache_mb", [32, 0], ids=["from-memory", "from-the-file"])
+async def test_a_reader_sees_them(tmp_path: Path, cache_mb: int) -> None:
+    factory = await opened(tmp_path / "d", StorageConfig(reserve_mb=0, cache_mb=cache_mb))
+    ledger = await factory.open_ledger("t")
+    expected = await fill(ledger)
+    if not cache_mb:
+        await factory.checkpoint()
+    assert await found_in(ledger) == expected
+    await factory.close()
+
+
+@pytest.mark.parametrize("checkpoint", [True, False])
+async def test_a_killed_process_does_not_lose_them(tmp_path: Path, checkpoint: bool) -> None:
+    factory = await opened(tmp_path / "d")
+    expected = await fill(await factory.open_ledger("t"))
+    if checkpoint:
+        await factory.checkpoint()
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    recovered = await opened(copy)
+    assert recovered.damage == []
+    assert await found_in(await recovered.open_ledger("t")) == expected
+    await recovered.close()
+
+
+async def test_a_dump_shows_them(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"a", b"b", delivery=[0, 1234]))
+    await factory.close()
+    assert find_damage(tmp_path / "d") == []
+    assert any("delivery times [0, 1234]" in line for line in dump_lines(tmp_path / "d"))
+
+
+async def test_entries_count_with_their_own_bytes_only(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"12345", delivery=[1]))
+    await append(ledger, run_of(b"12", b"345", delivery=[1, 2]))
+    assert ledger.size == 10
+    await factory.close()
