@@ -2,7 +2,7 @@
 
 Permits count messages, not entries: a batch larger than what is left is sent whole and drives the permits
 below zero, to be repaid by later FLOWs (Pulsar binary protocol, "Flow control").
-On Shared subscriptions `pending` knows every entry that this consumer has and did not acknowledge.
+Where acknowledgement is individual, `pending` knows every entry that this consumer has and did not acknowledge.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.pending import Pending
 from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
@@ -53,15 +54,17 @@ class Consumer:
         self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.blocked = False  # by unacknowledged messages, until half of them are acknowledged
-        self.unacked_messages = 0
-        # (ledger id, entry id) -> messages in that entry; only kept where acknowledgement is individual.
-        self.pending: dict[tuple[int, int], int] = {}
+        self.pending = Pending()
         self.closed = False
         self._encoder = MessageEncoder(consumer_id, subscription.topic.name.partition)
 
     @property
     def writable(self) -> bool:
         return self.session.outbound.writable
+
+    @property
+    def unacked_messages(self) -> int:
+        return self.pending.messages
 
     def flow(self, permits: int) -> None:
         self.permits += permits
@@ -87,20 +90,16 @@ class Consumer:
         return messages
 
     def remember(self, block: Block, first: int, last: int) -> None:
-        """Notes the entries as pending at this consumer (Shared)."""
-        ledger_id, entry_id = block.ledger_id, block.first_entry_id
-        counts = block.counts
-        for index in range(first, last):
-            self.pending[ledger_id, entry_id + index] = counts[index]
-        self.unacked_messages += sum(counts[first:last])
+        """Notes the entries as pending at this consumer."""
+        self.pending.add(block.ledger_id, block.first_entry_id + first, block.counts[first:last])
 
     def forget(self, ledger_id: int, entry_id: int) -> bool:
         """Takes an entry out of `pending`; False if this consumer did not have it."""
-        messages = self.pending.pop((ledger_id, entry_id), None)
-        if messages is None:
-            return False
-        self.unacked_messages -= messages
-        return True
+        return self.pending.discard(ledger_id, entry_id) > 0
+
+    def forget_all(self, ledger_id: int, entry_ids: Sequence[int]) -> list[int]:
+        """Takes entries of one ledger out of `pending`; returns those that this consumer did not have."""
+        return self.pending.discard_all(ledger_id, entry_ids)
 
     async def close(self) -> None:
         """The client or its connection is gone; what it had pending becomes available again."""

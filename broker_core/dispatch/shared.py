@@ -54,9 +54,9 @@ class SharedDispatcher(Dispatcher):
 
     def acknowledged(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Takes the entries off whoever holds them; an ack may come through another consumer."""
+        for entry_id in consumer.forget_all(ledger_id, entry_ids):
+            self._forget_anywhere(ledger_id, entry_id)
         for entry_id in entry_ids:
-            if not consumer.forget(ledger_id, entry_id):
-                self._forget_anywhere(ledger_id, entry_id)
             self.redelivery.discard((ledger_id, entry_id))
         if self._held_back:
             self._held_back = False
