@@ -56,7 +56,7 @@ async def test_one_file_is_dumped_alone(tmp_path: Path) -> None:
     path = filenames.ledger_file(copy, 3)
     lines = list(dump_lines(path))
     assert lines[0].startswith(str(path))
-    assert lines[1].startswith("  ledger 3 format 1 created ")
+    assert lines[1].startswith("  ledger 3 format 2 created ")
     assert "entries" in lines[2]
     assert len(lines) == 4
 
