@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
-from broker_core.handlers import ack, connect, consume, lookup, publish, seek
+from broker_core.handlers import ack, connect, consume, lookup, producer, publish, seek
 from broker_core.session import Session, SessionState
 from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
@@ -45,8 +45,8 @@ HANDLERS: dict[int, Handler] = {
     _T.LOOKUP: lookup.on_lookup,
     _T.PARTITIONED_METADATA: lookup.on_partitioned_metadata,
     _T.GET_TOPICS_OF_NAMESPACE: lookup.on_get_topics_of_namespace,
-    _T.PRODUCER: publish.on_producer,
-    _T.CLOSE_PRODUCER: publish.on_close_producer,
+    _T.PRODUCER: producer.on_producer,
+    _T.CLOSE_PRODUCER: producer.on_close_producer,
     _T.SUBSCRIBE: consume.on_subscribe,
     _T.FLOW: consume.on_flow,
     _T.ACK: ack.on_ack,

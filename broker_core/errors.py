@@ -5,7 +5,8 @@
     ├── ClusterNotFound, TenantNotFound, NamespaceNotFound
     ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
     │   PreconditionFailed, Unprocessable
-    ├── ConsumerBusy, ProducerBusy, TopicTerminated, TopicFenced, NotImplementedHere
+    ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
+    │   NotImplementedHere
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
     ├── InvalidConfiguration              before the broker starts; no client ever sees it
     └── ProtocolViolation                 the only one that closes the connection
@@ -127,12 +128,28 @@ class ConsumerBusy(BrokerError):
     http_status = 412
 
 
+class ConsumerAssignFailed(BrokerError):
+    """A Key_Shared consumer cannot have the hashes that it wants, or none is left."""
+
+    server_error = 24
+    http_status = 409
+
+
 class ProducerBusy(BrokerError):
     server_error = 16
     http_status = 412
 
 
+class ProducerFenced(BrokerError):
+    """The topic belongs to another producer, or did so since this one had it."""
+
+    server_error = 25
+    http_status = 409
+
+
 class TopicTerminated(BrokerError):
+    """The topic takes no more messages, ever."""
+
     server_error = 15
     http_status = 409
 

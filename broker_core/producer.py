@@ -61,6 +61,11 @@ class Producer:
                 commands.send_error(self.producer_id, sequence_id, error.server_error, error.reason)
             )
 
+    def succeeds(self, other: Producer) -> bool:
+        """Whether this is the other one, come again on its connection."""
+        mine = (self.session, self.topic, self.producer_id, self.name)
+        return mine == (other.session, other.topic, other.producer_id, other.name) and self.epoch > other.epoch
+
     def close(self) -> None:
         """Leaves the topic; publishes on their way complete, but their receipts go nowhere."""
         self.closed = True

@@ -73,6 +73,8 @@ class Session:
         # Id -> request id of a creation that has begun: a second one for that id is refused, and a CLOSE ends it.
         self.creating_producers: dict[int, int] = {}
         self.creating_consumers: dict[int, int] = {}
+        # Producers that wait for exclusive access: what a CLOSE calls.
+        self.waiting_producers: dict[int, Callable[[], None]] = {}
         # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
         self.closed_producers: dict[int, float] = {}
 

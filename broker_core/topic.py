@@ -23,13 +23,14 @@ from broker_core.errors import (
     NotAllowed,
     PersistenceFailed,
     PreconditionFailed,
-    ProducerBusy,
     SubscriptionNotFound,
     TopicFenced,
+    TopicTerminated,
 )
 from broker_core.expiry import Housekeeping
+from broker_core.producer_admission import ProducerAdmission
 from broker_core.rate import Rate
-from broker_core.storage.errors import StorageError
+from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.subscription import Subscription
 
@@ -79,7 +80,9 @@ class Topic:
         self.dispatch_config = services.dispatch
         self.spawn = services.spawn
         self.state = TopicState.OPEN
-        self.producers: dict[str, Producer] = {}
+        self.policies = services.policies_of(name)  # what is in force; `policies_changed` renews it
+        self.admission = ProducerAdmission(self, _epoch(ledger))
+        self.producers = self.admission.by_name
         self.subscriptions: dict[str, Subscription] = {}
         self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
         self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
@@ -122,7 +125,9 @@ class Topic:
                 raise NotAllowed(f"The message has {end - start} bytes, more than maxMessageSize = {limit}")
 
     def write_failed(self, error: StorageError | None) -> BrokerError:
-        """Fences the topic; returns what its producers are told."""
+        """Fences the topic, unless it is terminated; returns what its producers are told."""
+        if isinstance(error, Terminated):
+            return TopicTerminated(f"Topic {self.name} was already terminated")
         if self.state is TopicState.OPEN:
             self.state = TopicState.FENCED
         return PersistenceFailed(f"{self.name}: {error}")
@@ -137,20 +142,20 @@ class Topic:
             raise PersistenceFailed(f"{self.name}: {error}") from error
         self.state = TopicState.OPEN
 
-    def add_producer(self, producer: Producer) -> None:
-        """Attaches a producer whose name is free; raises `ProducerBusy`, `TopicFenced` or `PersistenceFailed`."""
+    def check_publishable(self) -> None:
+        """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
         if self.state is not TopicState.OPEN:
             self._reopen()
-        limit = self.limits.max_producers
-        if limit and len(self.producers) >= limit:
-            raise ProducerBusy("Topic reached max producers limit")
-        if producer.name in self.producers:
-            raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
-        self.producers[producer.name] = producer
+        if self.ledger.terminated is not None:
+            raise TopicTerminated(f"Topic {self.name} was already terminated")
+
+    async def store_epoch(self, epoch: int | None) -> None:
+        """Keeps the topic epoch (`producer_access`); durable on return."""
+        self.check_open()
+        await self.ledger.set_properties({**self.ledger.properties, EPOCH_PROPERTY: str(epoch)})
 
     def remove_producer(self, producer: Producer) -> None:
-        if self.producers.get(producer.name) is producer:
-            del self.producers[producer.name]
+        if self.admission.remove(producer):
             self.published.absorb(producer.rate)
 
     def rates(self) -> list[Rate]:
@@ -253,15 +258,12 @@ class Topic:
 
     # -- housekeeping ------------------------------------------------------------------------------------
 
-    @property
-    def policies(self) -> TopicPolicies:
-        return self.services.policies_of(self.name)
-
     async def trim(self) -> None:
         """Deletes at once what retention lets go."""
         await self._housekeeping.trim()
 
     def policies_changed(self) -> None:
+        self.policies = self.services.policies_of(self.name)
         self._housekeeping.rearm()
 
     def acknowledged(self) -> None:
@@ -276,6 +278,7 @@ class Topic:
     async def close(self) -> None:
         """Unloads: clients are told to come again, everything acknowledged is synced."""
         self.state = TopicState.CLOSED
+        self.admission.withdraw_all(TopicFenced(f"Topic {self.name} is being unloaded; try again"))
         for producer in list(self.producers.values()):
             producer.disconnect()
         await self._housekeeping.close()
@@ -284,6 +287,14 @@ class Topic:
         self.ledger.on_confirmed = None
         await self.ledger.close()
 
+
+def _epoch(ledger: ManagedLedger) -> int | None:
+    epoch = ledger.properties.get(EPOCH_PROPERTY)
+    return None if epoch is None else int(epoch)
+
+
+# Pulsar's name, of the managed ledger's property.
+EPOCH_PROPERTY = "pulsar.topic.epoch"
 
 # A publish is refused by its payload's size; headers and metadata may come on top (frame padding).
 METADATA_ALLOWANCE = 10 * 1024

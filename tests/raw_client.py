@@ -54,6 +54,13 @@ class RawClient:
         found: Command | MessageFrame = self._items.popleft()
         return found
 
+    def expect_any(self, seconds: float = DEADLINE_SECONDS) -> Any:
+        """The next command but PING, whatever it is."""
+        while True:
+            item = self.next(seconds)
+            if not isinstance(item, Command) or item.type != BaseCommand.PING:
+                return item.message
+
     def expect(self, kind: int, seconds: float = DEADLINE_SECONDS) -> Any:
         """The next command but PING; it must be of that type."""
         while True:

@@ -1,28 +1,12 @@
-"""PRODUCER, SEND and CLOSE_PRODUCER.
-
-SENDs arrive as runs (`on_run`); what a run cannot hold (a bad checksum, a transaction, a chunk with its
+"""SEND. Messages arrive as runs (`on_run`); what a run cannot hold (a bad checksum, a transaction, a chunk with its
 bookkeeping) arrives one by one (`on_single_send`). Checks come first and in Pulsar's order; only then is the
 topic touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from broker_core.errors import (
-    BrokerError,
-    ChecksumMismatch,
-    MetadataFailed,
-    NotAllowed,
-    ProducerBusy,
-    ProtocolViolation,
-)
-from broker_core.names import TopicName, parse_topic
-from broker_core.producer import Producer
-from broker_core.session import Session, creation
-from broker_core.topic import Topic
-from broker_core.wire import commands
-from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.errors import BrokerError, ChecksumMismatch, MetadataFailed, NotAllowed, ProtocolViolation
+from broker_core.session import Session
 from broker_core.wire.message import MAGIC, add_checksum
 from broker_core.wire.send import SendRun, SingleSend, receipt_key
 
@@ -75,70 +59,3 @@ def _as_run(send: SingleSend) -> SendRun:
 def _check_was_closed(session: Session, producer_id: int) -> None:
     if producer_id not in session.closed_producers:
         raise ProtocolViolation(f"SEND for producer {producer_id}, which does not exist")
-
-
-async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
-    """PRODUCER: attaches a producer to its topic, which is created if need be and allowed."""
-    name = parse_topic(command.topic)
-    existing = session.producers.get(command.producer_id)
-    if existing is not None and command.epoch <= existing.epoch:
-        return _success(command, existing)
-    if command.producer_access_mode != pb.Shared:
-        mode = pb.ProducerAccessMode.Name(command.producer_access_mode)
-        raise NotAllowed(f"Producer access mode {mode} is not supported by this broker")
-    if command.txn_enabled:
-        raise NotAllowed("Transactions are not supported by this broker")
-    with creation(session.creating_producers, "Producer", command.producer_id, command.request_id) as check_wanted:
-        producer = await _create(session, command, name, existing, check_wanted)
-    return _success(command, producer)
-
-
-async def _create(
-    session: Session,
-    command: pb.CommandProducer,
-    topic_name: TopicName,
-    existing: Producer | None,
-    check_wanted: Callable[[], None],
-) -> Producer:
-    topic = await session.broker.topics.for_client(topic_name)
-    if command.initial_subscription_name:
-        await topic.subscription(
-            command.initial_subscription_name, durable=True, start=None, earliest=True, properties={}
-        )
-    name = command.producer_name or await session.broker.new_producer_name()
-    metadata = {pair.key: pair.value for pair in command.metadata}
-    producer = Producer(session, topic, command.producer_id, name, epoch=command.epoch, metadata=metadata)
-    if existing is not None:
-        existing.close()  # its successor: same id, same connection, higher epoch
-    await _evict_dead_namesake(topic, producer)
-    session.check_open()
-    check_wanted()
-    topic.add_producer(producer)
-    session.producers[command.producer_id] = producer
-    session.closed_producers.pop(command.producer_id, None)
-    return producer
-
-
-async def _evict_dead_namesake(topic: Topic, producer: Producer) -> None:
-    """A producer of that name on a connection that no longer answers loses its place (PIP-201's probe)."""
-    namesake = topic.producers.get(producer.name)
-    if namesake is None:
-        return
-    if namesake.session is producer.session or await namesake.session.outbound.is_alive():
-        raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
-
-
-def _success(command: pb.CommandProducer, producer: Producer) -> bytes:
-    return commands.producer_success(command.request_id, producer.name, last_sequence_id=-1, schema_version=b"")
-
-
-async def on_close_producer(session: Session, command: pb.CommandCloseProducer) -> bytes:
-    """CLOSE_PRODUCER: answered when every publish on its way has been; then the name is free."""
-    session.creating_producers.pop(command.producer_id, None)
-    producer = session.producers.pop(command.producer_id, None)
-    if producer is not None:
-        try:
-            await producer.drained()
-        finally:  # also when the connection breaks meanwhile
-            producer.close()
-    return commands.success(command.request_id)

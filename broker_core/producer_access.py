@@ -1,0 +1,118 @@
+"""Who may publish to a topic: Pulsar's producer access modes (enum ProducerAccessMode); pure.
+
+    mode                   nobody there    Shared producers there    one has it exclusively, or others wait
+    Shared                 joins           joins                     ProducerBusy
+    Exclusive              takes it        ProducerFenced            ProducerFenced
+    WaitForExclusive       takes it        waits                     waits
+    ExclusiveWithFencing   takes it        takes it; all others are closed, and those who wait fail
+
+Whoever takes the topic moves its epoch on, so that one who had it before and comes back with an older epoch is
+recognised. Epochs count from 0 and never go back, also where storing one failed.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from broker_core.errors import ProducerBusy, ProducerFenced
+
+P = TypeVar("P")
+_TAKEN = "Topic has an existing exclusive producer"
+
+
+class AccessMode(Enum):
+    """Values as in the protocol."""
+
+    SHARED = 0
+    EXCLUSIVE = 1
+    WAIT_FOR_EXCLUSIVE = 2
+    EXCLUSIVE_WITH_FENCING = 3
+
+
+class Place(Enum):
+    SHARED = "shared"
+    EXCLUSIVE = "exclusive"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission(Generic[P]):
+    """What a producer got. `fenced_waiters` have lost their places in the queue.
+
+    With `fences_producers` the producers that are there must be closed.
+    """
+
+    place: Place
+    fenced_waiters: tuple[P, ...] = ()
+    fences_producers: bool = False
+
+
+class ProducerAccess(Generic[P]):
+    """`epoch` is None until somebody has taken the topic."""
+
+    def __init__(self, epoch: int | None) -> None:
+        self.epoch = epoch
+        self._owner: P | None = None
+        self._waiting: deque[P] = deque()
+
+    def owns(self, producer: P) -> bool:
+        return self._owner is producer
+
+    def request(self, producer: P, mode: AccessMode, wanted_epoch: int | None, *, occupied: bool) -> Admission[P]:
+        """The place that `producer` gets; `occupied`: other producers are there.
+
+        `wanted_epoch` is the epoch at which it had the topic before, None if it never had. Raises `ProducerBusy`
+        (Shared) or `ProducerFenced`, and then nothing has changed.
+        """
+        if mode is AccessMode.SHARED:
+            if self._owner is not None or self._waiting:
+                raise ProducerBusy(_TAKEN)
+            return Admission(Place.SHARED)
+        taken = occupied or self._owner is not None
+        if mode is AccessMode.EXCLUSIVE and (taken or self._waiting):
+            raise ProducerFenced("Topic has existing shared producers" if occupied and not self._owner else _TAKEN)
+        if mode is AccessMode.WAIT_FOR_EXCLUSIVE and taken:
+            self._waiting.append(producer)
+            return Admission(Place.WAITING)
+        self._check_epoch(wanted_epoch)
+        fenced: tuple[P, ...] = ()
+        if mode is AccessMode.EXCLUSIVE_WITH_FENCING:
+            fenced = tuple(self._waiting)
+            self._waiting.clear()
+        self._take(producer, wanted_epoch)
+        return Admission(Place.EXCLUSIVE, fenced, taken)
+
+    def leave(self, producer: P, *, occupied: bool) -> P | None:
+        """A producer, or one that waits, is gone; returns who has the topic now that it waited for.
+
+        `occupied`: others are there still.
+        """
+        if producer in self._waiting:
+            self._waiting.remove(producer)
+            return None
+        if self._owner is producer:
+            self._owner = None
+        if self._owner is not None or occupied or not self._waiting:
+            return None
+        promoted = self._waiting.popleft()
+        self._take(promoted, None)
+        return promoted
+
+    def replace(self, old: P, new: P) -> None:
+        """`new` is `old` come again on its connection: it inherits the place."""
+        if self._owner is old:
+            self._owner = new
+
+    def _check_epoch(self, wanted: int | None) -> None:
+        if wanted is not None and self.epoch is not None and wanted < self.epoch:
+            raise ProducerFenced(
+                f"Topic epoch has already moved. Current epoch: {self.epoch}, Producer epoch: {wanted}"
+            )
+
+    def _take(self, producer: P, wanted: int | None) -> None:
+        self._owner = producer
+        if wanted is not None:
+            self.epoch = wanted
+        else:
+            self.epoch = 0 if self.epoch is None else self.epoch + 1

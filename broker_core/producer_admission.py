@@ -1,0 +1,153 @@
+"""How a producer gets its place on a topic: names, limits, access mode, and the durable topic epoch.
+
+The rules are `producer_access`'s; here is what takes time: asking whether a namesake still lives, waiting for
+exclusive access, storing the epoch. A place is held from the decision on, so nobody slips in meanwhile, and
+given up when what follows fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.errors import ProducerBusy, ProducerFenced
+from broker_core.producer_access import AccessMode, Place, ProducerAccess
+
+if TYPE_CHECKING:
+    from broker_core.producer import Producer
+    from broker_core.topic import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRequest:
+    """What a client asks for. `queued` is called when it has to wait; `check_wanted` raises when it no longer wants.
+
+    `epoch`: the topic epoch at which the client had the topic before; None without.
+    """
+
+    mode: AccessMode
+    epoch: int | None
+    queued: Callable[[], None]
+    check_wanted: Callable[[], None]
+
+
+class ProducerAdmission:
+    def __init__(self, topic: Topic, epoch: int | None) -> None:
+        self._topic = topic
+        self._access: ProducerAccess[Producer] = ProducerAccess(epoch)
+        self._promotions: dict[Producer, asyncio.Future[None]] = {}
+        self.by_name: dict[str, Producer] = {}
+
+    @property
+    def epoch(self) -> int | None:
+        """The topic epoch; None until a producer has had the topic exclusively."""
+        return self._access.epoch
+
+    @property
+    def waiting(self) -> int:
+        """Producers that wait for exclusive access."""
+        return len(self._promotions)
+
+    async def attach(self, producer: Producer, request: AccessRequest) -> int | None:
+        """Attaches a producer as soon as it may publish; returns the topic epoch, None where there is none.
+
+        Waits as long as it takes in `WAIT_FOR_EXCLUSIVE`; else for the disk and, with a namesake, for the liveness
+        timeout. Raises `ProducerBusy`, `ProducerFenced`, `TopicFenced`, `TopicTerminated` or `PersistenceFailed`.
+        """
+        self._topic.check_publishable()
+        self._check_limits()
+        await self._evict_dead_namesake(producer, request.mode)
+        if self._succeed(producer, request):
+            return self.epoch
+        admission = self._access.request(producer, request.mode, request.epoch, occupied=bool(self.by_name))
+        for waiter in admission.fenced_waiters:
+            self.withdraw(waiter, ProducerFenced("Fenced out"))
+        if admission.fences_producers:
+            for fenced in list(self.by_name.values()):
+                fenced.disconnect()
+        if admission.place is Place.SHARED:
+            self._add(producer, request)
+        else:
+            await self._take(producer, request, waits=admission.place is Place.WAITING)
+        return self.epoch
+
+    async def _take(self, producer: Producer, request: AccessRequest, *, waits: bool) -> None:
+        try:
+            if waits:
+                await self._wait(producer, request)
+            await self._topic.store_epoch(self.epoch)
+            if not self._access.owns(producer):
+                raise ProducerFenced("Fenced out")
+            self._add(producer, request)
+        except BaseException:  # also when the client has gone: the next one in the queue gets the place
+            self._leave(producer)
+            raise
+
+    async def _wait(self, producer: Producer, request: AccessRequest) -> None:
+        promotion: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._promotions[producer] = promotion
+        try:
+            request.queued()
+            await promotion
+        finally:
+            del self._promotions[producer]
+
+    def withdraw(self, producer: Producer, reason: Exception) -> None:
+        """A producer that waits need not wait any more: `attach` raises the reason."""
+        promotion = self._promotions.get(producer)
+        if promotion is not None and not promotion.done():
+            promotion.set_exception(reason)
+
+    def withdraw_all(self, reason: Exception) -> None:
+        for producer in list(self._promotions):
+            self.withdraw(producer, reason)
+
+    def remove(self, producer: Producer) -> bool:
+        """The producer leaves; false when it was not, or no longer, the one of its name."""
+        if self.by_name.get(producer.name) is not producer:
+            return False
+        del self.by_name[producer.name]
+        self._leave(producer)
+        return True
+
+    def _leave(self, producer: Producer) -> None:
+        promoted = self._access.leave(producer, occupied=bool(self.by_name))
+        if promoted is not None and not self._promotions[promoted].done():
+            self._promotions[promoted].set_result(None)
+
+    def _add(self, producer: Producer, request: AccessRequest) -> None:
+        request.check_wanted()
+        self._topic.check_publishable()
+        self._check_limits()
+        if producer.name in self.by_name:
+            raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
+        self.by_name[producer.name] = producer
+
+    def _succeed(self, producer: Producer, request: AccessRequest) -> bool:
+        """Takes the place of the same producer of the same connection, which its client has given up."""
+        old = self.by_name.get(producer.name)
+        if old is None or not producer.succeeds(old):
+            return False
+        request.check_wanted()
+        self._access.replace(old, producer)
+        self.by_name[producer.name] = producer
+        old.close()
+        return True
+
+    async def _evict_dead_namesake(self, producer: Producer, mode: AccessMode) -> None:
+        """A producer of that name on a connection that no longer answers loses its place (PIP-201's probe)."""
+        namesake = self.by_name.get(producer.name)
+        if namesake is None or producer.succeeds(namesake) or mode is AccessMode.EXCLUSIVE_WITH_FENCING:
+            return
+        other_connection = namesake.session is not producer.session
+        if other_connection and not await namesake.session.outbound.is_alive():
+            return
+        if mode is AccessMode.SHARED:
+            raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
+
+    def _check_limits(self) -> None:
+        limit = self._topic.limits.max_producers
+        if limit and len(self.by_name) >= limit:
+            raise ProducerBusy(f"Topic '{self._topic.name}' reached max producers limit")

@@ -1,0 +1,157 @@
+"""Access modes: who joins, takes, waits or is refused, and how the topic epoch moves."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_core.errors import ProducerBusy, ProducerFenced
+from broker_core.producer_access import AccessMode, Place, ProducerAccess
+
+SHARED, EXCLUSIVE = AccessMode.SHARED, AccessMode.EXCLUSIVE
+WAIT, FENCING = AccessMode.WAIT_FOR_EXCLUSIVE, AccessMode.EXCLUSIVE_WITH_FENCING
+
+
+def access(epoch: int | None = None) -> ProducerAccess[str]:
+    return ProducerAccess(epoch)
+
+
+def taken() -> ProducerAccess[str]:
+    """`a` has the topic exclusively."""
+    topic = access()
+    topic.request("a", EXCLUSIVE, None, occupied=False)
+    return topic
+
+
+@pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
+def test_the_first_exclusive_producer_takes_a_free_topic_at_epoch_0(mode: AccessMode) -> None:
+    topic = access()
+    assert topic.request("a", mode, None, occupied=False).place is Place.EXCLUSIVE
+    assert topic.owns("a")
+    assert topic.epoch == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "error"), [(SHARED, ProducerBusy), (EXCLUSIVE, ProducerFenced)], ids=["shared", "exclusive"]
+)
+def test_nobody_joins_an_exclusive_producer(mode: AccessMode, error: type[Exception]) -> None:
+    topic = taken()
+    with pytest.raises(error):
+        topic.request("b", mode, None, occupied=True)
+    assert topic.owns("a")
+
+
+def test_an_exclusive_producer_is_refused_where_shared_ones_are() -> None:
+    with pytest.raises(ProducerFenced, match="shared"):
+        access().request("b", EXCLUSIVE, None, occupied=True)
+
+
+def test_nobody_overtakes_those_who_wait() -> None:
+    topic = access()
+    topic.request("w", WAIT, None, occupied=True)
+    with pytest.raises(ProducerBusy):
+        topic.request("s", SHARED, None, occupied=True)
+    with pytest.raises(ProducerFenced):
+        topic.request("e", EXCLUSIVE, None, occupied=True)
+
+
+def test_those_who_wait_are_served_in_order_each_with_the_next_epoch() -> None:
+    topic = taken()
+    for waiter in ("b", "c"):
+        assert topic.request(waiter, WAIT, None, occupied=True).place is Place.WAITING
+    assert topic.leave("a", occupied=False) == "b"
+    assert topic.epoch == 1
+    assert topic.leave("b", occupied=False) == "c"
+    assert topic.epoch == 2
+    assert topic.leave("c", occupied=False) is None
+
+
+def test_who_waits_behind_shared_producers_is_served_when_the_last_of_them_leaves() -> None:
+    topic = access()
+    topic.request("w", WAIT, None, occupied=True)
+    assert topic.leave("s1", occupied=True) is None
+    assert topic.leave("s2", occupied=False) == "w"
+
+
+def test_who_stops_waiting_is_passed_over() -> None:
+    topic = taken()
+    topic.request("b", WAIT, None, occupied=True)
+    topic.request("c", WAIT, None, occupied=True)
+    assert topic.leave("b", occupied=True) is None
+    assert topic.leave("a", occupied=False) == "c"
+
+
+def test_fencing_throws_out_the_owner_and_those_who_wait() -> None:
+    topic = taken()
+    topic.request("b", WAIT, None, occupied=True)
+    admission = topic.request("f", FENCING, None, occupied=True)
+    assert (admission.fenced_waiters, admission.fences_producers) == (("b",), True)
+    assert topic.owns("f")
+    assert topic.epoch == 1
+    assert topic.leave("a", occupied=False) is None
+    assert topic.owns("f")
+
+
+def test_an_owner_that_is_still_storing_its_epoch_is_fenced_too() -> None:
+    topic = taken()
+    assert topic.request("f", FENCING, None, occupied=False).fences_producers
+    assert not topic.owns("a")
+
+
+@pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
+def test_who_comes_back_with_an_older_epoch_is_fenced(mode: AccessMode) -> None:
+    topic = access(5)
+    with pytest.raises(ProducerFenced, match="Current epoch: 5, Producer epoch: 4"):
+        topic.request("a", mode, 4, occupied=False)
+    assert topic.request("b", SHARED, None, occupied=False).place is Place.SHARED
+
+
+def test_who_comes_back_with_the_current_epoch_keeps_it() -> None:
+    topic = access(5)
+    topic.request("a", EXCLUSIVE, 5, occupied=False)
+    assert topic.epoch == 5
+
+
+def test_a_shared_producer_may_bring_any_epoch() -> None:
+    assert access(5).request("go", SHARED, 0, occupied=True).place is Place.SHARED
+
+
+def test_a_successor_inherits_the_topic() -> None:
+    topic = taken()
+    topic.replace("a", "a'")
+    assert topic.owns("a'")
+    assert topic.leave("a", occupied=True) is None
+    assert topic.owns("a'")
+
+
+@given(st.lists(st.tuples(st.sampled_from(["request", "leave"]), st.integers(0, 4), st.sampled_from(AccessMode))))
+def test_an_owner_is_alone_and_epochs_never_go_back(steps: list[tuple[str, int, AccessMode]]) -> None:
+    topic: ProducerAccess[int] = ProducerAccess(None)
+    there: dict[int, AccessMode] = {}
+    waiting: list[int] = []
+    epoch = -1
+    for step, producer, mode in steps:
+        if step == "leave":
+            there.pop(producer, None)
+            if producer in waiting:
+                waiting.remove(producer)
+            promoted = topic.leave(producer, occupied=bool(there))
+            assert promoted == (waiting[0] if waiting and not there else None)
+            if promoted is not None:
+                there[waiting.pop(0)] = WAIT
+        elif producer not in there and producer not in waiting:
+            try:
+                admission = topic.request(producer, mode, None, occupied=bool(there))
+            except (ProducerBusy, ProducerFenced):
+                assert there or waiting
+                continue
+            if admission.place is Place.WAITING:
+                waiting.append(producer)
+            else:
+                assert list(admission.fenced_waiters) == (waiting if mode is FENCING else [])
+                waiting = [] if mode is FENCING else waiting
+                there = {producer: mode} if admission.fences_producers else {**there, producer: mode}
+        owners = [one for one in there if topic.owns(one)]
+        assert owners == [one for one, how in there.items() if how is not SHARED]
+        assert not owners or len(there) == 1
+        assert (topic.epoch if topic.epoch is not None else -1) >= epoch
+        epoch = topic.epoch if topic.epoch is not None else -1

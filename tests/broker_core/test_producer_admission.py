@@ -1,0 +1,231 @@
+"""Producers that wait, are fenced, come back or clash by name, command by command."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.names import parse_topic
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic import Topic
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.condition import wait_until
+from tests.raw_client import RawClient
+from tests.raw_publishing import close_producer, producer, send
+
+EXCLUSIVE, WAIT, FENCING = pb.Exclusive, pb.WaitForExclusive, pb.ExclusiveWithFencing
+SUCCESS = BaseCommand.PRODUCER_SUCCESS
+SLOW = 0.5  # seconds of a sync
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    return f"persistent://public/default/{request.node.name.replace('[', '-').replace(']', '')}"
+
+
+@pytest.fixture
+def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(pulsar_broker.service_url) as client:
+        yield client
+
+
+@pytest.fixture
+def other(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(pulsar_broker.service_url) as client:
+        yield client
+
+
+def create(client: RawClient, topic: str, mode: int = pb.Shared, **fields: Any) -> pb.CommandProducerSuccess:
+    found: pb.CommandProducerSuccess = client.ask(producer(topic, producer_access_mode=mode, **fields), SUCCESS)
+    return found
+
+
+def refused(client: RawClient, topic: str, mode: int = pb.Shared, **fields: Any) -> int:
+    answer = client.ask(producer(topic, producer_access_mode=mode, **fields), BaseCommand.ERROR)
+    return int(answer.error)
+
+
+def loaded(broker: EmbeddedBroker, topic: str, *, create: bool = False) -> Topic:
+    return broker.call(broker.broker.topics.get(parse_topic(topic), create=create))
+
+
+def test_an_exclusive_producer_gets_an_epoch_and_keeps_others_out(raw: RawClient, other: RawClient, topic: str) -> None:
+    created = create(raw, topic, EXCLUSIVE)
+    assert (created.producer_ready, created.topic_epoch) == (True, 0)
+    assert refused(other, topic, EXCLUSIVE) == pb.ProducerFenced
+    assert refused(other, topic, pb.Shared) == pb.ProducerBusy
+
+
+def test_who_waits_is_told_so_and_then_that_it_is_ready(raw: RawClient, other: RawClient, topic: str) -> None:
+    create(raw, topic, EXCLUSIVE)
+    waiting = create(other, topic, WAIT, request_id=7, producer_name="w")
+    assert (waiting.request_id, waiting.producer_ready, waiting.producer_name) == (7, False, "w")
+    raw.send(close_producer())
+    raw.expect(BaseCommand.SUCCESS)
+    ready = other.expect(SUCCESS)
+    assert (ready.request_id, ready.producer_ready, ready.topic_epoch) == (7, True, 1)
+    other.send(send(0, name="w"))
+    other.expect(BaseCommand.SEND_RECEIPT)
+
+
+def test_a_send_of_a_producer_that_waits_closes_the_connection(raw: RawClient, other: RawClient, topic: str) -> None:
+    create(raw, topic, EXCLUSIVE)
+    create(other, topic, WAIT)
+    other.send(send(0))
+    assert other.is_closed()
+
+
+@pytest.mark.parametrize("how", ["disconnected", "closed"])
+def test_the_next_in_the_queue_takes_the_place_of_one_that_stopped_waiting(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, other: RawClient, topic: str, how: str
+) -> None:
+    create(raw, topic, EXCLUSIVE)
+    with RawClient(pulsar_broker.service_url) as first:
+        create(first, topic, WAIT)
+        create(other, topic, WAIT)
+        if how == "closed":
+            first.send(close_producer())
+            answers = {type(first.expect_any()).__name__ for _ in range(2)}
+            assert answers == {"CommandSuccess", "CommandError"}
+    admission = loaded(pulsar_broker, topic).admission
+    wait_until(lambda: admission.waiting == 1, 5)
+    raw.close()
+    assert other.expect(SUCCESS).producer_ready
+
+
+def test_an_owner_whose_client_leaves_before_its_epoch_is_stored_passes_the_place_on(topic: str) -> None:
+    """The epoch takes a while to be stored; whoever leaves meanwhile must not keep the topic."""
+    disk = FaultyDisk()
+    with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as last:
+        admission = loaded(broker, topic, create=True).admission
+        with RawClient(broker.service_url) as first:
+            disk.sync_seconds = SLOW
+            first.send(frame(producer(topic, producer_name="p", producer_access_mode=EXCLUSIVE)))
+            wait_until(lambda: admission.epoch == 0, 5)
+            assert not create(last, topic, WAIT, producer_name="q").producer_ready
+        assert last.expect(SUCCESS).producer_ready
+        disk.sync_seconds = 0.0
+
+
+def test_fencing_closes_producers_and_fails_those_who_wait(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, other: RawClient, topic: str
+) -> None:
+    create(raw, topic, EXCLUSIVE)
+    create(other, topic, WAIT)
+    with RawClient(pulsar_broker.service_url) as fencing:
+        assert create(fencing, topic, FENCING).topic_epoch == 1
+        assert raw.expect(BaseCommand.CLOSE_PRODUCER).producer_id == 1
+        assert other.expect(BaseCommand.ERROR).error == pb.ProducerFenced
+        raw.send(send(0))  # on its way when it was closed: dropped, and no reason to close the connection
+        assert refused(raw, topic, EXCLUSIVE, topic_epoch=0) == pb.ProducerFenced
+
+
+def test_the_epoch_outlives_the_broker(topic: str, pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
+    create(raw, topic, EXCLUSIVE)
+    raw.send(close_producer())
+    raw.expect(BaseCommand.SUCCESS)
+    pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(topic)))
+    assert create(raw, topic, EXCLUSIVE).topic_epoch == 1
+    raw.send(close_producer())
+    raw.expect(BaseCommand.SUCCESS)
+    assert refused(raw, topic, EXCLUSIVE, topic_epoch=0) == pb.ProducerFenced
+
+
+def test_one_that_waits_is_told_to_come_again_when_the_topic_is_unloaded(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, other: RawClient, topic: str
+) -> None:
+    create(raw, topic, EXCLUSIVE)
+    create(other, topic, WAIT)
+    pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(topic)))
+    assert other.expect(BaseCommand.ERROR).error == pb.ServiceNotReady
+
+
+def test_a_place_is_free_again_when_its_epoch_cannot_be_stored(topic: str) -> None:
+    disk = FaultyDisk()
+    with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as client:
+        create(client, topic)
+        client.send(close_producer())
+        client.expect(BaseCommand.SUCCESS)
+        disk.failures["sync", ".journal"] = 5
+        assert refused(client, topic, EXCLUSIVE) == pb.PersistenceError
+        disk.failures.clear()
+        assert create(client, topic, EXCLUSIVE).topic_epoch == 1
+
+
+def test_a_name_in_use_on_the_same_connection_is_refused(raw: RawClient, topic: str) -> None:
+    create(raw, topic, producer_name="p")
+    assert refused(raw, topic, producer_id=2, producer_name="p") == pb.ProducerBusy
+
+
+def test_the_same_producer_asked_for_twice_is_the_same(raw: RawClient, topic: str) -> None:
+    name = create(raw, topic).producer_name
+    assert create(raw, topic, request_id=2).producer_name == name
+
+
+def test_a_successor_takes_the_name_and_the_exclusive_place_over(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
+) -> None:
+    create(raw, topic, EXCLUSIVE, producer_name="p")
+    again = create(raw, topic, EXCLUSIVE, producer_name="p", epoch=1, topic_epoch=0, request_id=2)
+    assert (again.request_id, again.topic_epoch) == (2, 0)
+    assert len(loaded(pulsar_broker, topic).producers) == 1
+    raw.send(send(0))
+    raw.expect(BaseCommand.SEND_RECEIPT)
+
+
+def test_a_producer_lives_on_when_its_successor_is_refused(raw: RawClient, other: RawClient, topic: str) -> None:
+    create(other, f"{topic}-2", EXCLUSIVE)
+    create(raw, topic, producer_name="p")
+    assert refused(raw, f"{topic}-2", EXCLUSIVE, producer_name="p", epoch=1) == pb.ProducerFenced
+    raw.send(send(0))
+    raw.expect(BaseCommand.SEND_RECEIPT)
+
+
+def test_the_initial_subscription_is_there_before_the_first_message(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
+) -> None:
+    create(raw, topic, initial_subscription_name="dlq")
+    raw.send(send(0))
+    raw.expect(BaseCommand.SEND_RECEIPT)
+    assert loaded(pulsar_broker, topic).subscriptions["dlq"].cursor.backlog_entries == 1
+
+
+def test_an_initial_subscription_needs_automatic_creation(topic: str) -> None:
+    config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(allow_auto_subscription=False))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
+        assert refused(client, topic, initial_subscription_name="dlq") == pb.NotAllowedError
+        assert not loaded(broker, topic).producers
+
+
+def test_generated_names_differ_and_are_the_brokers(raw: RawClient, topic: str) -> None:
+    first = create(raw, topic, user_provided_producer_name=False).producer_name
+    second = create(raw, topic, producer_id=2, user_provided_producer_name=False).producer_name
+    assert first != second
+    assert first.startswith("standalone-")
+
+
+def test_a_frozen_owner_loses_the_topic_to_one_of_its_name(topic: str) -> None:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(liveness_timeout_ms=100))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as frozen:
+        create(frozen, topic, EXCLUSIVE, producer_name="p")
+        with RawClient(broker.service_url) as client:
+            assert create(client, topic, EXCLUSIVE, producer_name="p", epoch=1, topic_epoch=0).topic_epoch == 0
+
+
+async def terminate(broker: Broker, topic: str) -> None:
+    await (await broker.topics.get(parse_topic(topic))).ledger.terminate()
+
+
+def test_a_terminated_topic_refuses_messages_and_producers(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
+) -> None:
+    create(raw, topic)
+    pulsar_broker.call(terminate(pulsar_broker.broker, topic))
+    raw.send(send(0))
+    assert raw.expect(BaseCommand.SEND_ERROR).error == pb.TopicTerminatedError
+    assert refused(raw, topic, producer_id=2) == pb.TopicTerminatedError
