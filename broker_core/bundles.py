@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_core.errors import InvalidRequest
-from broker_core.policies import whole_number
+from broker_core.json_values import whole_number
 
 FULL_UPPER = 0xFFFF_FFFF
 

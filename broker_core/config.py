@@ -1,7 +1,8 @@
 """The broker's configuration: one frozen object in sections, each field named by its Pulsar key.
 
 A part of the broker receives its section, never the whole. `setting(...)` gives a field its Pulsar key, its
-default and its one sentence; `conf/standalone.yaml` is generated from these. Sizes are in bytes unless the
+default and its one sentence; `conf/standalone.yaml` is generated from these. Sections of features that policies
+turn on and off are in `config_features`. Sizes are in bytes unless the
 key says otherwise; -1 or 0 mean "no limit" where the sentence says so. Where values come from is the business
 of `config_sources`.
 """
@@ -11,40 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-MB = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a key of a configuration file may hold. `scale`: how much of the field one unit of the key is."""
-
-    key: str
-    default: Any
-    doc: str
-    least: float | None = None
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-    scale: float = 1
-
-    @property
-    def file_default(self) -> Any:
-        """The default as a file would give it."""
-        return self.default if self.scale == 1 else round(self.default / self.scale)
-
-
-def setting(
-    key: str,
-    default: Any,
-    doc: str,
-    *,
-    least: float | None = None,
-    most: float | None = None,
-    choices: tuple[str, ...] = (),
-    scale: float = 1,
-) -> Any:
-    """A configuration field: its key in Pulsar's own files, its default, and one sentence about it."""
-    described = Setting(key, default, doc, least, most, choices, scale)
-    return field(default=default, metadata={"setting": described})
+from broker_core.config_features import (
+    BacklogQuotaConfig,
+    DeduplicationConfig,
+    DelayedConfig,
+    InactiveConfig,
+    RateConfig,
+    SchemaConfig,
+)
+from broker_core.setting import MB, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +53,9 @@ class ConnectionConfig:
         "How long a connection that holds a wanted name may take to answer a PING (ms); 0: never asked.",
     )
     max_connections: int = setting("brokerMaxConnections", 0, "Most connections at a time; 0 is no limit.", least=0)
+    max_connections_per_ip: int = setting(
+        "brokerMaxConnectionsPerIp", 0, "Most connections from one address at a time; 0 is no limit.", least=0
+    )
     max_pending_publishes: int = setting(
         "maxPendingPublishRequestsPerConnection",
         20_000,
@@ -105,7 +84,7 @@ class StorageConfig:
     journal_sync: bool = setting("journalSyncData", True, "Whether a receipt waits for the disk (fsync).")
     journal_pace_ms: float = setting(
         "journalMaxGroupWaitMSec",
-        1.0,
+        0.5,
         "Pause before the next sync while messages keep arriving (ms).",
         least=0,
     )
@@ -175,6 +154,23 @@ class TopicConfig:
     )
     max_subscriptions: int = setting(
         "maxSubscriptionsPerTopic", 0, "Most subscriptions of a topic; 0 is no limit.", least=0
+    )
+    max_topics: int = setting(
+        "maxTopicsPerNamespace", 0, "Most topics of a namespace, each partition by itself; 0 is no limit.", least=0
+    )
+    subscription_types: str = setting(
+        "subscriptionTypesEnabled",
+        "Exclusive,Shared,Failover,Key_Shared",
+        "Kinds of subscriptions that may be made, with commas.",
+    )
+    subscription_expiration_minutes: int = setting(
+        "subscriptionExpirationTimeMinutes",
+        0,
+        "How long a subscription may go without a consumer before it is deleted (min); 0 is for ever.",
+        least=0,
+    )
+    encryption_required: bool = setting(
+        "encryptionRequireOnProducer", False, "Whether producers must encrypt, everywhere."
     )
 
 
@@ -247,6 +243,12 @@ class BrokerConfig:
     topics: TopicConfig = field(default_factory=TopicConfig)
     dispatch: DispatchConfig = field(default_factory=DispatchConfig)
     policies: PolicyConfig = field(default_factory=PolicyConfig)
+    rates: RateConfig = field(default_factory=RateConfig)
+    backlog_quota: BacklogQuotaConfig = field(default_factory=BacklogQuotaConfig)
+    deduplication: DeduplicationConfig = field(default_factory=DeduplicationConfig)
+    delayed: DelayedConfig = field(default_factory=DelayedConfig)
+    inactive: InactiveConfig = field(default_factory=InactiveConfig)
+    schema: SchemaConfig = field(default_factory=SchemaConfig)
 
     def replace(self, **sections: Any) -> "BrokerConfig":
         return dataclasses.replace(self, **sections)

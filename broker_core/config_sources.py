@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker_core.config import BrokerConfig, Setting
+from broker_core.config import BrokerConfig
 from broker_core.errors import BrokerError, InvalidConfiguration
-from broker_core.policies import RetentionPolicy
+from broker_core.policy_values import RetentionPolicy
+from broker_core.setting import Setting
 
 FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
 PREFIX = "PULSARCTL_CONF_"

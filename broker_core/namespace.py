@@ -11,7 +11,7 @@ from typing import Any
 
 from broker_core.bundles import Bundles
 from broker_core.names import NamespaceName
-from broker_core.policies import PolicySet
+from broker_core.policies import NOTHING_SET, POLICIES, PolicySet
 
 # What Pulsar 4.0 shows for a fresh namespace, beside the fields of the class below.
 _FRESH: dict[str, Any] = {
@@ -36,33 +36,16 @@ _FRESH: dict[str, Any] = {
     "subscription_types_enabled": [],
     "migrated": False,
 }
-_SHOWN_WHEN_SET = frozenset(
-    {
-        "persistence",
-        "deduplicationEnabled",
-        "deduplicationSnapshotIntervalSeconds",
-        "autoTopicCreationOverride",
-        "autoSubscriptionCreationOverride",
-        "subscription_expiration_time_minutes",
-        "delayed_delivery_policies",
-        "inactive_topic_policies",
-        "max_producers_per_topic",
-        "max_consumers_per_topic",
-        "max_consumers_per_subscription",
-        "max_unacked_messages_per_consumer",
-        "max_unacked_messages_per_subscription",
-        "max_subscriptions_per_topic",
-        "max_topics_per_namespace",
-        "offload_deletion_lag_ms",
-        "offload_policies",
-        "schema_auto_update_compatibility_strategy",
-        "resource_group_name",
-        "entryFilters",
-        "dispatcherPauseOnAckStatePersistentEnabled",
-        "replicate_subscription_state",
-        "allowed_topic_properties_for_metrics",
-    }
-)
+_KEPT = frozenset(_FRESH) | {
+    "offload_deletion_lag_ms",
+    "offload_policies",
+    "schema_auto_update_compatibility_strategy",
+    "resource_group_name",
+    "entryFilters",
+    "dispatcherPauseOnAckStatePersistentEnabled",
+    "replicate_subscription_state",
+    "allowed_topic_properties_for_metrics",
+} - {declared.path[0] for declared in POLICIES.values()}
 
 # The order in which Pulsar shows its fields; tools print them as they come.
 _ORDER = (
@@ -121,7 +104,8 @@ class Namespace:
     name: NamespaceName
     replication_clusters: tuple[str, ...]
     bundles: Bundles
-    policies: PolicySet = field(default_factory=PolicySet)
+    cluster: str
+    policies: PolicySet = NOTHING_SET
     properties: Mapping[str, str] = field(default_factory=dict)
     other: Mapping[str, Any] = field(default_factory=dict)
 
@@ -137,7 +121,8 @@ class Namespace:
             name,
             tuple(document.get("replication_clusters") or [cluster]),
             Bundles.from_document(document.get("bundles"), default_bundles),
-            PolicySet.from_document(document),
+            cluster,
+            PolicySet.from_document(document, cluster),
             {str(key): str(value) for key, value in (document.get("properties") or {}).items()},
             {key: value for key, value in document.items() if _is_kept(key, value)},
         )
@@ -147,15 +132,16 @@ class Namespace:
             "replication_clusters": list(self.replication_clusters),
             "bundles": self.bundles.to_document(),
             "properties": dict(self.properties),
-            **self.policies.to_document(),
+            **self.policies.to_document(self.cluster),
             **self.other,
         }
 
     def to_body(self) -> dict[str, Any]:
         values = {**_FRESH, **self.to_document()}
+        values["clusterDispatchRate"] = values["topicDispatchRate"]  # what it was called once; tools still read it
         return {key: values.pop(key) for key in _ORDER if key in values} | values
 
 
 def _is_kept(key: str, value: Any) -> bool:
     """Whether a field beside our own is worth keeping; tools send "" for an enum that is not set."""
-    return (key in _FRESH or key in _SHOWN_WHEN_SET) and value is not None and value != ""
+    return key in _KEPT and value is not None and value != ""

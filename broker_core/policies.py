@@ -1,135 +1,308 @@
-"""Policies that a namespace or a topic may have, typed and checked. Pure.
+"""The policies that a namespace or a topic may have: each declared once, in `TopicPolicies`. Pure.
 
-A policy that is not set is None; what is in force comes from the topic, else its namespace, else the broker's
-configuration, policy by policy (Pulsar docs, "Topic policies"). The names in documents and in the REST bodies
-are those of Pulsar's `Policies` and `RetentionPolicies` objects, and so are the reasons of refusals.
+What is in force for a topic comes from the topic, else its namespace, else the broker's configuration, policy by
+policy (Pulsar docs, "Topic policies"). `policy(...)` says where a policy lies in Pulsar's `Policies` document, how
+its value is read and checked, and what the configuration says. `PolicySet` holds what one level sets.
 """
 
-from collections.abc import Iterable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
-from broker_core.config import PolicyConfig
+from broker_core.config import BrokerConfig
 from broker_core.errors import InvalidRequest, PreconditionFailed
-from broker_core.storage.retention import Retention
-
-RETENTION = "retention_policies"
-TTL = "message_ttl_in_seconds"
-COMPACTION = "compaction_threshold"
-
-_ONE_LIMIT_IS_ZERO = (
-    "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has"
-    " a non-zero value. Use the value of -1 instead of 0 to ignore a specific limit. To disable retention"
-    " both limits must be set to 0."
+from broker_core.json_values import Reader, name_or_none, truth, whole_number
+from broker_core.policy_values import (
+    NON_PARTITIONED,
+    AutoSubscriptionCreation,
+    AutoTopicCreation,
+    BacklogQuota,
+    DelayedDelivery,
+    DispatchRate,
+    InactiveTopics,
+    Persistence,
+    PolicyObject,
+    PublishRate,
+    RetentionPolicy,
+    SubscribeRate,
 )
 
+Configured = Callable[[BrokerConfig], Any]
+
+SUBSCRIPTION_TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
+STRATEGIES = (
+    "ALWAYS_INCOMPATIBLE",
+    "ALWAYS_COMPATIBLE",
+    "BACKWARD",
+    "FORWARD",
+    "FULL",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD_TRANSITIVE",
+    "FULL_TRANSITIVE",
+)
+CLUSTER = "{cluster}"  # in a path: rates are kept under the name of the cluster that they are for
+
 
 @dataclass(frozen=True, slots=True)
-class RetentionPolicy:
-    """How long acknowledged messages are kept: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
+class Policy:
+    """`path` in the document, outermost name first; `field` of `TopicPolicies` and key of a `PolicySet`."""
 
-    They go when either limit is exceeded. Raises `InvalidRequest` when only one is 0, or one is below -1.
+    path: tuple[str, ...]
+    read: Reader
+    configured: Configured
+    field: str = ""
+
+
+def policy(path: str, read: Reader, configured: Configured) -> Any:
+    """Declares a policy; `path` has `/` between names."""
+    return dataclasses.field(metadata={"policy": Policy(tuple(path.split("/")), read, configured)})
+
+
+def at_least_zero(value: Any, name: str) -> int:
+    number = whole_number(value, name)
+    if number < 0:
+        raise PreconditionFailed(f"{name} must be 0 or more")
+    return number
+
+
+def _ttl(value: Any, name: str) -> int:
+    number = whole_number(value, name)
+    if number < 0:
+        raise PreconditionFailed("Invalid value for message TTL")
+    return number
+
+
+def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
+    """None when empty: then all are enabled."""
+    if not isinstance(value, list | tuple):
+        raise InvalidRequest(f"{name} must be a list")
+    if not set(value) <= set(SUBSCRIPTION_TYPES):
+        raise InvalidRequest(f"{name} must be among {', '.join(SUBSCRIPTION_TYPES)}")
+    return tuple(sorted(set(value), key=SUBSCRIPTION_TYPES.index)) or None
+
+
+def _dispatch_rates(value: Any, name: str) -> Mapping[str, DispatchRate]:
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{name} must be a JSON object")
+    return {key: DispatchRate.from_document(rate, name) for key, rate in value.items()}
+
+
+def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
+    topics = config.topics
+    partitions = None if topics.auto_creation_type == NON_PARTITIONED else topics.default_partitions
+    return AutoTopicCreation(topics.allow_auto_creation, topics.auto_creation_type, partitions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPolicies:
+    """What is in force for one topic.
+
+    Limits and thresholds: 0 is no limit; `ttl_seconds` 0 is for ever; `compaction_threshold` in bytes, 0 is never.
+    `encryption_required`, `max_topics`, `subscription_expiration_minutes`, `auto_topic_creation` and
+    `allow_schema_update` can only be set on a namespace, `max_message_size` and `dispatch_rates` (by the
+    name of the subscription) only on a topic.
     """
 
-    minutes: int = 0
-    mb: int = 0
+    retention: RetentionPolicy = policy(
+        "retention_policies",
+        RetentionPolicy.from_document,
+        lambda c: RetentionPolicy(c.policies.retention_minutes, c.policies.retention_mb),
+    )
+    ttl_seconds: int = policy("message_ttl_in_seconds", _ttl, lambda c: c.policies.ttl_seconds)
+    compaction_threshold: int = policy("compaction_threshold", at_least_zero, lambda c: c.policies.compaction_threshold)
+    size_quota: BacklogQuota = policy(
+        "backlog_quota_map/destination_storage",
+        BacklogQuota.from_document,
+        lambda c: BacklogQuota(c.backlog_quota.limit_bytes, -1, c.backlog_quota.default_policy),
+    )
+    age_quota: BacklogQuota = policy(
+        "backlog_quota_map/message_age",
+        BacklogQuota.from_document,
+        lambda c: BacklogQuota(-1, c.backlog_quota.default_seconds, c.backlog_quota.default_policy),
+    )
 
-    def __post_init__(self) -> None:
-        if self.mb < -1:
-            raise InvalidRequest("Invalid retention policy: size limit must be >= -1")
-        if self.minutes < -1:
-            raise InvalidRequest("Invalid retention policy: time limit must be >= -1")
-        if (self.minutes == 0) != (self.mb == 0):
-            raise InvalidRequest(_ONE_LIMIT_IS_ZERO)
+    # Rates
+    publish_rate: PublishRate = policy(
+        f"publishMaxMessageRate/{CLUSTER}",
+        PublishRate.from_document,
+        lambda c: PublishRate(c.rates.topic_publish_messages, c.rates.topic_publish_bytes),
+    )
+    dispatch_rate: DispatchRate = policy(
+        f"topicDispatchRate/{CLUSTER}",
+        DispatchRate.from_document,
+        lambda c: DispatchRate(c.rates.topic_dispatch_messages, c.rates.topic_dispatch_bytes, c.rates.relative, 1),
+    )
+    subscription_dispatch_rate: DispatchRate = policy(
+        f"subscriptionDispatchRate/{CLUSTER}",
+        DispatchRate.from_document,
+        lambda c: DispatchRate(
+            c.rates.subscription_dispatch_messages, c.rates.subscription_dispatch_bytes, c.rates.relative, 1
+        ),
+    )
+    dispatch_rates: Mapping[str, DispatchRate] = policy(
+        "subscriptionDispatchRates", _dispatch_rates, lambda _: MappingProxyType({})
+    )
+    replicator_dispatch_rate: DispatchRate = policy(
+        f"replicatorDispatchRate/{CLUSTER}", DispatchRate.from_document, lambda _: DispatchRate(period_seconds=1)
+    )
+    subscribe_rate: SubscribeRate = policy(
+        f"clusterSubscribeRate/{CLUSTER}",
+        SubscribeRate.from_document,
+        lambda c: SubscribeRate(c.rates.subscribes_per_consumer, c.rates.subscribe_period_seconds),
+    )
 
-    @property
-    def limits(self) -> Retention:
-        """As the storage takes it: milliseconds and bytes."""
-        return Retention(-1 if self.minutes < 0 else self.minutes * 60_000, -1 if self.mb < 0 else self.mb << 20)
+    # Limits
+    max_producers: int = policy("max_producers_per_topic", at_least_zero, lambda c: c.topics.max_producers)
+    max_consumers: int = policy("max_consumers_per_topic", at_least_zero, lambda c: c.topics.max_consumers)
+    max_consumers_per_subscription: int = policy(
+        "max_consumers_per_subscription", at_least_zero, lambda c: c.topics.max_consumers_per_subscription
+    )
+    max_subscriptions: int = policy("max_subscriptions_per_topic", at_least_zero, lambda c: c.topics.max_subscriptions)
+    max_topics: int = policy("max_topics_per_namespace", at_least_zero, lambda c: c.topics.max_topics)
+    max_unacked_per_consumer: int = policy(
+        "max_unacked_messages_per_consumer", at_least_zero, lambda c: c.dispatch.max_unacked_per_consumer
+    )
+    max_unacked_per_subscription: int = policy(
+        "max_unacked_messages_per_subscription", at_least_zero, lambda c: c.dispatch.max_unacked_per_subscription
+    )
+    max_message_size: int = policy("maxMessageSize", at_least_zero, lambda c: c.connection.max_message_size)
 
-    def to_document(self) -> dict[str, int]:
-        return {"retentionTimeInMinutes": self.minutes, "retentionSizeInMB": self.mb}
+    # What a topic does
+    deduplication_enabled: bool = policy("deduplicationEnabled", truth, lambda c: c.deduplication.enabled)
+    deduplication_snapshot_seconds: int = policy(
+        "deduplicationSnapshotIntervalSeconds", at_least_zero, lambda c: c.deduplication.snapshot_seconds
+    )
+    delayed_delivery: DelayedDelivery = policy(
+        "delayed_delivery_policies",
+        DelayedDelivery.from_document,
+        lambda c: DelayedDelivery(c.delayed.tick_ms, c.delayed.enabled, c.delayed.max_delay_ms),
+    )
+    inactive_topics: InactiveTopics = policy(
+        "inactive_topic_policies",
+        InactiveTopics.from_document,
+        lambda c: InactiveTopics(c.inactive.mode, c.inactive.most_seconds, c.inactive.delete),
+    )
+    auto_topic_creation: AutoTopicCreation = policy(
+        "autoTopicCreationOverride", AutoTopicCreation.from_document, _auto_topic_creation
+    )
+    auto_subscription_creation: AutoSubscriptionCreation = policy(
+        "autoSubscriptionCreationOverride",
+        AutoSubscriptionCreation.from_document,
+        lambda c: AutoSubscriptionCreation(c.topics.allow_auto_subscription),
+    )
+    subscription_expiration_minutes: int = policy(
+        "subscription_expiration_time_minutes", at_least_zero, lambda c: c.topics.subscription_expiration_minutes
+    )
+    subscription_types: tuple[str, ...] = policy(
+        "subscription_types_enabled", _subscription_types, lambda c: tuple(c.topics.subscription_types.split(","))
+    )
+    encryption_required: bool = policy("encryption_required", truth, lambda c: c.topics.encryption_required)
+    schema_compatibility_strategy: str = policy(
+        "schema_compatibility_strategy", name_or_none(*STRATEGIES), lambda c: c.schema.compatibility
+    )
+    schema_validation_enforced: bool = policy(
+        "schema_validation_enforced", truth, lambda c: c.schema.validation_enforced
+    )
+    allow_schema_update: bool = policy("is_allow_auto_update_schema", truth, lambda c: c.schema.allow_update)
+    persistence: Persistence = policy("persistence", Persistence.from_document, lambda _: Persistence(1, 1, 1, 0.1))
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "RetentionPolicy":
-        """Reads Pulsar's `RetentionPolicies`; an absent or null limit is 0, as there."""
-        return cls(
-            whole_number(document.get("retentionTimeInMinutes") or 0, "retentionTimeInMinutes"),
-            whole_number(document.get("retentionSizeInMB") or 0, "retentionSizeInMB"),
-        )
+
+POLICIES: Mapping[str, Policy] = {
+    field.name: dataclasses.replace(field.metadata["policy"], field=field.name)
+    for field in dataclasses.fields(TopicPolicies)
+}
 
 
-@dataclass(frozen=True, slots=True)
 class PolicySet:
-    """The policies set at one level, a namespace or a topic; None where that level says nothing.
+    """The policies set at one level, a namespace or a topic, by their field in `TopicPolicies`; immutable."""
 
-    `ttl_seconds` 0 means never, also where an outer level sets a time; `compaction_threshold` is in bytes.
-    """
+    __slots__ = ("_values",)
 
-    retention: RetentionPolicy | None = None
-    ttl_seconds: int | None = None
-    compaction_threshold: int | None = None
+    def __init__(self, **values: Any) -> None:
+        unknown = values.keys() - POLICIES.keys()
+        if unknown:
+            raise TypeError(f"there is no policy called {', '.join(sorted(unknown))}")
+        self._values = {field: value for field, value in values.items() if value is not None}
 
-    def __post_init__(self) -> None:
-        if self.ttl_seconds is not None and self.ttl_seconds < 0:
-            raise PreconditionFailed("Invalid value for message TTL")
-        if self.compaction_threshold is not None and self.compaction_threshold < 0:
-            raise PreconditionFailed("compactionThreshold must be 0 or more")
+    def get(self, field: str) -> Any:
+        """None where this level says nothing."""
+        return self._values.get(field)
+
+    def changed(self, **values: Any) -> "PolicySet":
+        """With some policies set, or removed by None."""
+        return PolicySet(**{**self._values, **values})
 
     @property
     def is_empty(self) -> bool:
-        return self == PolicySet()
+        return not self._values
 
-    def to_document(self) -> dict[str, Any]:
-        """Only what is set."""
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PolicySet) and self._values == other._values
+
+    def __hash__(self) -> int:
+        raise TypeError("a PolicySet has no hash")
+
+    def __repr__(self) -> str:
+        return f"PolicySet({self._values!r})"
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(self._values.items())
+
+    def to_document(self, cluster: str) -> dict[str, Any]:
+        """Only what is set, under the names of Pulsar's `Policies`."""
         document: dict[str, Any] = {}
-        if self.retention is not None:
-            document[RETENTION] = self.retention.to_document()
-        if self.ttl_seconds is not None:
-            document[TTL] = self.ttl_seconds
-        if self.compaction_threshold is not None:
-            document[COMPACTION] = self.compaction_threshold
+        for field, value in self._values.items():
+            *outer, last = (cluster if name == CLUSTER else name for name in POLICIES[field].path)
+            place = document
+            for name in outer:
+                place = place.setdefault(name, {})
+            place[last] = as_json(value)
         return document
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "PolicySet":
-        retention, ttl, threshold = (document.get(key) for key in (RETENTION, TTL, COMPACTION))
-        return cls(
-            None if retention is None else RetentionPolicy.from_document(retention),
-            None if ttl is None else whole_number(ttl, TTL),
-            None if threshold is None else whole_number(threshold, COMPACTION),
-        )
+    def from_document(cls, document: Mapping[str, Any], cluster: str) -> "PolicySet":
+        """Raises `InvalidRequest` or `PreconditionFailed` for a value that makes no sense."""
+        found = {}
+        for field, declared in POLICIES.items():
+            value = _find(document, declared.path, cluster)
+            if value is not None and value != "":  # tools send "" for an enum that is not set
+                found[field] = declared.read(value, declared.path[0])
+        return cls(**found)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicPolicies:
-    """What is in force for one topic; TTL 0 s: for ever; compaction threshold 0 bytes: never."""
-
-    retention: RetentionPolicy
-    ttl_seconds: int
-    compaction_threshold: int
+NOTHING_SET = PolicySet()
 
 
-def resolve(levels: Iterable[PolicySet], defaults: PolicyConfig) -> TopicPolicies:
-    """The policies in force; `levels` from the innermost (topic) outwards, `defaults` where none speaks."""
-    configured = PolicySet(
-        RetentionPolicy(defaults.retention_minutes, defaults.retention_mb),
-        defaults.ttl_seconds,
-        defaults.compaction_threshold,
-    )
-    inner_first = (*levels, configured)
-    return TopicPolicies(
-        next(level.retention for level in inner_first if level.retention is not None),
-        next(level.ttl_seconds for level in inner_first if level.ttl_seconds is not None),
-        next(level.compaction_threshold for level in inner_first if level.compaction_threshold is not None),
-    )
+def _find(document: Mapping[str, Any], path: tuple[str, ...], cluster: str) -> Any:
+    found: Any = document
+    for name in path:
+        if not isinstance(found, Mapping):
+            return None
+        found = found.get(cluster if name == CLUSTER else name)
+    return found
 
 
-def whole_number(value: Any, name: str) -> int:
-    """`value` as Pulsar's JSON reader takes it: fractions are cut off, digits in a string are read."""
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        return int(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidRequest(f"{name} must be a whole number, not {value!r}") from None
+def as_json(value: Any) -> Any:
+    """A policy's value as its REST body has it."""
+    if isinstance(value, PolicyObject):
+        return value.to_document()
+    if isinstance(value, Mapping):
+        return {key: as_json(one) for key, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+@cache
+def configured(config: BrokerConfig) -> TopicPolicies:
+    """What the configuration alone says."""
+    return TopicPolicies(**{field: declared.configured(config) for field, declared in POLICIES.items()})
+
+
+def resolve(levels: Iterable[PolicySet], config: BrokerConfig) -> TopicPolicies:
+    """The policies in force; `levels` from the innermost (topic) outwards, `config` where none speaks."""
+    found: dict[str, Any] = {}
+    for level in reversed(tuple(levels)):
+        found.update(level)
+    return dataclasses.replace(configured(config), **found)

@@ -26,7 +26,7 @@ from broker_core.errors import (
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
 from broker_core.namespace import Namespace
-from broker_core.policies import PolicySet, TopicPolicies, resolve
+from broker_core.policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
 
 TENANT = "tenant"
 NAMESPACE = "namespace"
@@ -182,7 +182,7 @@ class Tenancy:
         """Sets fields of `PolicySet`; None removes one. Topics of the namespace follow at once."""
         async with self._changing:
             namespace = self.namespace(name)
-            changed = dataclasses.replace(namespace.policies, **policies)
+            changed = namespace.policies.changed(**policies)
             await self._put_namespace(dataclasses.replace(namespace, policies=changed))
         self._tell(name, None)
 
@@ -194,13 +194,22 @@ class Tenancy:
 
     def topic_policies(self, topic: TopicName) -> PolicySet:
         """What is set on the topic itself; a partition has the policies of its partitioned topic."""
-        return self._topic_policies.get(topic.base, PolicySet())
+        return self._topic_policies.get(topic.base, NOTHING_SET)
 
     def effective(self, topic: TopicName) -> TopicPolicies:
-        """What is in force for the topic: its own, else its namespace's, else the configuration's."""
-        namespace = self._namespaces.get(topic.namespace)
-        levels = [self.topic_policies(topic), namespace.policies if namespace else PolicySet()]
-        return resolve(levels, self._config.policies)
+        """What is in force for the topic: its own, else its namespace's, else the configuration's.
+
+        Resolved anew at each call; a loaded topic keeps the answer until `on_change` tells of a change.
+        """
+        return resolve([self.topic_policies(topic), self._policies_of(topic.namespace)], self._config)
+
+    def effective_in(self, namespace: NamespaceName) -> TopicPolicies:
+        """What is in force for a topic of the namespace that has no policies of its own, also one not there yet."""
+        return resolve([self._policies_of(namespace)], self._config)
+
+    def _policies_of(self, namespace: NamespaceName) -> PolicySet:
+        found = self._namespaces.get(namespace)
+        return found.policies if found else NOTHING_SET
 
     async def set_topic_policies(self, topic: TopicName, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. That the topic exists is the caller's to check."""
@@ -209,14 +218,14 @@ class Tenancy:
         if topic.is_partition:
             raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
         async with self._changing:
-            await self._put_topic_policies(topic, dataclasses.replace(self.topic_policies(topic), **policies))
+            await self._put_topic_policies(topic, self.topic_policies(topic).changed(**policies))
         self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:
         """Removes the policies of a topic that was deleted."""
         async with self._changing:
             if topic in self._topic_policies:
-                await self._put_topic_policies(topic, PolicySet())
+                await self._put_topic_policies(topic, NOTHING_SET)
 
     # Partitioned topics
 
@@ -307,7 +316,7 @@ class Tenancy:
             await self._documents.delete(TOPIC_POLICIES, str(topic))
             self._topic_policies.pop(topic, None)
         else:
-            await self._documents.put(TOPIC_POLICIES, str(topic), policies.to_document())
+            await self._documents.put(TOPIC_POLICIES, str(topic), policies.to_document(self.cluster))
             self._topic_policies[topic] = policies
 
     async def _put_partitioned(self, topic: TopicName, metadata: PartitionedTopic) -> None:
@@ -332,7 +341,7 @@ class Tenancy:
             name = NamespaceName.parse(key)
             self._namespaces[name] = self._read_namespace(name, document)
         for key, document in self._documents_of(TOPIC_POLICIES):
-            self._topic_policies[parse_topic(key)] = PolicySet.from_document(document)
+            self._topic_policies[parse_topic(key)] = PolicySet.from_document(document, self.cluster)
         for key, document in self._documents_of(PARTITIONED_TOPIC):
             metadata = PartitionedTopic(document["partitions"], document["properties"])
             self._partitioned[parse_topic(key)] = metadata

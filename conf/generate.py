@@ -6,7 +6,8 @@ Run by `make docs`; a test compares the file with what this would write.
 import json
 from pathlib import Path
 
-from broker_core.config import BrokerConfig, Setting
+from broker_core.config import BrokerConfig
+from broker_core.setting import Setting
 
 TARGET = Path(__file__).parent / "standalone.yaml"
 
@@ -24,6 +25,12 @@ TITLES = {
     "topics": "Topics and their limits",
     "dispatch": "Dispatch to consumers",
     "policies": "Policies where neither topic nor namespace has one",
+    "rates": "Rates (per second)",
+    "backlog_quota": "Backlog quotas",
+    "deduplication": "Deduplication",
+    "delayed": "Delayed delivery",
+    "inactive": "Topics that nobody uses",
+    "schema": "Schemas",
 }
 
 

@@ -1,179 +1,167 @@
-"""Retention, message TTL and compaction threshold, of a namespace and of a topic.
+"""The policies of a namespace and of a topic: read, set, removed at the paths of `policy_places`.
 
 A policy that is not set answers 204 without a body; for a topic `applied=true` answers what is in force instead.
-The two levels differ in method, place of the value and wording, as they do in Pulsar.
+A null body removes a policy. Backlog quotas, which share one path, are in `quotas`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from broker_core.admin import policy_places
 from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.policy_places import Place
+from broker_core.admin.quotas import check_retention
 from broker_core.admin.routes import Route
-from broker_core.admin.targets import check_exists
-from broker_core.errors import InvalidRequest, NamespaceNotFound, NotAllowed, PreconditionFailed
-from broker_core.names import TopicName
-from broker_core.policies import PolicySet, RetentionPolicy, TopicPolicies, whole_number
+from broker_core.admin.targets import policy_topic
+from broker_core.errors import NamespaceNotFound, PreconditionFailed
+from broker_core.json_values import whole_number
+from broker_core.policies import POLICIES, PolicySet, as_json
+from broker_core.policy_values import DispatchRate
+
+# Only for these Pulsar words a missing namespace differently.
+_WORDED_APART = {"retention", "replicatorDispatchRate"}
 
 
-def _answer(value: Any) -> Answer:
-    if value is None:
-        return Answer(204)
-    return json_answer(value.to_document() if isinstance(value, RetentionPolicy) else value)
+def _answer(value: Any, unset: Any = None) -> Answer:
+    shown = unset if value is None else as_json(value)
+    return Answer(204) if shown is None else json_answer(shown)
 
 
-def _retention(call: Call) -> RetentionPolicy | None:
+def _read(call: Call, place: Place) -> Any:
+    """The policy in the body, checked; None when it is to be removed."""
     body = call.json()
-    if body is not None and not isinstance(body, dict):
-        raise InvalidRequest("retention must be a JSON object")
-    return None if body is None else RetentionPolicy.from_document(body)
+    if body is None:
+        return None
+    try:
+        value = POLICIES[place.field].read(body, place.name)
+        if place.field == "max_message_size" and value > call.broker.config.connection.max_message_size:
+            raise PreconditionFailed(place.refused)
+    except PreconditionFailed:
+        if place.refused:
+            raise PreconditionFailed(place.refused) from None
+        raise
+    return value
 
 
 # Namespace
 
 
-def _of_namespace(call: Call) -> PolicySet:
+def of_namespace(call: Call) -> PolicySet:
     return call.broker.tenancy.namespace(call.namespace()).policies
 
 
-async def _set_namespace(call: Call, **policies: Any) -> None:
-    await call.broker.tenancy.set_namespace_policies(call.namespace(), **policies)
+async def get_of_namespace(place: Place, call: Call) -> Answer:
+    if place.name == "replicatorDispatchRate":
+        _check_policies_of(call)
+    return _answer(of_namespace(call).get(place.field), place.unset)
 
 
-async def get_namespace_retention(call: Call) -> Answer:
-    return _answer(_of_namespace(call).retention)
+async def set_of_namespace(place: Place, call: Call) -> None:
+    if place.name in _WORDED_APART:
+        _check_policies_of(call)
+    value = _read(call, place)
+    if value is not None and place.field == "retention":
+        check_retention(of_namespace(call).changed(retention=value))
+    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: value})
 
 
-async def set_namespace_retention(call: Call) -> None:
-    _check_policies_of(call)
-    await _set_namespace(call, retention=_retention(call))
-
-
-async def remove_namespace_retention(call: Call) -> None:
-    _check_policies_of(call)
-    await _set_namespace(call, retention=None)
+async def remove_of_namespace(place: Place, call: Call) -> None:
+    if place.name in _WORDED_APART:
+        _check_policies_of(call)
+    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: None})
 
 
 def _check_policies_of(call: Call) -> None:
-    """Only here Pulsar words a missing namespace differently."""
     if not call.broker.tenancy.has_namespace(call.namespace()):
         raise NamespaceNotFound("Namespace policies does not exist")
-
-
-async def get_namespace_ttl(call: Call) -> Answer:
-    return _answer(_of_namespace(call).ttl_seconds)
-
-
-async def set_namespace_ttl(call: Call) -> None:
-    seconds = call.json()
-    if seconds is not None and (seconds := whole_number(seconds, "messageTTL")) < 0:
-        raise PreconditionFailed("Invalid value for message TTL, message TTL must >= 0")
-    await _set_namespace(call, ttl_seconds=seconds)
-
-
-async def remove_namespace_ttl(call: Call) -> None:
-    await _set_namespace(call, ttl_seconds=None)
-
-
-async def get_namespace_threshold(call: Call) -> Answer:
-    return _answer(_of_namespace(call).compaction_threshold)
-
-
-async def set_namespace_threshold(call: Call) -> None:
-    size = call.json()
-    await _set_namespace(call, compaction_threshold=None if size is None else whole_number(size, "compactionThreshold"))
-
-
-async def remove_namespace_threshold(call: Call) -> None:
-    await _set_namespace(call, compaction_threshold=None)
 
 
 # Topic
 
 
-def _policy_topic(call: Call) -> TopicName:
-    """The topic whose policies are meant; they are those of the whole topic, never of one partition."""
-    topic = call.topic()
-    if not call.broker.config.policies.topic_policies:
-        raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
-    call.broker.tenancy.check_namespace_of(topic)
-    if topic.is_partition:
-        raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
-    check_exists(call.broker, topic)
-    return topic
+async def get_of_topic(place: Place, call: Call) -> Answer:
+    topic, tenancy = policy_topic(call), call.broker.tenancy
+    if call.flag("applied"):
+        return _answer(getattr(tenancy.effective(topic), place.field))
+    return _answer(tenancy.topic_policies(topic).get(place.field), place.unset)
 
 
-def _of_topic(call: Call) -> PolicySet | TopicPolicies:
-    topic = _policy_topic(call)
-    tenancy = call.broker.tenancy
-    return tenancy.effective(topic) if call.flag("applied") else tenancy.topic_policies(topic)
+async def set_of_topic(place: Place, call: Call) -> None:
+    topic = policy_topic(call)
+    value = _read(call, place)
+    if value is not None and place.field == "retention":
+        check_retention(call.broker.tenancy.topic_policies(topic).changed(retention=value))
+    await call.broker.tenancy.set_topic_policies(topic, **{place.field: value})
 
 
-async def _set_topic(call: Call, **policies: Any) -> None:
-    await call.broker.tenancy.set_topic_policies(_policy_topic(call), **policies)
+async def remove_of_topic(place: Place, call: Call) -> None:
+    await call.broker.tenancy.set_topic_policies(policy_topic(call), **{place.field: None})
 
 
-async def get_topic_retention(call: Call) -> Answer:
-    return _answer(_of_topic(call).retention)
-
-
-async def set_topic_retention(call: Call) -> None:
-    await _set_topic(call, retention=_retention(call))
-
-
-async def remove_topic_retention(call: Call) -> None:
-    await _set_topic(call, retention=None)
-
-
-async def get_topic_ttl(call: Call) -> Answer:
-    return _answer(_of_topic(call).ttl_seconds)
+TTL_OF_TOPIC = Place("messageTTL", "ttl_seconds")
 
 
 async def set_topic_ttl(call: Call) -> None:
     """The value is in the query; without one the policy is removed."""
     text = call.query.get("messageTTL")
-    await _set_topic(call, ttl_seconds=None if text is None else whole_number(text, "messageTTL"))
+    seconds = None if text is None else POLICIES["ttl_seconds"].read(whole_number(text, "messageTTL"), "messageTTL")
+    await call.broker.tenancy.set_topic_policies(policy_topic(call), ttl_seconds=seconds)
 
 
-async def remove_topic_ttl(call: Call) -> None:
-    await _set_topic(call, ttl_seconds=None)
+# The dispatch rate of one subscription of a topic
 
 
-async def get_topic_threshold(call: Call) -> Answer:
-    return _answer(_of_topic(call).compaction_threshold)
+async def get_rate_of_subscription(call: Call) -> Answer:
+    topic, name = policy_topic(call), call.subscription()
+    rates = call.broker.tenancy.topic_policies(topic).get("dispatch_rates") or {}
+    if name not in rates and call.flag("applied"):
+        return _answer(call.broker.tenancy.effective(topic).subscription_dispatch_rate)
+    return _answer(rates.get(name))
 
 
-async def set_topic_threshold(call: Call) -> None:
-    size = call.json()
-    if size is not None and (size := whole_number(size, "compactionThreshold")) < 0:
-        raise PreconditionFailed("Invalid value for compactionThreshold")
-    await _set_topic(call, compaction_threshold=size)
+async def set_rate_of_subscription(call: Call) -> None:
+    body = call.json()
+    await _change_rate(call, None if body is None else DispatchRate.from_document(body, "dispatchRate"))
 
 
-async def remove_topic_threshold(call: Call) -> None:
-    await _set_topic(call, compaction_threshold=None)
+async def remove_rate_of_subscription(call: Call) -> None:
+    await _change_rate(call, None)
 
 
-_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+async def _change_rate(call: Call, rate: DispatchRate | None) -> None:
+    topic, name = policy_topic(call), call.subscription()
+    rates = dict(call.broker.tenancy.topic_policies(topic).get("dispatch_rates") or {})
+    rates.pop(name, None)
+    if rate is not None:
+        rates[name] = rate
+    await call.broker.tenancy.set_topic_policies(topic, dispatch_rates=rates or None)
+
+
+def _routes() -> Iterator[Route]:
+    for place in policy_places.NAMESPACE:
+        path = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{place.name}"
+        yield Route("GET", path, partial(get_of_namespace, place))
+        yield Route(place.write, path, partial(set_of_namespace, place))
+        if place.removable:
+            yield Route("DELETE", path, partial(remove_of_namespace, place))
+    for place in policy_places.TOPIC:
+        path = f"{_TOPIC}/{place.name}"
+        yield Route("GET", path, partial(get_of_topic, place))
+        yield Route(place.write, path, partial(set_of_topic, place))
+        yield Route("DELETE", path, partial(remove_of_topic, place))
+
+
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("GET", f"{_NAMESPACE}/retention", get_namespace_retention),
-    Route("POST", f"{_NAMESPACE}/retention", set_namespace_retention),
-    Route("DELETE", f"{_NAMESPACE}/retention", remove_namespace_retention),
-    Route("GET", f"{_NAMESPACE}/messageTTL", get_namespace_ttl),
-    Route("POST", f"{_NAMESPACE}/messageTTL", set_namespace_ttl),
-    Route("DELETE", f"{_NAMESPACE}/messageTTL", remove_namespace_ttl),
-    Route("GET", f"{_NAMESPACE}/compactionThreshold", get_namespace_threshold),
-    Route("PUT", f"{_NAMESPACE}/compactionThreshold", set_namespace_threshold),
-    Route("DELETE", f"{_NAMESPACE}/compactionThreshold", remove_namespace_threshold),
-    Route("GET", f"{_TOPIC}/retention", get_topic_retention),
-    Route("POST", f"{_TOPIC}/retention", set_topic_retention),
-    Route("DELETE", f"{_TOPIC}/retention", remove_topic_retention),
-    Route("GET", f"{_TOPIC}/messageTTL", get_topic_ttl),
+    *_routes(),
+    Route("GET", f"{_TOPIC}/messageTTL", partial(get_of_topic, TTL_OF_TOPIC)),
     Route("POST", f"{_TOPIC}/messageTTL", set_topic_ttl),
-    Route("DELETE", f"{_TOPIC}/messageTTL", remove_topic_ttl),
-    Route("GET", f"{_TOPIC}/compactionThreshold", get_topic_threshold),
-    Route("POST", f"{_TOPIC}/compactionThreshold", set_topic_threshold),
-    Route("DELETE", f"{_TOPIC}/compactionThreshold", remove_topic_threshold),
+    Route("DELETE", f"{_TOPIC}/messageTTL", partial(remove_of_topic, TTL_OF_TOPIC)),
+    Route("GET", f"{_TOPIC}/{{subscription}}/dispatchRate", get_rate_of_subscription),
+    Route("POST", f"{_TOPIC}/{{subscription}}/dispatchRate", set_rate_of_subscription),
+    Route("DELETE", f"{_TOPIC}/{{subscription}}/dispatchRate", remove_rate_of_subscription),
 )

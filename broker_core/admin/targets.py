@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from broker_core.admin.call import Call
-from broker_core.errors import NotAllowed, TopicNotFound
+from broker_core.errors import NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.names import TopicName
 
 if TYPE_CHECKING:
@@ -51,3 +51,15 @@ async def every_topic(call: Call) -> list[Topic]:
 def existing_partitions(broker: Broker, name: TopicName) -> list[TopicName]:
     parts = (name.partition_name(index) for index in range(broker.partitioned.count(name)))
     return [part for part in parts if broker.topics.exists(part)]
+
+
+def policy_topic(call: Call) -> TopicName:
+    """The topic whose policies are meant; they are those of the whole topic, never of one partition."""
+    topic = call.topic()
+    if not call.broker.config.policies.topic_policies:
+        raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
+    call.broker.tenancy.check_namespace_of(topic)
+    if topic.is_partition:
+        raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
+    check_exists(call.broker, topic)
+    return topic

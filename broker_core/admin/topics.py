@@ -9,8 +9,8 @@ from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, existing_partitions, not_found, one_topic
 from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, TopicNotFound
+from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.policies import whole_number
 
 
 async def list_topics(call: Call) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.config import BrokerConfig, PolicyConfig
 from broker_core.names import parse_topic
-from broker_core.policies import RetentionPolicy
+from broker_core.policy_values import RetentionPolicy
 from tests.admin.conftest import PORT_ZERO, Admin
 
 NAMESPACE = "namespaces/acme/shop"

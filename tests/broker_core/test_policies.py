@@ -1,9 +1,17 @@
 import pytest
 
 from broker_core.bundles import Bundles
-from broker_core.config import PolicyConfig
+from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
-from broker_core.policies import PolicySet, RetentionPolicy, resolve
+from broker_core.policies import POLICIES, PolicySet, configured, resolve
+from broker_core.policy_values import (
+    EVICT,
+    AutoTopicCreation,
+    BacklogQuota,
+    DelayedDelivery,
+    DispatchRate,
+    RetentionPolicy,
+)
 from broker_core.storage.retention import Retention
 
 ONE_ZERO = (
@@ -50,33 +58,98 @@ def test_retention_limits_in_milliseconds_and_bytes() -> None:
 
 def test_a_policy_set_refuses_negative_values() -> None:
     with pytest.raises(PreconditionFailed, match="Invalid value for message TTL"):
-        PolicySet(ttl_seconds=-1)
-    with pytest.raises(PreconditionFailed, match="compactionThreshold must be 0 or more"):
-        PolicySet(compaction_threshold=-1)
+        PolicySet.from_document({"message_ttl_in_seconds": -1}, "here")
+    with pytest.raises(PreconditionFailed, match="compaction_threshold must be 0 or more"):
+        PolicySet.from_document({"compaction_threshold": -1}, "here")
+
+
+def test_a_policy_set_takes_no_policy_that_is_not_declared() -> None:
+    with pytest.raises(TypeError, match="ttl"):
+        PolicySet(ttl=1)
 
 
 def test_a_policy_set_survives_its_document() -> None:
-    policies = PolicySet(RetentionPolicy(5, -1), 0, 1 << 40)
-    assert PolicySet.from_document(policies.to_document()) == policies
-    assert PolicySet().to_document() == {}
+    policies = PolicySet(
+        retention=RetentionPolicy(5, -1),
+        ttl_seconds=0,
+        compaction_threshold=1 << 40,
+        age_quota=BacklogQuota(0, 5, EVICT),
+        dispatch_rate=DispatchRate(5, -1, True, 2),
+        subscription_types=("Shared", "Key_Shared"),
+        dispatch_rates={"sub": DispatchRate(7)},
+        delayed_delivery=DelayedDelivery(1.5, True, 10),
+        auto_topic_creation=AutoTopicCreation(True, "partitioned", 3),
+    )
+    assert PolicySet.from_document(policies.to_document("here"), "here") == policies
+    assert PolicySet().to_document("here") == {}
+
+
+def test_whatever_the_configuration_says_survives_a_document() -> None:
+    in_force = configured(BrokerConfig())
+    policies = PolicySet(**{field: getattr(in_force, field) for field in POLICIES})
+    assert resolve([PolicySet.from_document(policies.to_document("here"), "here")], BrokerConfig()) == in_force
+
+
+def test_rates_lie_under_the_name_of_the_cluster() -> None:
+    document = PolicySet(dispatch_rate=DispatchRate(5)).to_document("here")
+    assert list(document["topicDispatchRate"]) == ["here"]
+    assert PolicySet.from_document(document, "elsewhere").is_empty
 
 
 @pytest.mark.parametrize("value", ["x", True, [], {}, "1.5"])
 def test_a_value_that_is_no_number_is_refused(value: object) -> None:
     with pytest.raises(BrokerError, match="message_ttl_in_seconds must be a whole number"):
-        PolicySet.from_document({"message_ttl_in_seconds": value})
+        PolicySet.from_document({"message_ttl_in_seconds": value}, "here")
 
 
 def test_a_topic_policy_wins_over_its_namespace_and_that_over_the_configuration() -> None:
-    configured = PolicyConfig(ttl_seconds=60, retention_minutes=1, retention_mb=1, compaction_threshold=7)
+    policies = PolicyConfig(ttl_seconds=60, retention_minutes=1, retention_mb=1, compaction_threshold=7)
+    config = BrokerConfig(policies=policies, topics=TopicConfig(max_producers=3))
     topic = PolicySet(ttl_seconds=0)
-    namespace = PolicySet(RetentionPolicy(-1, -1), ttl_seconds=5)
+    namespace = PolicySet(retention=RetentionPolicy(-1, -1), ttl_seconds=5)
 
-    in_force = resolve([topic, namespace], configured)
+    in_force = resolve([topic, namespace], config)
 
     assert in_force.ttl_seconds == 0
     assert in_force.retention == RetentionPolicy(-1, -1)
     assert in_force.compaction_threshold == 7
+    assert in_force.max_producers == 3
+
+
+@pytest.mark.parametrize(
+    ("document", "detail"),
+    [
+        ({"topicType": "partitioned"}, "[defaultNumPartitions] cannot be null when the type is partitioned."),
+        (
+            {"topicType": "partitioned", "defaultNumPartitions": 0},
+            "[defaultNumPartitions] cannot be less than 1 for partition type.",
+        ),
+        (
+            {"topicType": "non-partitioned", "defaultNumPartitions": 1},
+            "[defaultNumPartitions] is not allowed to be set when the type is non-partition.",
+        ),
+        ({}, "Unknown topic type [null]"),
+        ({"topicType": "x"}, "Unknown topic type [x]"),
+    ],
+)
+def test_automatic_creation_that_cannot_work_is_refused(document: dict[str, object], detail: str) -> None:
+    with pytest.raises(PreconditionFailed) as refused:
+        AutoTopicCreation.from_document({"allowAutoTopicCreation": True, **document})
+    assert refused.value.reason == f"Invalid configuration for autoTopicCreationOverride. the detail is {detail}"
+
+
+def test_what_is_not_created_needs_no_type() -> None:
+    document = {"allowAutoTopicCreation": False, "topicType": ""}
+    assert AutoTopicCreation.from_document(document).to_document() == document
+
+
+def test_the_size_of_a_quota_may_come_under_its_old_name_and_as_text() -> None:
+    assert BacklogQuota.from_document({"limit": "10240", "policy": EVICT}).size == 10240
+
+
+def test_a_quota_without_a_policy_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="the attribute policy cannot be null"):
+        BacklogQuota.from_document({"limitSize": 5})
 
 
 def test_four_bundles_split_the_hash_range_evenly() -> None:

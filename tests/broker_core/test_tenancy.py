@@ -22,7 +22,8 @@ from broker_core.errors import (
     Unprocessable,
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies import PolicySet, RetentionPolicy
+from broker_core.policies import PolicySet
+from broker_core.policy_values import RetentionPolicy
 from broker_core.tenancy import Tenancy, Tenant
 
 DEFAULT = NamespaceName("public", "default")

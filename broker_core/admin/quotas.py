@@ -1,0 +1,107 @@
+"""Backlog quotas of a namespace and of a topic, and their bond with retention.
+
+What is kept for subscribers may never be more than what is kept anyway: with a retention of a size (or time) the
+quota of that kind must stay below it. Both sides are checked, at the level where they are set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import policy_topic
+from broker_core.errors import InvalidRequest, PreconditionFailed, TopicNotFound
+from broker_core.policies import PolicySet, as_json
+from broker_core.policy_values import BacklogQuota
+
+FIELDS = {"destination_storage": "size_quota", "message_age": "age_quota"}
+
+
+def check_retention(policies: PolicySet) -> None:
+    """Raises `PreconditionFailed` when a retention that is being set is less than the quota beside it."""
+    if not _fits(policies):
+        raise PreconditionFailed("Retention Quota must exceed configured backlog quota for namespace.")
+
+
+def _fits(policies: PolicySet) -> bool:
+    retention, by_size, by_age = (policies.get(field) for field in ("retention", "size_quota", "age_quota"))
+    if retention is None:
+        return True
+    size_fits = by_size is None or retention.mb <= 0 or by_size.size < retention.mb << 20
+    return size_fits and (by_age is None or retention.minutes <= 0 or by_age.seconds < retention.minutes * 60)
+
+
+def _field(call: Call) -> str:
+    kind = call.query.get("backlogQuotaType", "destination_storage")
+    if kind not in FIELDS:
+        raise TopicNotFound(f"there is no backlog quota of type {kind!r}")
+    return FIELDS[kind]
+
+
+def _quota(call: Call) -> BacklogQuota | None:
+    body = call.json()
+    try:
+        return None if body is None else BacklogQuota.from_document(body)
+    except InvalidRequest as error:
+        name = f"Set namespace[{call.namespace()}] backlog quota failed because the data validation failed. "
+        raise InvalidRequest(f"{name}{error}") from None
+
+
+def _map(values: Any) -> dict[str, Any]:
+    """`values(field)` gives a quota, or None for one that is not there."""
+    found = {kind: values(field) for kind, field in FIELDS.items()}
+    return {kind: as_json(quota) for kind, quota in found.items() if quota is not None}
+
+
+def _check(policies: PolicySet) -> None:
+    if not _fits(policies):
+        raise PreconditionFailed(
+            "Backlog Quota exceeds configured retention quota for namespace. Please increase retention quota and retry"
+        )
+
+
+async def map_of_namespace(call: Call) -> dict[str, Any]:
+    return _map(call.broker.tenancy.namespace(call.namespace()).policies.get)
+
+
+async def set_of_namespace(call: Call) -> None:
+    tenancy, changed = call.broker.tenancy, {_field(call): _quota(call)}
+    _check(tenancy.namespace(call.namespace()).policies.changed(**changed))
+    await tenancy.set_namespace_policies(call.namespace(), **changed)
+
+
+async def remove_of_namespace(call: Call) -> None:
+    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{_field(call): None})
+
+
+async def map_of_topic(call: Call) -> dict[str, Any]:
+    topic, tenancy = policy_topic(call), call.broker.tenancy
+    if call.flag("applied"):
+        in_force = tenancy.effective(topic)
+        return _map(lambda field: getattr(in_force, field))
+    return _map(tenancy.topic_policies(topic).get)
+
+
+async def set_of_topic(call: Call) -> None:
+    topic, tenancy = policy_topic(call), call.broker.tenancy
+    changed = {_field(call): _quota(call)}
+    _check(tenancy.topic_policies(topic).changed(**changed))
+    await tenancy.set_topic_policies(topic, **changed)
+
+
+async def remove_of_topic(call: Call) -> None:
+    await call.broker.tenancy.set_topic_policies(policy_topic(call), **{_field(call): None})
+
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+
+ROUTES = (
+    Route("GET", f"{_NAMESPACE}/backlogQuotaMap", map_of_namespace),
+    Route("POST", f"{_NAMESPACE}/backlogQuota", set_of_namespace),
+    Route("DELETE", f"{_NAMESPACE}/backlogQuota", remove_of_namespace),
+    Route("GET", f"{_TOPIC}/backlogQuotaMap", map_of_topic),
+    Route("POST", f"{_TOPIC}/backlogQuota", set_of_topic),
+    Route("DELETE", f"{_TOPIC}/backlogQuota", remove_of_topic),
+)
