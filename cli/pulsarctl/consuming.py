@@ -1,6 +1,6 @@
-"""One run of `consume` or `read`: records in, bytes out, acknowledged behind.
+"""One run of `consume` or `read`: records in, bytes out, settled (acknowledged, most often) behind.
 
-A record is flushed to stdout before it is acknowledged. When writing fails, because whoever read our output has had
+A record is flushed to stdout before it is settled. When writing fails, because whoever read our output has had
 enough, the records of that write stay unacknowledged and come again: printed twice at worst, lost never.
 """
 
@@ -21,7 +21,7 @@ class Source(Protocol):
     """Where records come from. `receive` returns none after `timeout_ms`; `ended` tells why there were none."""
 
     def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]: ...
-    def acknowledge(self, records: Sequence[Record]) -> None: ...
+    def settle(self, records: Sequence[Record]) -> None: ...
     @property
     def ended(self) -> bool: ...
 
@@ -61,7 +61,7 @@ def consume_all(
         if show is not None:
             render.data(b"".join([show(record) for record in records]))
             render.flush()
-        source.acknowledge(records)
+        source.settle(records)
         printed += len(records)
         last = time.monotonic()
         progress.show(f"{printed:,} messages")

@@ -7,9 +7,8 @@ stdout is wanted for: `render.guard_stdout` is called before it is loaded. Its e
 import contextlib
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import Any
@@ -19,18 +18,16 @@ import pulsar
 from pulsarctl import credentials
 from pulsarctl.abandoned import bounded, in_background
 from pulsarctl.client_record import ClientRecord
+from pulsarctl.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consumer_settings, producer_settings
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.lanes import Lanes
-from pulsarctl.publish_window import PENDING_MESSAGES_MAX, PublishWindow
+from pulsarctl.publish_window import PublishWindow
 from pulsarctl.reachability import check_reachable
 from pulsarctl.routing import Router
 from pulsarctl.settings import Settings
-from pulsarctl.subscribing import SubscribeOptions
+from pulsarctl.subscribing import Settlement, SubscribeOptions
 
 CLOSE_SECONDS = 0.5
-BATCH_MESSAGES_MAX = 1000
-BATCH_BYTES_MAX = 128 * 1024
-BATCH_DELAY_MS = 5
 
 # What the client's errors and results mean to the person who typed the command.
 _KINDS: dict[str, type[CliError]] = {
@@ -64,24 +61,6 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PublishOptions:
-    """Times are milliseconds. `event_time_ms` and `deliver_at_ms` 0: none."""
-
-    properties: Mapping[str, str] = field(default_factory=dict)
-    ordering_key: str | None = None
-    event_time_ms: int = 0
-    deliver_at_ms: int = 0
-    compression: str = "none"
-    batching: bool = True
-    chunking: bool = False
-    disable_replication: bool = False
-    producer_name: str | None = None
-    encryption_key_name: str | None = None
-    encryption_key_path: str | None = None
-    send_timeout_ms: int = 30_000
-
-
 class Messaging:
     """The client of one command. `timeout_seconds` bounds each of its requests."""
 
@@ -110,7 +89,7 @@ class Messaging:
         names = self.partitions(topic, f"produce to {topic}")
         turn_messages = BATCH_MESSAGES_MAX if options.batching else 1
         router = Router(len(names), turn_messages, first=random.randrange(len(names)))
-        settings = _producer_settings(options)
+        settings = producer_settings(options)
 
         def open_producer(partition: int) -> Any:
             with self._translated(f"produce to {names[partition]}"):
@@ -121,10 +100,10 @@ class Messaging:
         )
 
     def subscriber(self, topic: str, options: SubscribeOptions) -> "Subscriber":
-        name: Any = re.compile(topic) if options.is_pattern else topic
+        name: Any = re.compile(topic) if options.pattern_mode else topic
         with self._translated(f"subscribe to {topic} as '{options.subscription}'"):
-            consumer = self._client.subscribe(name, options.subscription, **_consumer_settings(options))
-        return Subscriber(consumer)
+            consumer = self._client.subscribe(name, options.subscription, **consumer_settings(options))
+        return Subscriber(consumer, options.settlement)
 
     def close(self) -> None:
         """Sends the acknowledgements that the client still collects and ends the connections.
@@ -214,8 +193,13 @@ class Publisher:
 class Subscriber:
     """One consumer of the official client."""
 
-    def __init__(self, consumer: Any) -> None:
+    def __init__(self, consumer: Any, settlement: Settlement) -> None:
         self._consumer = consumer
+        self._settle = {
+            Settlement.ACKNOWLEDGE: consumer.acknowledge,
+            Settlement.GIVE_BACK: consumer.negative_acknowledge,
+            Settlement.LEAVE: None,
+        }[settlement]
 
     def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]:
         """Up to `count_max` records: waits for the first, takes what else is there. Empty after `timeout_ms`."""
@@ -243,14 +227,13 @@ class Subscriber:
     def seek_to_time(self, publish_time_ms: int) -> None:
         self._seek(publish_time_ms)
 
-    def acknowledge(self, records: list[ClientRecord]) -> None:
+    def settle(self, records: list[ClientRecord]) -> None:
         """A lost acknowledgement means that the message comes again, so a lost connection is no error here."""
-        acknowledge = self._consumer.acknowledge
-        try:
-            for record in records:
-                acknowledge(record.message)
-        except (pulsar.AlreadyClosed, pulsar.NotConnected):
+        if self._settle is None:
             return
+        with contextlib.suppress(pulsar.AlreadyClosed, pulsar.NotConnected):
+            for record in records:
+                self._settle(record.message)
 
     def unsubscribe(self) -> None:
         """Deletes the subscription, if the broker answers within half a second."""
@@ -297,56 +280,3 @@ def _log_level(name: str) -> Any:
     if name.lower() not in known:
         raise UsageProblem(f"there is no log level '{name}'", hint=f"one of {', '.join(known)}")
     return known[name.lower()]
-
-
-def _producer_settings(options: PublishOptions) -> dict[str, Any]:
-    compression = {
-        "none": pulsar.CompressionType.NONE,
-        "lz4": pulsar.CompressionType.LZ4,
-        "zlib": pulsar.CompressionType.ZLib,
-        "zstd": pulsar.CompressionType.ZSTD,
-        "snappy": pulsar.CompressionType.SNAPPY,
-    }
-    settings: dict[str, Any] = {
-        "producer_name": options.producer_name,
-        "send_timeout_millis": options.send_timeout_ms,
-        "compression_type": compression[options.compression],
-        "max_pending_messages": 2 * PENDING_MESSAGES_MAX,  # `PublishWindow` keeps us below it
-        "batching_enabled": options.batching and not options.chunking,
-        "batching_max_messages": BATCH_MESSAGES_MAX,
-        "batching_max_allowed_size_in_bytes": BATCH_BYTES_MAX,
-        "batching_max_publish_delay_ms": BATCH_DELAY_MS,
-        "chunking_enabled": options.chunking,
-    }
-    if options.encryption_key_name and options.encryption_key_path:
-        settings["encryption_key"] = options.encryption_key_name
-        settings["crypto_key_reader"] = pulsar.CryptoKeyReader(options.encryption_key_path, "")
-    return settings
-
-
-def _consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
-    types = {
-        "exclusive": pulsar.ConsumerType.Exclusive,
-        "shared": pulsar.ConsumerType.Shared,
-        "failover": pulsar.ConsumerType.Failover,
-        "key_shared": pulsar.ConsumerType.KeyShared,
-    }
-    position = pulsar.InitialPosition.Earliest if options.from_earliest else pulsar.InitialPosition.Latest
-    settings: dict[str, Any] = {
-        "consumer_type": types[options.subscription_type],
-        "initial_position": position,
-        "receiver_queue_size": options.queue_size,
-        "properties": dict(options.properties) or None,
-        "replicate_subscription_state_enabled": options.replicated,
-        "is_read_compacted": options.compacted,
-        "max_pending_chunked_message": options.max_chunked_messages or 10,
-        "auto_ack_oldest_chunked_message_on_queue_full": options.ack_oldest_chunked,
-        "start_message_id_inclusive": True,  # a seek to a message means that message, too
-    }
-    if options.crypto_failure_action != "fail":
-        settings["crypto_failure_action"] = pulsar.ConsumerCryptoFailureAction.__members__[
-            options.crypto_failure_action.upper()
-        ]
-    if options.decryption_key_path:
-        settings["crypto_key_reader"] = pulsar.CryptoKeyReader("", options.decryption_key_path)
-    return settings

@@ -58,7 +58,7 @@ class EntrySource:
             self._patience.seconds = 0
         return gathered
 
-    def acknowledge(self, records: Sequence[Record]) -> None:
+    def settle(self, records: Sequence[Record]) -> None:
         """Deliberately nothing."""
 
     def close(self) -> None:

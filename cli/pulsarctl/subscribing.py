@@ -4,32 +4,62 @@ A partitioned topic needs a consumer for each partition as soon as partitions ha
 the official client asks for last messages and seeks to messages only there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import enum
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pulsarctl.consuming import Source
 from pulsarctl.errors import UsageProblem
 from pulsarctl.positions import AtMessage, AtTime, Earliest, Latest, Position
-from pulsarctl.record import Record
 from pulsarctl.topic_end import Bounded, Endless, Partition
 
 if TYPE_CHECKING:
     from pulsarctl.messaging import Messaging, Subscriber
 
 
+class Settlement(enum.Enum):
+    """What becomes of a message that was printed."""
+
+    ACKNOWLEDGE = "acknowledge"
+    GIVE_BACK = "give back"  # a negative acknowledgement: it comes again after the delay
+    LEAVE = "leave"  # it comes again when the consumer has gone
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """After so many redeliveries a message goes to `topic`; None: the client's own `TOPIC-SUBSCRIPTION-DLQ`."""
+
+    max_redeliveries: int
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeySharing:
+    """How Key_Shared divides keys: by itself, or this consumer takes `hash_ranges` (both ends inclusive)."""
+
+    hash_ranges: tuple[tuple[int, int], ...] = ()
+    allow_out_of_order: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class SubscribeOptions:
-    """`queue_size` is how many messages the client fetches ahead."""
+    """`queue_size` is how many messages the client fetches ahead; times are milliseconds, 0 for never."""
 
     subscription: str
     subscription_type: str = "exclusive"
+    settlement: Settlement = Settlement.ACKNOWLEDGE
+    give_back_delay_ms: int = 60_000
+    ack_timeout_ms: int = 0
+    dead_letters: DeadLetters | None = None
+    key_sharing: KeySharing = field(default_factory=KeySharing)
+    consumer_name: str | None = None
     from_earliest: bool = False
     queue_size: int = 1000
     properties: Mapping[str, str] = field(default_factory=dict)
     replicated: bool = False
     compacted: bool = False
-    is_pattern: bool = False
+    pattern_mode: str | None = None  # the topic is a pattern; which topics it finds: persistent, non-persistent, all
     max_chunked_messages: int = 0
     ack_oldest_chunked: bool = False
     decryption_key_path: str | None = None
@@ -54,11 +84,10 @@ class Reach:
 class Subscribing:
     """The subscription of one run; a temporary one is deleted at its end."""
 
-    def __init__(self, options: SubscribeOptions, reach: Reach, *, is_temporary: bool, acknowledges: bool) -> None:
+    def __init__(self, options: SubscribeOptions, reach: Reach, *, is_temporary: bool) -> None:
         self.options = options
         self._reach = reach
         self._is_temporary = is_temporary
-        self._acknowledges = acknowledges
         self._subscribers: list[Subscriber] = []
 
     @property
@@ -69,10 +98,8 @@ class Subscribing:
         """Subscribes, moves the subscription where it shall start, and fixes the end."""
         reach = self._reach
         if reach.start is None and reach.end is None:
-            source: Source = Endless(self._subscribe(client, reach.topic))
-        else:
-            source = self._open_partitions(client, has_backlog)
-        return source if self._acknowledges else Unacknowledged(source)
+            return Endless(self._subscribe(client, reach.topic))
+        return self._open_partitions(client, has_backlog)
 
     def close(self) -> None:
         for subscriber in self._subscribers if self._is_temporary else []:
@@ -80,7 +107,7 @@ class Subscribing:
 
     def _open_partitions(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
         reach = self._reach
-        if self.options.is_pattern:
+        if self.options.pattern_mode:
             raise UsageProblem("topics given by --regex have no common start or end", hint="name one topic")
         names = client.partitions(reach.topic)
         for place in (reach.start, reach.end):
@@ -101,23 +128,6 @@ class Subscribing:
         subscriber = client.subscriber(topic, self.options)
         self._subscribers.append(subscriber)
         return subscriber
-
-
-class Unacknowledged:
-    """A source whose messages all come again."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    @property
-    def ended(self) -> bool:
-        return self._source.ended
-
-    def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
-        return self._source.receive(timeout_ms, count_max)
-
-    def acknowledge(self, records: Sequence[Record]) -> None:
-        """Deliberately nothing."""
 
 
 def _seek(subscriber: "Subscriber", start: Position) -> None:

@@ -26,7 +26,7 @@ class Consumer(Protocol):
     """What `messaging.Subscriber` offers."""
 
     def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]: ...
-    def acknowledge(self, records: list[ClientRecord]) -> None: ...
+    def settle(self, records: list[ClientRecord]) -> None: ...
     def last_position(self) -> tuple[int, int, int]: ...
 
 
@@ -41,8 +41,8 @@ class Endless:
     def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
         return self._consumer.receive(timeout_ms, count_max)
 
-    def acknowledge(self, records: Sequence[Record]) -> None:
-        self._consumer.acknowledge(records)  # type: ignore[arg-type]  # they are the ones that `receive` returned
+    def settle(self, records: Sequence[Record]) -> None:
+        self._consumer.settle(records)  # type: ignore[arg-type]  # they are the ones that `receive` returned
 
 
 class Partition:
@@ -114,9 +114,9 @@ class Bounded:
         self._ask()
         return []
 
-    def acknowledge(self, records: Sequence[Record]) -> None:
+    def settle(self, records: Sequence[Record]) -> None:
         for partition, received in self._received_from:
-            partition.consumer.acknowledge(received)
+            partition.consumer.settle(received)
         self._received_from.clear()
 
     def _take(self, partition: Partition, timeout_ms: int, count_max: int) -> list[ClientRecord]:

@@ -2,13 +2,53 @@
 
 import secrets
 import time
-from typing import Annotated
-
-import typer
 
 from pulsarctl import render
 from pulsarctl.arguments import Topic, pairs
 from pulsarctl.call import Call
+from pulsarctl.consume_options import (
+    QUEUE_SIZE,
+    AckChunked,
+    AckTimeout,
+    Compacted,
+    ConsumerName,
+    CryptoFailureAction,
+    DeadLetterTopic,
+    DecryptionKey,
+    ExitOnEnd,
+    Format,
+    From,
+    HashRanges,
+    Hex,
+    HideContent,
+    IdleTimeout,
+    MaxChunked,
+    MaxRedeliveries,
+    Nack,
+    NackDelay,
+    NoAck,
+    NumMessages,
+    OnePartition,
+    OutOfOrder,
+    PoolMessages,
+    PrintMetadata,
+    QueueSize,
+    Rate,
+    Regex,
+    RegexMode,
+    Replicated,
+    SchemaType,
+    SubscriptionMode,
+    SubscriptionName,
+    SubscriptionPosition,
+    SubscriptionProperties,
+    SubscriptionType,
+    Timeout,
+    To,
+    dead_letters,
+    key_sharing,
+    settlement,
+)
 from pulsarctl.consuming import Stops, consume_all, stops_of
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.grammar import Noun
@@ -20,64 +60,9 @@ from pulsarctl.record_output import Show, record_output
 from pulsarctl.subscribing import Reach, SubscribeOptions, Subscribing
 from pulsarctl.termination import orderly_sigterm
 
+PATTERN_MODES = ("persistent", "non-persistent", "all")
+LEAST_ACK_TIMEOUT_SECONDS = 10  # the official client's
 TYPES = ("exclusive", "shared", "failover", "key_shared")
-QUEUE_SIZE = 1000
-
-SubscriptionName = Annotated[
-    str | None,
-    typer.Option("-s", "--subscription-name", metavar="NAME", help="Without it, a subscription for this run only."),
-]
-SubscriptionType = Annotated[
-    str, typer.Option("-t", "--subscription-type", metavar="TYPE", help="Exclusive, Shared, Failover or Key_Shared.")
-]
-SubscriptionMode = Annotated[
-    str, typer.Option("-m", "--subscription-mode", metavar="MODE", help="Durable; `read` is what is not durable.")
-]
-SubscriptionPosition = Annotated[
-    str,
-    typer.Option("-p", "--subscription-position", metavar="WHERE", help="Latest or Earliest, of a new subscription."),
-]
-NumMessages = Annotated[
-    int | None,
-    typer.Option(
-        "-n", "--num-messages", min=0, help="How many; 0 for ever. 1, or no limit with -e, --to, --idle-timeout."
-    ),
-]
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="POSITION", help="Move the subscription here: earliest, latest, L:E, @TIME, @-1h."),
-]
-To = Annotated[str | None, typer.Option("--to", metavar="POSITION", help="Stop behind it: latest, L:E, @TIME, @-1h.")]
-ExitOnEnd = Annotated[bool, typer.Option("-e", "--exit-on-end", help="Stop at what is the last message now.")]
-IdleTimeout = Annotated[
-    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop when nothing came for so long.")
-]
-Format = Annotated[
-    str | None,
-    typer.Option("-F", "--format", metavar="TEMPLATE", help=r"As in '%k %v\n'; see `pulsarctl read --help`."),
-]
-PrintMetadata = Annotated[bool, typer.Option("-mp", "--print-metadata", help="Print more of each message as text.")]
-Hex = Annotated[bool, typer.Option("--hex", help="Print the content as a hex dump.")]
-HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only how many there were.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
-Regex = Annotated[bool, typer.Option("--regex", help="TOPIC is a regular expression.")]
-QueueSize = Annotated[
-    int, typer.Option("-q", "--queue-size", min=0, help=f"Fetch so many ahead; 0: {QUEUE_SIZE}, at most -n.")
-]
-OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Consume this partition only.")]
-NoAck = Annotated[bool, typer.Option("--no-ack", help="Acknowledge nothing: the messages come again.")]
-Compacted = Annotated[bool, typer.Option("--compacted", help="Of each key the last value, where compacted.")]
-SubscriptionProperties = Annotated[
-    list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A property of the consumer.")
-]
-Replicated = Annotated[bool, typer.Option("-rs", "--replicated", help="Replicate the subscription's state.")]
-MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
-AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
-DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
-CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
-SchemaType = Annotated[str, typer.Option("-st", "--schema-type", hidden=True)]
-PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker's answers.")]
 
 app = Noun("consume", "Subscribe, print and acknowledge messages.")
 
@@ -101,9 +86,18 @@ def consume(
     hide_content: HideContent = False,
     rate: Rate = 0,
     regex: Regex = False,
+    regex_mode: RegexMode = "persistent",
     queue_size: QueueSize = 0,
     partition: OnePartition = None,
     no_ack: NoAck = False,
+    nack: Nack = False,
+    nack_delay: NackDelay = "1m",
+    ack_timeout: AckTimeout = "0",
+    dead_letter_topic: DeadLetterTopic = None,
+    max_redeliveries: MaxRedeliveries = 16,
+    consumer_name: ConsumerName = None,
+    hash_ranges: HashRanges = None,
+    allow_out_of_order: OutOfOrder = False,
     compacted: Compacted = False,
     properties: SubscriptionProperties = None,
     replicated: Replicated = False,
@@ -124,6 +118,7 @@ def consume(
       pulsarctl consume orders -s audit -n 0 -o jsonl
       pulsarctl consume orders -p Earliest -e -F '%k=%v\n'
       pulsarctl consume orders -s audit --from @-1h --idle-timeout 10s
+      pulsarctl consume orders -s work -t Shared --nack --nack-delay 5s --dlq auto --max-redeliveries 3 -n 0
 
     Errors: 3 the topic does not exist and may not be created, 5 no broker, 6 the subscription has another consumer,
     130 after Ctrl-C.
@@ -142,21 +137,28 @@ def consume(
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
     show = record_output(settings.output, template, HIDDEN_FROM_CLIENT, **details)
+    kind = _one_of(subscription_type, TYPES, "subscription type")
     options = SubscribeOptions(
         subscription=subscription_name or f"pulsarctl-{secrets.token_hex(6)}",
-        subscription_type=_one_of(subscription_type, TYPES, "subscription type"),
+        subscription_type=kind,
+        settlement=settlement(no_ack=no_ack, nack=nack),
+        give_back_delay_ms=round(parse_duration(nack_delay) * 1000),
+        ack_timeout_ms=_ack_timeout(ack_timeout),
+        dead_letters=dead_letters(dead_letter_topic, max_redeliveries, kind),
+        key_sharing=key_sharing(hash_ranges, out_of_order=allow_out_of_order, subscription_type=kind),
+        consumer_name=consumer_name,
         from_earliest=_one_of(subscription_position, ("latest", "earliest"), "position") == "earliest",
         queue_size=queue_size or (min(stops.count, QUEUE_SIZE) if stops.count else QUEUE_SIZE),
         properties=pairs(properties),
         replicated=replicated,
         compacted=compacted,
-        is_pattern=regex,
+        pattern_mode=_one_of(regex_mode, PATTERN_MODES, "kind of topics") if regex else None,
         max_chunked_messages=max_chunked,
         ack_oldest_chunked=ack_chunked,
         decryption_key_path=None if decryption_key is None else decryption_key.removeprefix("file://"),
         crypto_failure_action=_one_of(crypto_failure_action, ("fail", "discard", "consume"), "crypto failure action"),
     )
-    subscribing = Subscribing(options, reach, is_temporary=subscription_name is None, acknowledges=not no_ack)
+    subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
     printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
     call.notice(f"{printed} messages successfully consumed")
     if not printed and subscribing.starts_at_latest:
@@ -188,6 +190,14 @@ def has_backlog(call: Call, topic: str, subscription: str) -> bool | None:
     except CliError:
         return None
     return None if found is None else int(found["msgBacklog"]) > 0
+
+
+def _ack_timeout(text: str) -> int:
+    """Milliseconds, 0 for never."""
+    seconds = parse_duration(text)
+    if 0 < seconds < LEAST_ACK_TIMEOUT_SECONDS:
+        raise UsageProblem(f"an ack timeout is at least {LEAST_ACK_TIMEOUT_SECONDS} s")
+    return round(seconds * 1000)
 
 
 def _one_of(text: str, known: tuple[str, ...], what: str) -> str:

@@ -17,6 +17,7 @@ from pulsarctl.positions import AtTime, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.sending import Sending, Shape
 
+ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
 
 Messages = Annotated[
@@ -63,6 +64,13 @@ DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help
 Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Send large messages in pieces.")]
 Partition = Annotated[int | None, typer.Option("--partition", min=0, help="Send to this partition only.")]
 ProducerName = Annotated[str | None, typer.Option("--producer-name", metavar="NAME", help="Name of the producer.")]
+AccessMode = Annotated[
+    str,
+    typer.Option("--access-mode", metavar="MODE", help="Shared, Exclusive, WaitForExclusive or ExclusiveWithFencing."),
+]
+SequenceId = Annotated[
+    int | None, typer.Option("--sequence-id", min=0, help="Of the first message; the others count on.")
+]
 DisableReplication = Annotated[bool, typer.Option("-dr", "--disable-replication", help="Keep in this cluster.")]
 EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
 EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
@@ -101,6 +109,8 @@ def produce(
     chunking: Chunking = False,
     partition: Partition = None,
     producer_name: ProducerName = None,
+    access_mode: AccessMode = "Shared",
+    sequence_id: SequenceId = None,
     disable_replication: DisableReplication = False,
     encryption_key_name: EncryptionKeyName = None,
     encryption_key_value: EncryptionKeyValue = None,
@@ -133,7 +143,8 @@ def produce(
     settings = call.settings
     render.guard_stdout()
 
-    from pulsarctl.messaging import Messaging, PublishOptions
+    from pulsarctl.client_settings import PublishOptions
+    from pulsarctl.messaging import Messaging
 
     options = PublishOptions(
         properties=pairs(properties) | _headers(headers),
@@ -145,6 +156,8 @@ def produce(
         chunking=chunking,
         disable_replication=disable_replication,
         producer_name=producer_name,
+        access_mode=_access_mode(access_mode),
+        first_sequence_id=sequence_id,
         encryption_key_name=encryption_key_name,
         encryption_key_path=_key_path(encryption_key_value),
         send_timeout_ms=max(1, round(seconds * 1000)),
@@ -215,6 +228,12 @@ def _deliver_at(after: str | None, at: str | None, now_ms: int) -> int:
 def _compression(name: str) -> str:
     if name.lower() not in COMPRESSIONS:
         raise UsageProblem(f"there is no compression '{name}'", hint="one of " + ", ".join(COMPRESSIONS))
+    return name.lower()
+
+
+def _access_mode(name: str) -> str:
+    if name.lower() not in ACCESS_MODES:
+        raise UsageProblem(f"there is no access mode '{name}'", hint="one of " + ", ".join(ACCESS_MODES))
     return name.lower()
 
 

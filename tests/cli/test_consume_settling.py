@@ -1,0 +1,47 @@
+"""What `consume` does with a message that it printed: acknowledge, give back, leave; and dead letters."""
+
+import pulsar
+import pytest
+
+from tests.cli.runner import Cli
+from tests.cli.test_consume import consumed, publish
+
+SHARED = ("-t", "Shared", "-s", "s", "-p", "Earliest")
+
+
+def test_what_is_given_back_comes_again_with_its_redelivery_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    words = ("consume", topic, *SHARED, "--nack", "--nack-delay", "100ms", "-n", "3", "-F", "%v %a{redelivery}\\n")
+    assert cli(*words) == consumed("a 0\na 1\na 2\n", 3)
+
+
+def test_after_the_allowed_redeliveries_a_message_is_a_dead_letter(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    words = ("--nack", "--nack-delay", "100ms", "--dlq", "auto", "--max-redeliveries", "2", "--idle-timeout", "2s")
+    assert cli("consume", topic, *SHARED, *words, "-F", "%v\\n") == consumed("a\na\na\n", 3)
+    assert cli("consume", f"{topic}-s-DLQ", "-p", "Earliest", "-e", "-F", "%v\\n") == consumed("a\n", 1)
+
+
+def test_dead_letters_go_to_the_named_topic(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    words = ("--nack", "--nack-delay", "100ms", "--dlq", f"{topic}-dead", "--max-redeliveries", "1")
+    assert cli("consume", topic, *SHARED, *words, "--idle-timeout", "2s", "-F", "%v\\n") == consumed("a\na\n", 2)
+    assert cli("consume", f"{topic}-dead", "-p", "Earliest", "-e", "-F", "%v\\n") == consumed("a\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--nack", "--no-ack"), "--no-ack and --nack exclude each other"),
+        (("--dlq", "auto"), "--dlq needs a Shared or Key_Shared subscription"),
+        (("--hash-range", "0-9"), "--hash-range and --allow-out-of-order are for Key_Shared"),
+        (("-t", "Key_Shared", "--hash-range", "9-0"), "'9-0' is no range of hashes"),
+        (("-t", "Key_Shared", "--hash-range", "0-65536"), "'0-65536' is no range of hashes"),
+        (("--ack-timeout", "1s"), "an ack timeout is at least 10 s"),
+        (("--regex", "--regex-mode", "odd"), "there is no kind of topics 'odd'"),
+    ],
+)
+def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
+    outcome = cli("consume", "t", *words)
+    assert outcome.exit_code == 2
+    assert problem in outcome.stderr
