@@ -13,11 +13,12 @@ from typing import Protocol
 
 from broker_core.storage import changes
 from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.backlog import Backlog
 from broker_core.storage.block import Block
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import EARLIEST, Position
-from broker_core.storage.weights import Acknowledged, Weights
+from broker_core.storage.weights import Weights
 
 _new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
 
@@ -59,7 +60,7 @@ class ManagedCursor:
         self._front = EARLIEST
         self._settle(info.mark_delete)
         self.read_position = self._front
-        self._weighed: dict[int, tuple[int, int, int]] = {}  # ledger -> acknowledged entries, messages, bytes
+        self._backlog = Backlog(info, owner.ledgers, owner.weights, self._inexact)
         self.on_mark_delete: Callable[[], None] | None = None  # it passed the end of a ledger: time to trim
 
     @property
@@ -108,8 +109,9 @@ class ManagedCursor:
                 return stop - front_entry
             window = AckWindow(front_entry if ledger_id == front_ledger else 0)
             self.info.windows[ledger_id] = window
-        if max(entry_ids) >= ledger.entries:
-            entry_ids = [entry_id for entry_id in entry_ids if entry_id < ledger.entries]
+        low = front_entry if ledger_id == front_ledger else 0
+        if min(entry_ids) < low or max(entry_ids) >= ledger.entries:
+            entry_ids = [entry_id for entry_id in entry_ids if low <= entry_id < ledger.entries]
             if not entry_ids:
                 return 0
         newly = window.acknowledge(entry_ids, ledger.entries)
@@ -184,7 +186,7 @@ class ManagedCursor:
         self._pending.clear()
         for ledger_id in list(self.info.windows):
             self._drop_window(ledger_id)
-        self._weighed = {}  # a new one: a measurement may be under way
+        self._backlog.forget()
         self.info.mark_delete = mark_delete
         self._settle(mark_delete)
         self.read_position = target
@@ -222,11 +224,7 @@ class ManagedCursor:
 
     @property
     def backlog_entries(self) -> int:
-        front = self._refresh_front()
-        total = self._ledgers.entries_after(front)
-        for ledger_id, window in self.info.windows.items():
-            total -= window.acked_from(front.entry_id if ledger_id == front.ledger_id else 0)
-        return total
+        return self._backlog.entries(self._refresh_front())
 
     @property
     def backlog_messages(self) -> int:
@@ -234,59 +232,19 @@ class ManagedCursor:
 
         Elsewhere an estimate, which is replaced by the exact figure as soon as the entries have been read.
         """
-        return self._backlog()[0]
+        return self._backlog.totals(self._refresh_front())[0]
 
     @property
     def backlog_bytes(self) -> int:
-        return self._backlog()[1]
+        return self._backlog.totals(self._refresh_front())[1]
 
     def prepare_backlog(self) -> None:
         """Have measured in the background what is not at hand."""
-        self._backlog()
-
-    def _backlog(self) -> tuple[int, int]:
-        front = self._refresh_front()
-        messages, size = self._ledgers.totals_from(front.ledger_id)
-        for ledger_id, acked in self._acknowledged(front):
-            gone_messages, gone_size = self._weigh(ledger_id, acked)
-            messages -= gone_messages
-            size -= gone_size
-        return max(messages, self.backlog_entries), max(0, size)
-
-    def _acknowledged(self, front: Position) -> list[tuple[int, Acknowledged]]:
-        """The ledgers in which some entries are acknowledged and others perhaps not."""
-        return [
-            (
-                ledger_id,
-                Acknowledged(front.entry_id if ledger_id == front.ledger_id else 0, self.info.windows.get(ledger_id)),
-            )
-            for ledger_id in {front.ledger_id, *self.info.windows}
-            if ledger_id >= front.ledger_id and ledger_id in self._ledgers.infos
-        ]
-
-    def _weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
-        """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged."""
-        count = acked.count()
-        known = self._weighed.get(ledger_id)
-        if known is not None and known[0] == count:
-            return known[1], known[2]
-        messages, size, exact = self._owner.weights.weigh(ledger_id, acked)
-        if exact:
-            self._weighed[ledger_id] = (count, messages, size)
-        else:
-            self._owner.cursor_inexact(self)
-        return messages, size
+        self._backlog.totals(self._refresh_front())
 
     async def measure(self) -> None:
         """Afterwards the backlog in messages and bytes is exact, also where entries had to be read for it."""
-        for ledger_id, acked in self._acknowledged(self._refresh_front()):
-            acked = acked.copy()  # acknowledgements go on while entries are read
-            count = acked.count()
-            known = self._weighed.get(ledger_id)
-            if known is None or known[0] != count:
-                weighed = self._weighed
-                messages, size = await self._owner.weights.measure(ledger_id, acked)
-                weighed[ledger_id] = (count, messages, size)  # to no effect after a reset
+        await self._backlog.measure(self._refresh_front())
 
     def ack_ranges(self) -> Iterator[tuple[int, int, int]]:
         """(ledger, first, last) of the entries acknowledged above mark-delete."""
@@ -339,6 +297,9 @@ class ManagedCursor:
         if self.durable and not self._dirty:
             self._dirty = True
             self._owner.cursor_dirty(self)
+
+    def _inexact(self) -> None:
+        self._owner.cursor_inexact(self)
 
     # ---- mark-delete
 

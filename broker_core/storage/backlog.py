@@ -1,0 +1,77 @@
+"""What a subscription has before it: entries, messages and bytes that are not acknowledged.
+
+Entries are counted at once. Messages and bytes are those of the ledgers less what is acknowledged in them, and that is
+remembered per ledger until more is acknowledged there.
+"""
+
+from collections.abc import Callable
+
+from broker_core.storage.catalog import CursorInfo
+from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.position import Position
+from broker_core.storage.weights import Acknowledged, Weights
+
+
+class Backlog:
+    """`front`: the cursor's first unacknowledged position. `inexact` is called when a figure had to be estimated."""
+
+    def __init__(self, info: CursorInfo, ledgers: LedgerList, weights: Weights, inexact: Callable[[], None]) -> None:
+        self._info = info
+        self._ledgers = ledgers
+        self._weights = weights
+        self._inexact = inexact
+        self._weighed: dict[int, tuple[int, int, int]] = {}  # ledger -> acknowledged entries, messages, bytes
+
+    def forget(self) -> None:
+        """The cursor was reset."""
+        self._weighed = {}  # a new one: a measurement may be under way
+
+    def entries(self, front: Position) -> int:
+        total = self._ledgers.entries_after(front)
+        for ledger_id, window in self._info.windows.items():
+            total -= window.acked_from(front.entry_id if ledger_id == front.ledger_id else 0)
+        return total
+
+    def totals(self, front: Position) -> tuple[int, int]:
+        """Messages and bytes."""
+        messages, size = self._ledgers.totals_from(front.ledger_id)
+        for ledger_id, acked in self._acknowledged(front):
+            gone_messages, gone_size = self._weigh(ledger_id, acked)
+            messages -= gone_messages
+            size -= gone_size
+        return max(messages, self.entries(front)), max(0, size)
+
+    def _acknowledged(self, front: Position) -> list[tuple[int, Acknowledged]]:
+        """The ledgers in which some entries are acknowledged and others perhaps not."""
+        return [
+            (
+                ledger_id,
+                Acknowledged(front.entry_id if ledger_id == front.ledger_id else 0, self._info.windows.get(ledger_id)),
+            )
+            for ledger_id in {front.ledger_id, *self._info.windows}
+            if ledger_id >= front.ledger_id and ledger_id in self._ledgers.infos
+        ]
+
+    def _weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
+        """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged."""
+        count = acked.count()
+        known = self._weighed.get(ledger_id)
+        if known is not None and known[0] == count:
+            return known[1], known[2]
+        messages, size, exact = self._weights.weigh(ledger_id, acked)
+        if exact:
+            self._weighed[ledger_id] = (count, messages, size)
+        else:
+            self._inexact()
+        return messages, size
+
+    async def measure(self, front: Position) -> None:
+        """Afterwards the totals are exact, also where entries had to be read for it."""
+        for ledger_id, acked in self._acknowledged(front):
+            acked = acked.copy()  # acknowledgements go on while entries are read
+            count = acked.count()
+            known = self._weighed.get(ledger_id)
+            if known is None or known[0] != count:
+                weighed = self._weighed
+                messages, size = await self._weights.measure(ledger_id, acked)
+                weighed[ledger_id] = (count, messages, size)  # to no effect after a reset
