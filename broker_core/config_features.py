@@ -112,6 +112,25 @@ class DelayedConfig:
         "isDelayedDeliveryDeliverAtTimeStrict", False, "Whether no message comes early, not even by a tick."
     )
     max_delay_ms: int = setting("delayedDeliveryMaxDelayInMillis", 0, "Longest delay (ms); 0 is no limit.", least=0)
+    lookahead: int = setting(
+        "delayedDeliveryFixedDelayDetectionLookahead",
+        50_000,
+        "Messages held back at which a subscription reads no further while each was due after the one before; "
+        "0: it always reads on.",
+        least=0,
+    )
+    bucket_rows: int = setting(
+        "delayedDeliveryMinIndexCountPerBucket",
+        50_000,
+        "Messages held back whose times are kept in memory before they go to disk.",
+        least=1,
+    )
+    chunk_rows: int = setting(
+        "delayedDeliveryMaxIndexesPerBucketSnapshotSegment",
+        5_000,
+        "Times of delivery read from disk at once.",
+        least=1,
+    )
 
 
 @dataclass(frozen=True, slots=True)

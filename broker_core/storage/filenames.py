@@ -8,6 +8,7 @@ journal/0000000001.journal   numbered without gaps, ascending
 journal/0000000001.spare     to become a journal file; means nothing, deleted at start
 ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
 ledgers/000/0000000009.compacted   the result of a compaction
+delayed/                     scratch of delayed delivery, emptied at start
 """
 
 import re
@@ -81,6 +82,11 @@ def compacted_file(directory: Path, ledger_id: int) -> Path:
 def compacted_of(ledger_file: Path) -> Path:
     """What a compacted ledger of the same id is called."""
     return ledger_file.with_suffix(".compacted")
+
+
+def delayed_directory(directory: Path) -> Path:
+    """Not this package's: what lies there can be made again from the ledgers."""
+    return directory / "delayed"
 
 
 def ledger_number(name: str) -> int | None:

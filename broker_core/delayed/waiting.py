@@ -1,0 +1,105 @@
+"""Which entries are held back: one byte per entry between the first and the last of a ledger. Pure.
+
+A million entries cost a megabyte, and whatever forgets entries (an acknowledgement, an expiry, a skip) need not look
+for them in the index by time: an entry of the index that is not here any more means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_ALIGNED = 1024  # entries by which a map grows at its front
+
+
+class _Ledger:
+    """`flags[i]` is 1 when entry `base + i` waits."""
+
+    __slots__ = ("base", "count", "flags")
+
+    def __init__(self, entry_id: int) -> None:
+        self.base = entry_id - entry_id % _ALIGNED
+        self.flags = bytearray()
+        self.count = 0
+
+    def add(self, entry_id: int) -> bool:
+        at = entry_id - self.base
+        if at < 0:
+            base = entry_id - entry_id % _ALIGNED
+            self.flags[:0] = bytes(self.base - base)
+            self.base = base
+            at = entry_id - base
+        elif at >= len(self.flags):
+            self.flags += bytes(at + 1 - len(self.flags))
+        if self.flags[at]:
+            return False
+        self.flags[at] = 1
+        self.count += 1
+        return True
+
+    def remove(self, entry_id: int) -> bool:
+        at = entry_id - self.base
+        if not 0 <= at < len(self.flags) or not self.flags[at]:
+            return False
+        self.flags[at] = 0
+        self.count -= 1
+        return True
+
+    def remove_before(self, entry_id: int) -> int:
+        gone = max(0, min(entry_id - self.base, len(self.flags)))
+        removed = self.flags.count(1, 0, gone)
+        del self.flags[:gone]
+        self.base += gone
+        self.count -= removed
+        return removed
+
+
+class WaitingEntries:
+    def __init__(self) -> None:
+        self._ledgers: dict[int, _Ledger] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def memory(self) -> int:
+        """Bytes."""
+        return sum(len(ledger.flags) for ledger in self._ledgers.values())
+
+    def add(self, ledger_id: int, entry_id: int) -> bool:
+        """False if it waits already."""
+        ledger = self._ledgers.get(ledger_id)
+        if ledger is None:
+            ledger = self._ledgers[ledger_id] = _Ledger(entry_id)
+        added = ledger.add(entry_id)
+        self._count += added
+        return added
+
+    def remove(self, ledger_id: int, entry_id: int) -> bool:
+        """False if it did not wait."""
+        ledger = self._ledgers.get(ledger_id)
+        if ledger is None or not ledger.remove(entry_id):
+            return False
+        self._count -= 1
+        if not ledger.count:
+            del self._ledgers[ledger_id]
+        return True
+
+    def remove_all(self, ledger_id: int, entry_ids: Iterable[int]) -> None:
+        if ledger_id in self._ledgers:
+            for entry_id in entry_ids:
+                self.remove(ledger_id, entry_id)
+
+    def remove_up_to(self, ledger_id: int, entry_id: int) -> None:
+        """Every entry up to and including that one."""
+        for other in [other for other in self._ledgers if other < ledger_id]:
+            self._count -= self._ledgers.pop(other).count
+        ledger = self._ledgers.get(ledger_id)
+        if ledger is not None:
+            self._count -= ledger.remove_before(entry_id + 1)
+            if not ledger.count:
+                del self._ledgers[ledger_id]
+
+    def clear(self) -> None:
+        self._ledgers.clear()
+        self._count = 0
