@@ -37,6 +37,7 @@ from broker_core.subscription import Subscription
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config import DispatchConfig, TopicConfig
+    from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Source, Spawn
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
@@ -66,6 +67,7 @@ class TopicServices:
     max_message_size: int
     retain_null_key: bool  # in compaction
     storage: ManagedLedgerFactory
+    delayed: DelayedServices
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
 

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from broker_core.delayed.services import DelayedServices
 from broker_core.errors import (
     BrokerError,
     NotAllowed,
@@ -55,6 +56,7 @@ class TopicRegistry:
         self._loading: dict[str, asyncio.Task[Topic]] = {}
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
+        self._delayed = DelayedServices.of(config.delayed, storage, clock)
 
     # -- for clients ------------------------------------------------------------------------------------
 
@@ -155,6 +157,7 @@ class TopicRegistry:
             max_message_size=self._config.connection.max_message_size,
             retain_null_key=self._config.policies.retain_null_key,
             storage=self._storage,
+            delayed=self._delayed,
             spawn=self._spawn,
             policies_of=self._tenancy.effective,
         )
@@ -234,6 +237,7 @@ class TopicRegistry:
         for error in unloaded:
             if isinstance(error, Exception):
                 log.error("a topic was not unloaded cleanly: %s", error)
+        await self._delayed.close()
 
 
 def ledger_name(name: TopicName) -> str:

@@ -3,7 +3,8 @@
 New rows gather in a heap. When there are enough of them they become a bucket: sorted, written to a file, and from
 then on read a chunk at a time, ahead of need. The earliest row is the least of the heap's and the buckets' first
 ones, so taking what is due is a merge. Chunks shrink as buckets grow in number, so that memory does not grow with
-the index. A bucket whose next chunk is still being read gives nothing meanwhile, and `on_ready` is called when it does.
+the index. While a bucket waits for its next chunk nobody knows what comes first: nothing is at hand then, and
+`on_ready` is called when something is.
 
 Rows are never removed but by being taken: whether a row still means anything its reader has to know.
 """
@@ -53,6 +54,7 @@ class TimeIndex:
         self._buckets: dict[int, Bucket] = {}
         self._numbered = 0
         self._unwritten = 0
+        self._out: set[int] = set()  # buckets that wait for their next chunk
 
     def add(self, rows: Iterable[Row]) -> None:
         fresh, push = self._fresh, heapq.heappush
@@ -97,10 +99,13 @@ class TimeIndex:
         self._buckets.clear()
         self._heads.clear()
         self._fresh.clear()
+        self._out.clear()
 
     # ---- in order
 
     def _first(self) -> bytes | None:
+        if self._out:
+            return None
         if not self._heads:
             return self._fresh[0] if self._fresh else None
         head = self._heads[0][0]
@@ -119,6 +124,8 @@ class TimeIndex:
             if bucket.path is not None:
                 self._files.remove(bucket.path)
         else:
+            if not bucket.head:
+                self._out.add(number)
             self._read_ahead(number, bucket)
 
     # ---- on disk
@@ -172,8 +179,8 @@ class TimeIndex:
         if data is None or self._buckets.get(number) is not bucket:
             return
         bucket.reading = False
-        was_out = not bucket.head
         bucket.was_read(data)
-        if was_out:
+        if number in self._out:
+            self._out.remove(number)
             heapq.heappush(self._heads, (bucket.head, number, bucket))
             self._on_ready()

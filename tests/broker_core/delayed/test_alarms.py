@@ -1,0 +1,100 @@
+"""Alarms ring at wall times, and only then, however the wall clock is set meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker_core.clock import SystemClock
+from broker_core.delayed import alarms
+from broker_core.delayed.alarms import Alarms
+
+HOUR_MS = 3600_000
+
+
+class SettableClock(SystemClock):
+    def __init__(self) -> None:
+        self.offset_ms = 0
+
+    def wall_ms(self) -> int:
+        return super().wall_ms() + self.offset_ms
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
+    monkeypatch.setattr(alarms, "LOOK_AGAIN_SECONDS", 0.02)
+    return SettableClock()
+
+
+@pytest.fixture
+async def rung(clock: SettableClock) -> AsyncIterator[tuple[Alarms, asyncio.Queue[str]]]:
+    ringing = Alarms(clock)
+    yield ringing, asyncio.Queue()
+    ringing.close()
+
+
+async def next_of(queue: asyncio.Queue[str]) -> str:
+    return await asyncio.wait_for(queue.get(), 5)
+
+
+Rung = tuple[Alarms, asyncio.Queue[str]]
+
+
+async def test_alarms_ring_in_order_of_time_and_never_early(rung: Rung, clock: SettableClock) -> None:
+    ringing, queue = rung
+    at = clock.wall_ms() + 30
+    early: list[int] = []
+
+    def ring(name: str, due: int) -> None:
+        if clock.wall_ms() < due:
+            early.append(due)
+        queue.put_nowait(name)
+
+    ringing.set(at + 20, lambda: ring("second", at + 20))
+    ringing.set(at, lambda: ring("first", at))
+    assert [await next_of(queue), await next_of(queue)] == ["first", "second"]
+    assert not early
+
+
+async def test_a_clock_set_forwards_makes_an_alarm_ring(rung: Rung, clock: SettableClock) -> None:
+    ringing, queue = rung
+    ringing.set(clock.wall_ms() + HOUR_MS, lambda: queue.put_nowait("rung"))
+    clock.offset_ms = HOUR_MS
+    assert await next_of(queue) == "rung"
+
+
+async def test_a_clock_set_back_makes_an_alarm_wait(rung: Rung, clock: SettableClock) -> None:
+    ringing, queue = rung
+    ringing.set(clock.wall_ms() + 10, lambda: queue.put_nowait("rung"))
+    clock.offset_ms = -HOUR_MS
+    looked = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.1, looked.set)
+    await looked.wait()
+    assert queue.empty()
+    clock.offset_ms = 0
+    assert await next_of(queue) == "rung"
+
+
+async def test_a_cancelled_alarm_never_rings(rung: Rung, clock: SettableClock) -> None:
+    ringing, queue = rung
+    cancelled = ringing.set(clock.wall_ms() + 10, lambda: queue.put_nowait("cancelled"))
+    ringing.set(clock.wall_ms() + 20, lambda: queue.put_nowait("kept"))
+    ringing.cancel(cancelled)
+    ringing.cancel(cancelled)
+    assert await next_of(queue) == "kept"
+    assert queue.empty()
+
+
+async def test_cancelled_alarms_do_not_pile_up(rung: Rung, clock: SettableClock) -> None:
+    ringing, queue = rung
+    ringing.set(clock.wall_ms() + 30, lambda: queue.put_nowait("kept"))
+    for _ in range(10_000):
+        ringing.cancel(ringing.set(clock.wall_ms() + HOUR_MS, lambda: None))
+    assert len(ringing._alarms) < 3000  # what memory they take is the point
+    assert await next_of(queue) == "kept"
+
+
+async def test_an_alarm_may_set_another(rung: Rung, clock: SettableClock) -> None:
+    ringing, queue = rung
+    ringing.set(clock.wall_ms(), lambda: ringing.set(clock.wall_ms() + 1, lambda: queue.put_nowait("again")) and None)
+    assert await next_of(queue) == "again"
