@@ -19,6 +19,7 @@ from broker_core.config_features import (
     InactiveConfig,
     RateConfig,
     SchemaConfig,
+    TopicListConfig,
 )
 from broker_core.setting import MB, setting
 
@@ -241,6 +242,7 @@ class BrokerConfig:
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)
+    topic_lists: TopicListConfig = field(default_factory=TopicListConfig)
     dispatch: DispatchConfig = field(default_factory=DispatchConfig)
     policies: PolicyConfig = field(default_factory=PolicyConfig)
     rates: RateConfig = field(default_factory=RateConfig)

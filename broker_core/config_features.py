@@ -180,3 +180,16 @@ class SchemaConfig:
     allow_update: bool = setting(
         "isAllowAutoUpdateSchemaEnabled", True, "Whether producers may bring new versions of a schema."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicListConfig:
+    watchers: bool = setting("enableBrokerTopicListWatcher", True, "Whether clients may watch lists of topics.")
+    evaluate_patterns: bool = setting(
+        "enableBrokerSideSubscriptionPatternEvaluation",
+        True,
+        "Whether the broker picks the topics that match a pattern, instead of the client.",
+    )
+    max_pattern_length: int = setting(
+        "subscriptionPatternMaxLength", 50, "Longest pattern that the broker evaluates (characters).", least=0
+    )

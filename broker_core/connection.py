@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
-from broker_core.handlers import ack, connect, consume, lookup, producer, publish, seek
+from broker_core.handlers import ack, connect, consume, lookup, producer, publish, seek, topic_lists
 from broker_core.session import Session, SessionState
 from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
@@ -44,7 +44,9 @@ HANDLERS: dict[int, Handler] = {
     _T.PONG: connect.on_pong,
     _T.LOOKUP: lookup.on_lookup,
     _T.PARTITIONED_METADATA: lookup.on_partitioned_metadata,
-    _T.GET_TOPICS_OF_NAMESPACE: lookup.on_get_topics_of_namespace,
+    _T.GET_TOPICS_OF_NAMESPACE: topic_lists.on_get_topics_of_namespace,
+    _T.WATCH_TOPIC_LIST: topic_lists.on_watch_topic_list,
+    _T.WATCH_TOPIC_LIST_CLOSE: topic_lists.on_watch_topic_list_close,
     _T.PRODUCER: producer.on_producer,
     _T.CLOSE_PRODUCER: producer.on_close_producer,
     _T.SUBSCRIBE: consume.on_subscribe,
@@ -59,7 +61,18 @@ HANDLERS: dict[int, Handler] = {
 }
 
 # Commands whose answer takes a while and that a client may send in any number at once.
-PATIENT = frozenset({_T.LOOKUP, _T.PARTITIONED_METADATA, _T.PRODUCER, _T.SUBSCRIBE, _T.SEEK, _T.GET_LAST_MESSAGE_ID})
+PATIENT = frozenset(
+    {
+        _T.LOOKUP,
+        _T.PARTITIONED_METADATA,
+        _T.GET_TOPICS_OF_NAMESPACE,
+        _T.WATCH_TOPIC_LIST,
+        _T.PRODUCER,
+        _T.SUBSCRIBE,
+        _T.SEEK,
+        _T.GET_LAST_MESSAGE_ID,
+    }
+)
 
 # Commands whose failure has an answer of its own; every other one with a request id gets ERROR.
 FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
@@ -248,8 +261,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable = True
         self._gate.drained()
-        for consumer in self.session.consumers.values():
-            consumer.on_writable()
+        self.session.on_writable()
 
     def publish_started(self, messages: int) -> None:
         self._gate.started(messages)

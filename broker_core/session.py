@@ -11,20 +11,22 @@ import asyncio
 import contextlib
 import enum
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.errors import MetadataFailed, ProtocolViolation, TopicFenced
+from broker_core.errors import MetadataFailed, ProtocolViolation, TooManyRequests, TopicFenced
 from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
     from broker_core.consumer import Consumer
     from broker_core.producer import Producer
+    from broker_core.topic_watcher import TopicListWatcher
 
 log = logging.getLogger(__name__)
 
 CONNECT = pb.BaseCommand.CONNECT
+LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
 
 
 class SessionState(enum.Enum):
@@ -77,6 +79,9 @@ class Session:
         self.waiting_producers: dict[int, Callable[[], None]] = {}
         # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
         self.closed_producers: dict[int, float] = {}
+        self.watchers: dict[int, TopicListWatcher] = {}
+        self._large_answers = asyncio.Lock()
+        self._drained: asyncio.Event | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -106,8 +111,42 @@ class Session:
         while closed[oldest := next(iter(closed))] < now - self.broker.config.connection.keep_alive_seconds:
             del closed[oldest]
 
+    @contextlib.asynccontextmanager
+    async def large_answer(self) -> AsyncIterator[None]:
+        """One large answer at a time, made when the client has taken what was sent to it before."""
+        try:
+            async with asyncio.timeout(LARGE_ANSWER_SECONDS), self._large_answers:
+                while not self.outbound.writable:
+                    self._drained = self._drained or asyncio.Event()
+                    await self._drained.wait()
+                yield
+        except TimeoutError:
+            raise TooManyRequests("The client does not take the answers to its requests") from None
+
+    def on_writable(self) -> None:
+        """The socket drained: whoever had more to send goes on."""
+        if self._drained is not None:
+            self._drained.set()
+            self._drained = None
+        for consumer in self.consumers.values():
+            consumer.on_writable()
+        for watcher in self.watchers.values():
+            watcher.on_writable()
+
+    def watch(self, watcher_id: int, watcher: TopicListWatcher) -> None:
+        self.watchers[watcher_id] = watcher
+        self.broker.topics.listeners.add(watcher.topic_changed)
+
+    def unwatch(self, watcher_id: int) -> None:
+        watcher = self.watchers.pop(watcher_id, None)
+        if watcher is not None:
+            self.broker.topics.listeners.discard(watcher.topic_changed)
+            watcher.close()
+
     async def release(self) -> None:
         """The connection is gone: producers first, then consumers, so that their messages can be redelivered."""
+        for watcher_id in list(self.watchers):
+            self.unwatch(watcher_id)
         for producer in list(self.producers.values()):
             producer.close()
         self.producers.clear()

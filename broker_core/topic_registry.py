@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from broker_core.delayed.services import DelayedServices
@@ -40,6 +40,11 @@ log = logging.getLogger(__name__)
 
 Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
+
+class TopicListener(Protocol):
+    def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
+
+
 TOPIC = "topic"  # kind of the documents that say which topics exist
 
 
@@ -57,6 +62,7 @@ class TopicRegistry:
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self._delayed = DelayedServices.of(config.delayed, storage, clock)
+        self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
 
     # -- for clients ------------------------------------------------------------------------------------
 
@@ -101,7 +107,14 @@ class TopicRegistry:
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> None:
         document = {"created_ms": self._clock.wall_ms(), "properties": properties or {}}
+        existed = self.exists(name)
         await self._storage.metadata.put(TOPIC, str(name), document)
+        if not existed:
+            self._tell(name, exists=True)
+
+    def _tell(self, name: TopicName, *, exists: bool) -> None:
+        for listener in list(self.listeners):
+            listener(name, exists=exists)
 
     def properties(self, name: TopicName) -> dict[str, str]:
         """What was given with the topic, partitioned or not."""
@@ -203,6 +216,7 @@ class TopicRegistry:
             await self._unload(key)
             await self._storage.delete_ledger(ledger_name(name))
             await self._storage.metadata.delete(TOPIC, key)
+            self._tell(name, exists=False)
             await self._tenancy.forget_topic(name)
 
     # -- life -------------------------------------------------------------------------------------------

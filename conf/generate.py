@@ -23,6 +23,7 @@ TITLES = {
     "connection": "Connections",
     "storage": "Storage",
     "topics": "Topics and their limits",
+    "topic_lists": "Lists of topics",
     "dispatch": "Dispatch to consumers",
     "policies": "Policies where neither topic nor namespace has one",
     "rates": "Rates (per second)",

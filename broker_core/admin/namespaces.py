@@ -8,12 +8,12 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.errors import InvalidRequest, NotAllowed
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
+from broker_core.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
 
 MODES = {"PERSISTENT": (PERSISTENT,), "NON_PERSISTENT": (NON_PERSISTENT,), "ALL": (PERSISTENT, NON_PERSISTENT)}
-SYSTEM_PREFIX = "__"  # local names of topics that the broker makes for itself
 
 
 async def list_namespaces(call: Call) -> list[str]:
@@ -49,8 +49,7 @@ async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
 
 def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:
     """The full names of the topics that users made, partitions each by itself."""
-    start = f"{domain}://{name}/{SYSTEM_PREFIX}"
-    return [topic for topic in broker.topics.of_namespace(name, domain) if not topic.startswith(start)]
+    return [topic for topic in broker.topics.of_namespace(name, domain) if not is_system_topic(parse_topic(topic))]
 
 
 async def topics_of_namespace(call: Call) -> list[str]:

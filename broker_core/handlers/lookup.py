@@ -1,4 +1,4 @@
-"""LOOKUP, PARTITIONED_METADATA and GET_TOPICS_OF_NAMESPACE: where topics are and which there are.
+"""LOOKUP and PARTITIONED_METADATA: where topics are, and of how many partitions they consist.
 
 A single broker never redirects. `proxy_through_service_url` tells clients to keep the address that they came
 by, which makes forwarded ports and containers work.
@@ -7,17 +7,10 @@ by, which makes forwarded ports and containers work.
 from __future__ import annotations
 
 from broker_core.errors import InvalidName
-from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
+from broker_core.names import parse_topic
 from broker_core.session import Session
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.topics_hash import topics_hash
-
-MODES = {
-    pb.CommandGetTopicsOfNamespace.PERSISTENT: (PERSISTENT,),
-    pb.CommandGetTopicsOfNamespace.NON_PERSISTENT: (NON_PERSISTENT,),
-    pb.CommandGetTopicsOfNamespace.ALL: (PERSISTENT, NON_PERSISTENT),
-}
 
 
 def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
@@ -32,17 +25,3 @@ async def on_partitioned_metadata(session: Session, command: pb.CommandPartition
     name = parse_topic(command.topic)
     partitions = await session.broker.partitioned.for_client(name, create=command.metadata_auto_creation_enabled)
     return commands.partitioned_metadata(command.request_id, partitions)
-
-
-def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTopicsOfNamespace) -> bytes:
-    namespace = NamespaceName.parse(command.namespace)
-    topics = [
-        topic
-        for domain in MODES[command.mode]
-        for topic in session.broker.topics.of_namespace(namespace, domain=domain)
-    ]
-    found = topics_hash(topics)
-    changed = not command.topics_hash or command.topics_hash != found
-    return commands.topics_of_namespace(
-        command.request_id, topics if changed else [], topics_hash=found, changed=changed
-    )

@@ -221,6 +221,27 @@ def topics_of_namespace(
     return frame(command)
 
 
+def watch_topic_list_success(request_id: int, watcher_id: int, topics: Iterable[str], *, topics_hash: str) -> bytes:
+    command = BaseCommand(type=BaseCommand.WATCH_TOPIC_LIST_SUCCESS)
+    body = command.watchTopicListSuccess
+    body.request_id = request_id
+    body.watcher_id = watcher_id
+    body.topic.extend(topics)
+    body.topics_hash = topics_hash
+    return frame(command)
+
+
+def watch_topic_update(watcher_id: int, new: Iterable[str], deleted: Iterable[str], *, topics_hash: str) -> bytes:
+    """`topics_hash` is that of all matching topics after the change."""
+    command = BaseCommand(type=BaseCommand.WATCH_TOPIC_UPDATE)
+    body = command.watchTopicUpdate
+    body.watcher_id = watcher_id
+    body.new_topics.extend(new)
+    body.deleted_topics.extend(deleted)
+    body.topics_hash = topics_hash
+    return frame(command)
+
+
 def consumer_stats(request_id: int, **figures: Any) -> bytes:
     """`figures` by the names of CommandConsumerStatsResponse."""
     command = BaseCommand(type=BaseCommand.CONSUMER_STATS_RESPONSE)

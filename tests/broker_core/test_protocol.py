@@ -103,7 +103,6 @@ def test_a_subscription_of_a_type_that_is_missing_is_refused(raw: RawClient, sub
 @pytest.mark.parametrize(
     ("kind", "field"),
     [
-        (BaseCommand.WATCH_TOPIC_LIST, "watchTopicList"),
         (BaseCommand.NEW_TXN, "newTxn"),
         (BaseCommand.TC_CLIENT_CONNECT_REQUEST, "tcClientConnectRequest"),
     ],

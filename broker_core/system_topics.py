@@ -1,0 +1,37 @@
+"""Which topics the broker, not a user, makes and owns. Pure.
+
+Pulsar's rule (`SystemTopicNames`): the topics of events and transaction buffers of any namespace, the stores of
+pending acknowledgements, and everything in `pulsar/system`. They are hidden from lists unless asked for, are never
+deleted for being unused, and policies meant for users' topics pass them by. Names that only look internal
+(`__mine`, a client's `-multiTopicsReader-` names) are users' names.
+"""
+
+from broker_core.names import NamespaceName, TopicName
+
+SYSTEM_NAMESPACE = NamespaceName("pulsar", "system")
+TRANSACTION_COORDINATOR_ASSIGN = "transaction_coordinator_assign"
+TRANSACTION_LOG_PREFIX = "__transaction_log_"
+PENDING_ACK_SUFFIX = "__transaction_pending_ack"
+
+EVENT_TOPICS = frozenset(
+    {
+        "__change_events",
+        "__transaction_buffer_snapshot",
+        "__transaction_buffer_snapshot_segments",
+        "__transaction_buffer_snapshot_indexes",
+    }
+)
+
+
+def is_system_topic(name: TopicName) -> bool:
+    """Whether a topic, or the partitioned topic that it belongs to, is the broker's own."""
+    local = name.base.local
+    return local in EVENT_TOPICS or local.endswith(PENDING_ACK_SUFFIX) or name.namespace == SYSTEM_NAMESPACE
+
+
+def is_broker_internal(name: TopicName) -> bool:
+    """Whether no client may create the topic by using it: the transaction coordinators' own store."""
+    local = name.base.local
+    if name.namespace == SYSTEM_NAMESPACE:
+        return local == TRANSACTION_COORDINATOR_ASSIGN or local.startswith(TRANSACTION_LOG_PREFIX)
+    return local.endswith(PENDING_ACK_SUFFIX)
