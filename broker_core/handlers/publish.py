@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from broker_core.errors import BrokerError, ChecksumMismatch, MetadataFailed, NotAllowed, ProtocolViolation
 from broker_core.session import Session
+from broker_core.topic import Topic
 from broker_core.wire.message import MAGIC, add_checksum
 from broker_core.wire.send import SendRun, SingleSend, receipt_key
 
@@ -26,7 +27,10 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         _check_was_closed(session, send.send.producer_id)
         return
     try:
-        producer.publish(_as_run(send))
+        run = _as_run(send)
+        if run.delivery_times:
+            _check_delay(producer.topic, run)
+        producer.publish(run)
     except BrokerError as error:
         producer.refuse(send.send.sequence_id, error)
 
@@ -46,14 +50,23 @@ def _as_run(send: SingleSend) -> SendRun:
         raise ChecksumMismatch("Checksum failed on the broker")
     if send.metadata is None:
         raise MetadataFailed("The message's metadata cannot be read")
-    if send.metadata.HasField("deliver_at_time"):
-        raise NotAllowed("Delayed delivery is not supported by this broker")
     entry = send.headers_and_payload
     if not entry.startswith(MAGIC):
         entry = add_checksum(entry)
     key = receipt_key(command.producer_id, command.sequence_id, command.highest_sequence_id)
     count, publish_time = max(1, command.num_messages), send.metadata.publish_time
-    return SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
+    run = SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
+    if send.metadata.HasField("deliver_at_time"):
+        run.delivery_times = [max(0, send.metadata.deliver_at_time)]
+    return run
+
+
+def _check_delay(topic: Topic, run: SendRun) -> None:
+    """Pulsar compares with the publish time, which the client gave too."""
+    policy = topic.policies.delayed_delivery
+    longest = policy.max_delay_ms if policy.active else 0
+    if 0 < longest < run.delivery_times[0] - run.publish_times[0]:
+        raise NotAllowed(f"Exceeds max allowed delivery delay of {longest} milliseconds")
 
 
 def _check_was_closed(session: Session, producer_id: int) -> None:
