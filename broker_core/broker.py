@@ -93,13 +93,17 @@ class Broker:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s failed: %r", task.get_coro(), error, exc_info=error)
 
-    def admit(self, connection: Connection) -> bool:
-        """Takes a new connection in, unless there are as many as allowed."""
-        limit = self.config.connection.max_connections
-        if limit and len(self.connections) >= limit:
-            return False
+    def admit(self, connection: Connection) -> str:
+        """Takes a new connection in, unless there are as many as allowed; returns the reason then, else ""."""
+        limits, host = self.config.connection, connection.session.host
+        if 0 < limits.max_connections <= len(self.connections):
+            return "Reached the maximum number of connections"
+        if limits.max_connections_per_ip:
+            same = sum(one.session.host == host for one in self.connections)
+            if same >= limits.max_connections_per_ip:
+                return f"Reached the maximum number of connections on address{host}"
         self.connections.add(connection)
-        return True
+        return ""
 
     async def new_producer_name(self) -> str:
         """A name that no producer of this data directory ever had: cluster, start of the instance, counter."""

@@ -149,6 +149,12 @@ class TopicConfig:
         "maxNumPartitionsPerPartitionedTopic", 0, "Most partitions of a topic; 0 is no limit.", least=0
     )
     max_producers: int = setting("maxProducersPerTopic", 0, "Most producers of a topic; 0 is no limit.", least=0)
+    max_same_address_producers: int = setting(
+        "maxSameAddressProducersPerTopic", 0, "Most producers of a topic from one address; 0 is no limit.", least=0
+    )
+    max_same_address_consumers: int = setting(
+        "maxSameAddressConsumersPerTopic", 0, "Most consumers of a topic from one address; 0 is no limit.", least=0
+    )
     max_consumers: int = setting("maxConsumersPerTopic", 0, "Most consumers of a topic; 0 is no limit.", least=0)
     max_consumers_per_subscription: int = setting(
         "maxConsumersPerSubscription", 0, "Most consumers of a subscription; 0 is no limit.", least=0

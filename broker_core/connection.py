@@ -113,13 +113,13 @@ class Connection(asyncio.Protocol):
             UNSENT_BUFFERS * self._config.write_buffer_bytes,
         )
         self._transport.set_write_buffer_limits(high=self._config.write_buffer_bytes)
-        if not self._broker.admit(self):
-            self._refuse_and_close()
+        refused = self._broker.admit(self)
+        if refused:
+            self._refuse_and_close(refused)
             return
         self._arm_keep_alive()
 
-    def _refuse_and_close(self) -> None:
-        reason = f"Reached the maximum of {self._config.max_connections} connections"
+    def _refuse_and_close(self, reason: str) -> None:
         self._transport.write(commands.error(commands.BROKER_REQUEST_ID, NotAllowed.server_error, reason))
         self._transport.close()
 

@@ -4,7 +4,7 @@
     ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
     ├── ClusterNotFound, TenantNotFound, NamespaceNotFound
     ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
-    │   PreconditionFailed, Unprocessable
+    │   PreconditionFailed, Unprocessable, LimitReached
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
@@ -93,6 +93,13 @@ class NotAllowed(BrokerError):
 
     server_error = 22
     http_status = 405
+
+
+class LimitReached(BrokerError):
+    """As many as a limit allows are there already (HTTP 409)."""
+
+    server_error = 22
+    http_status = 409
 
 
 class NotAcceptable(BrokerError):

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from broker_core.errors import Conflict
+from broker_core.errors import Conflict, LimitReached, PreconditionFailed
 from broker_core.topic_registry import check_unused
 
 if TYPE_CHECKING:
@@ -43,12 +43,21 @@ class PartitionedTopics:
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
         if self._topics.exists(name):
             raise Conflict("This topic already exists")
+        self._check_room(name, partitions)
         await self._tenancy.create_partitioned(name, partitions, properties or {})
         await self._create_partitions(name, 0, partitions)
+
+    def _check_room(self, name: TopicName, partitions: int) -> None:
+        try:
+            self._topics.check_room(name, partitions)
+        except LimitReached as error:
+            raise PreconditionFailed(error.reason) from error
 
     async def update(self, name: TopicName, partitions: int) -> None:
         """Adds partitions; each new one gets the subscriptions of the first, at its start."""
         before = self._tenancy.partitions(name)
+        if partitions > before:
+            self._check_room(name, partitions - before)
         await self._tenancy.update_partitions(name, partitions)
         await self._create_partitions(name, before, partitions)
         if before and partitions > before:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import ProducerBusy, ProducerFenced
 from broker_core.producer_access import AccessMode, Place, ProducerAccess
+from broker_core.topic_limits import check_producers
 
 if TYPE_CHECKING:
     from broker_core.producer import Producer
@@ -57,7 +58,7 @@ class ProducerAdmission:
         timeout. Raises `ProducerBusy`, `ProducerFenced`, `TopicFenced`, `TopicTerminated` or `PersistenceFailed`.
         """
         self._topic.check_publishable()
-        self._check_limits()
+        check_producers(self._topic, producer.session)
         await self._evict_dead_namesake(producer, request.mode)
         if self._succeed(producer, request):
             return self.epoch
@@ -120,7 +121,7 @@ class ProducerAdmission:
     def _add(self, producer: Producer, request: AccessRequest) -> None:
         request.check_wanted()
         self._topic.check_publishable()
-        self._check_limits()
+        check_producers(self._topic, producer.session)
         if producer.name in self.by_name:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
         self.by_name[producer.name] = producer
@@ -146,8 +147,3 @@ class ProducerAdmission:
             return
         if mode is AccessMode.SHARED:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
-
-    def _check_limits(self) -> None:
-        limit = self._topic.limits.max_producers
-        if limit and len(self.by_name) >= limit:
-            raise ProducerBusy(f"Topic '{self._topic.name}' reached max producers limit")

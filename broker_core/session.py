@@ -84,6 +84,11 @@ class Session:
         self._drained: asyncio.Event | None = None
 
     @property
+    def host(self) -> str:
+        """The address without its port."""
+        return self.address.rpartition(":")[0]
+
+    @property
     def is_closed(self) -> bool:
         return self.state is SessionState.CLOSED
 

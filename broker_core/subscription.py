@@ -17,6 +17,7 @@ from broker_core.dispatch.single_active import SingleActiveDispatcher
 from broker_core.errors import ConsumerBusy, MetadataFailed, NotAllowed, TopicFenced
 from broker_core.rate import Rate
 from broker_core.storage.position import Position
+from broker_core.topic_limits import check_consumers_of
 from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Subscription:
             raise NotAllowed(f"Subscription type {sub_type} is not supported by this broker")
         await self._make_room(sub_type)
         self.check_free()
-        self._check_limit()
+        check_consumers_of(self)
         if not self.consumers:
             self._become(sub_type, consumer.read_compacted)
         self.dispatcher.add(consumer)
@@ -235,11 +236,6 @@ class Subscription:
             raise ConsumerBusy(
                 "Exclusive consumer is already connected" if same else "Subscription is of different type"
             )
-
-    def _check_limit(self) -> None:
-        limit = self.topic.limits.max_consumers_per_subscription
-        if limit and len(self.consumers) >= limit:
-            raise ConsumerBusy("Subscription reached max consumers limit")
 
     def _become(self, sub_type: int, read_compacted: bool) -> None:
         source = self.topic.compacted_source() if read_compacted else self.topic.ledger

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from broker_core.compaction import Compaction
 from broker_core.errors import (
     BrokerError,
-    ConsumerBusy,
     NotAllowed,
     PersistenceFailed,
     PreconditionFailed,
@@ -33,6 +32,7 @@ from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.subscription import Subscription
+from broker_core.topic_limits import check_subscriptions
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -187,7 +187,7 @@ class Topic:
                 kind = "durable" if found.durable else "non-durable"
                 raise NotAllowed(f"Subscription {name} exists already and is {kind}")
             return found
-        self._check_subscription_limit()
+        check_subscriptions(self)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         try:
             await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
@@ -198,16 +198,6 @@ class Topic:
                 self.subscriptions.setdefault(name, Subscription(self, name, cursor))
         self.check_open()
         return self.get_subscription(name)
-
-    def _check_subscription_limit(self) -> None:
-        limit = self.limits.max_subscriptions
-        if limit and len(self.subscriptions) >= limit:
-            raise NotAllowed(f"Exceed the maximum number of subscriptions of the topic: {self.name}")
-
-    def check_consumer_limit(self) -> None:
-        limit = self.limits.max_consumers
-        if limit and sum(len(one.consumers) for one in self.subscriptions.values()) >= limit:
-            raise ConsumerBusy("Topic reached max consumers limit")
 
     def get_subscription(self, name: str) -> Subscription:
         try:

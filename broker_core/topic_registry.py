@@ -28,6 +28,7 @@ from broker_core.errors import (
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.storage.errors import StorageError
 from broker_core.topic import Topic, TopicServices
+from broker_core.topic_limits import check_topics
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -46,6 +47,7 @@ class TopicListener(Protocol):
 
 
 TOPIC = "topic"  # kind of the documents that say which topics exist
+SYSTEM_PREFIX = "__"  # local names of topics that the broker makes for itself; no limit counts them
 
 
 class TopicRegistry:
@@ -90,6 +92,7 @@ class TopicRegistry:
             raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
         if not (create and self._config.topics.allow_auto_creation):
             raise TopicNotFound(f"Topic {name} does not exist")
+        self.check_room(name)
 
     def check_auto_subscription(self, topic: TopicName, subscription: str) -> None:
         if not self._config.topics.allow_auto_subscription:
@@ -104,6 +107,17 @@ class TopicRegistry:
         """Full names of the existing topics, each partition by itself, sorted."""
         prefix = f"{domain}://{namespace}/"
         return sorted(key for key in self._storage.metadata.list(TOPIC) if key.startswith(prefix))
+
+    def check_room(self, name: TopicName, new: int = 1) -> None:
+        """Raises `LimitReached` when the namespace may not get that many topics more."""
+        limit = self._tenancy.effective_in(name.namespace).max_topics
+        if limit and not name.local.startswith(SYSTEM_PREFIX):
+            prefix = f"{name.domain}://{name.namespace}/"
+            hidden = f"{prefix}{SYSTEM_PREFIX}"
+            existing = sum(
+                key.startswith(prefix) and not key.startswith(hidden) for key in self._storage.metadata.list(TOPIC)
+            )
+            check_topics(existing, new, limit)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> None:
         document = {"created_ms": self._clock.wall_ms(), "properties": properties or {}}

@@ -34,6 +34,7 @@ async def create_topic(call: Call) -> None:
     _check_partition_name(call, name)
     if broker.partitioned.count(name) or broker.topics.exists(name):
         raise Conflict("This topic already exists")
+    broker.topics.check_room(name)
     await broker.topics.create(name, _properties(call.json()))
 
 

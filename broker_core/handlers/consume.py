@@ -19,6 +19,7 @@ from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session, creation
 from broker_core.subscription import EXCLUSIVE, Subscription
 from broker_core.topic import Topic
+from broker_core.topic_limits import check_consumers
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 
@@ -31,7 +32,7 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
         return commands.success(command.request_id)
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
         topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
-        topic.check_consumer_limit()
+        check_consumers(topic, session)
         subscription = await _subscription(session, topic, command)
         try:
             await _attach(session, subscription, command, check_wanted)

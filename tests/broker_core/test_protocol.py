@@ -241,5 +241,5 @@ def test_one_connection_too_many_is_told_so_and_closed() -> None:
     ):
         refused = second.expect(BaseCommand.ERROR)
         assert refused.error == pb.NotAllowedError
-        assert "1 connections" in refused.message
+        assert refused.message == "Reached the maximum number of connections"
         assert second.is_closed()

@@ -1,0 +1,26 @@
+"""Setting policies of a topic in a test that has the broker in its process."""
+
+from broker_core.names import parse_topic
+from broker_core.testing import EmbeddedBroker
+from broker_core.topic import Topic
+
+
+def set_topic_policies(broker: EmbeddedBroker, topic: str, **policies: object) -> None:
+    """Fields of `PolicySet`; None removes one. The topic need not exist."""
+    broker.call(broker.broker.tenancy.set_topic_policies(parse_topic(topic), **policies))
+
+
+def set_namespace_policies(broker: EmbeddedBroker, topic: str, **policies: object) -> None:
+    """Of the namespace of the topic."""
+    broker.call(broker.broker.tenancy.set_namespace_policies(parse_topic(topic).namespace, **policies))
+
+
+def make_namespace(broker: EmbeddedBroker, name: str) -> str:
+    """A namespace `public/<name>` of its own; returns the beginning of its topics' names."""
+    topic = f"persistent://public/{name}/"
+    broker.call(broker.broker.tenancy.create_namespace(parse_topic(f"{topic}t").namespace))
+    return topic
+
+
+def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
+    return broker.call(broker.broker.topics.get(parse_topic(topic)))
