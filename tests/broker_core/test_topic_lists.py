@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig, ConnectionConfig, TopicListConfig
+from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.config_features import TopicListConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire.commands import frame
