@@ -39,7 +39,16 @@ class Backlog:
             gone_messages, gone_size = self._weigh(ledger_id, acked)
             messages -= gone_messages
             size -= gone_size
+        if self._info.batches:
+            messages -= self._acknowledged_in_batches(front)
         return max(messages, self.entries(front)), max(0, size)
+
+    def _acknowledged_in_batches(self, front: Position) -> int:
+        batches = self._info.batches
+        if any(not batch.messages for _, _, batch in batches):
+            self._inexact()
+        there = [i for i in batches.ledger_ids if i >= front.ledger_id and i in self._ledgers.infos]
+        return sum(batches.acknowledged_in(ledger_id) for ledger_id in there)
 
     def _acknowledged(self, front: Position) -> list[tuple[int, Acknowledged]]:
         """The ledgers in which some entries are acknowledged and others perhaps not."""
@@ -67,6 +76,7 @@ class Backlog:
 
     async def measure(self, front: Position) -> None:
         """Afterwards the totals are exact, also where entries had to be read for it."""
+        await self._measure_batches()
         for ledger_id, acked in self._acknowledged(front):
             acked = acked.copy()  # acknowledgements go on while entries are read
             count = acked.count()
@@ -75,3 +85,11 @@ class Backlog:
                 weighed = self._weighed
                 messages, size = await self._weights.measure(ledger_id, acked)
                 weighed[ledger_id] = (count, messages, size)  # to no effect after a reset
+
+    async def _measure_batches(self) -> None:
+        """Batches of which the client said what is open, but not how many messages they have."""
+        batches = self._info.batches
+        for ledger_id, entry_id, batch in list(batches) if batches else ():
+            if not batch.messages:
+                messages = await self._weights.read_messages_of(ledger_id, entry_id)
+                batches.set_messages(ledger_id, entry_id, messages)

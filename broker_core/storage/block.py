@@ -35,6 +35,7 @@ ACKS = 3
 INDEX = 4
 COMPACTED = 5
 COMPACTED_INDEX = 6
+BATCH_ACKS = 7
 
 DELAYED = 1  # flag of a record: delivery times follow the blob
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.open_batches import OpenBatches
 from broker_core.storage.position import Position
 
 Change = dict[str, Any]
@@ -37,6 +38,7 @@ class CursorInfo:
     properties: dict[str, str] = field(default_factory=dict)
     windows: dict[int, AckWindow] = field(default_factory=dict)
     dirty_windows: set[int] = field(default_factory=set)  # ledgers whose window changed since the checkpoint
+    batches: OpenBatches = field(default_factory=OpenBatches)
 
 
 @dataclass(slots=True)
@@ -89,8 +91,10 @@ class Catalog:
                 self.changed_ledgers.pop(ledger_id, None)
                 self.removed_ledgers.add(ledger_id)
             for cursor in info.cursors.values():
+                cursor.batches.discard_ledger(ledger_id)
                 if cursor.windows.pop(ledger_id, None):
                     cursor.dirty_windows.add(ledger_id)
+                if ledger_id in cursor.dirty_windows or ledger_id in cursor.batches.dirty:
                     self.cursor_changed(info.id, cursor)
 
     def remove_cursor(self, info: ManagedLedgerInfo, cursor_id: int) -> None:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_core.storage.ack_ranges import AckWindow
-from broker_core.storage.block import ACKS, CHANGE, HEADER, HEADER_SIZE, column, encode_record
+from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, HEADER, HEADER_SIZE, column, encode_record
 from broker_core.storage.catalog import Catalog, Change, CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.open_batches import OpenBatch, bits_of, decode_batches, encode_batches, words_of
 from broker_core.storage.position import Position
 
-_ACKS = struct.Struct("<QQqq")  # managed ledger, cursor, mark-delete; then u32 entry ids
+_ACKS = struct.Struct("<QQqq")  # managed ledger, cursor, mark-delete; then u32 entry ids, or batches
 
 
 def change(op: str, owner: int, **values: Any) -> bytes:
@@ -33,6 +34,21 @@ def acks(owner: int, cursor_id: int, mark_delete: Position, ledger_id: int, entr
     ids = column("I", array("I", entry_ids).tobytes()).tobytes()
     payload = _ACKS.pack(owner, cursor_id, *mark_delete) + ids
     return encode_record(ACKS, payload, ledger_id=ledger_id, n=len(entry_ids))
+
+
+def batch_acks(
+    owner: int, cursor_id: int, mark_delete: Position, ledger_id: int, batches: dict[int, OpenBatch]
+) -> bytes:
+    """A cursor's mark-delete, and what is open of batches in one ledger of which other messages were acknowledged."""
+    payload = _ACKS.pack(owner, cursor_id, *mark_delete) + encode_batches(batches)
+    return encode_record(BATCH_ACKS, payload, ledger_id=ledger_id, n=len(batches))
+
+
+def reset(owner: int, cursor: CursorInfo) -> bytes:
+    """The record of a cursor that was moved, perhaps into the middle of a batch."""
+    batches = [[*place, batch.messages, words_of(batch.bits)] for *place, batch in cursor.batches]
+    values = {"batches": batches} if batches else {}
+    return change("reset", owner, cursor=cursor.id, mark_delete=list(cursor.mark_delete), **values)
 
 
 def parse(record: bytes) -> Change:
@@ -61,8 +77,22 @@ def describe_acks(record: bytes) -> str:
     return f"{text} and {ledger_id}:[{ids}]" if n else text
 
 
-def apply_acks(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | None], record: bytes) -> None:
+def describe_batch_acks(record: bytes) -> str:
     n, ledger_id = HEADER.unpack_from(record)[5:7]
+    owner, cursor_id, *mark_delete = _ACKS.unpack_from(record, HEADER_SIZE)
+    batches = decode_batches(record[HEADER_SIZE + _ACKS.size :], n)
+    text = " ".join(f"{ledger_id}:{entry_id} {describe_batch(batch)}" for entry_id, batch in batches.items())
+    return f"managed ledger {owner} cursor {cursor_id} mark-delete {mark_delete[0]}:{mark_delete[1]} and {text}"
+
+
+def describe_batch(batch: OpenBatch) -> str:
+    """Such as `0110 of 4`: 1 = not acknowledged, message 0 first."""
+    width = max(batch.messages, batch.bits.bit_length())
+    return f"{batch.bits:0{width}b}"[::-1] + f" of {batch.messages or 'unknown'}"
+
+
+def apply_acks(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | None], record: bytes) -> None:
+    kind, _, _, n, ledger_id = HEADER.unpack_from(record)[2:7]
     owner, cursor_id, *mark_delete = _ACKS.unpack_from(record, HEADER_SIZE)
     info = load(owner)
     cursor = info.cursors.get(cursor_id) if info else None
@@ -71,18 +101,33 @@ def apply_acks(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | None]
     position = Position(*mark_delete)
     if position > cursor.mark_delete:
         cursor.mark_delete = position
-    at = HEADER_SIZE + _ACKS.size
     ledger = info.ledgers.get(ledger_id)
     if n and ledger is not None:
-        window = cursor.windows.setdefault(ledger_id, AckWindow(0))
-        window.acknowledge(column("I", record[at : at + 4 * n]), ledger.entries)
-        cursor.dirty_windows.add(ledger_id)
-    forget_passed_windows(cursor)
+        apply = _apply_batches if kind == BATCH_ACKS else _apply_entries
+        apply(cursor, ledger, record[HEADER_SIZE + _ACKS.size :], n)
+    forget_passed(cursor)
     catalog.cursor_changed(owner, cursor)
 
 
-def forget_passed_windows(cursor: CursorInfo) -> None:
-    """Windows of ledgers that mark-delete has left behind say nothing any more."""
+def _apply_entries(cursor: CursorInfo, ledger: LedgerInfo, ids: bytes, n: int) -> None:
+    window = cursor.windows.setdefault(ledger.id, AckWindow(0))
+    entry_ids = column("I", ids[: 4 * n])
+    window.acknowledge(entry_ids, ledger.entries)
+    cursor.dirty_windows.add(ledger.id)
+    cursor.batches.discard(ledger.id, entry_ids)
+
+
+def _apply_batches(cursor: CursorInfo, ledger: LedgerInfo, table: bytes, n: int) -> None:
+    """The checkpoint may know more already: then the bits, or the entry, are acknowledged and stay so."""
+    window = cursor.windows.get(ledger.id)
+    for entry_id, batch in decode_batches(table, n).items():
+        if entry_id < ledger.entries and not (window is not None and window.is_acknowledged(entry_id)):
+            cursor.batches.clear_bits(ledger.id, entry_id, batch.messages, batch.bits)
+
+
+def forget_passed(cursor: CursorInfo) -> None:
+    """Windows of ledgers that mark-delete has left behind say nothing any more, nor do batches before it."""
+    cursor.batches.discard_below(cursor.mark_delete.next)
     for ledger_id in [i for i in cursor.windows if i < cursor.mark_delete.ledger_id]:
         del cursor.windows[ledger_id]
         cursor.dirty_windows.add(ledger_id)
@@ -135,7 +180,7 @@ def _cursor(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     # Properties and mark-delete change together: the result of a compaction and its horizon.
     cursor.properties = dict(values["properties"])
     cursor.mark_delete = max(cursor.mark_delete, Position(*values["mark_delete"]))
-    forget_passed_windows(cursor)
+    forget_passed(cursor)
     catalog.cursor_changed(info.id, cursor)
 
 
@@ -144,6 +189,9 @@ def _reset(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     if cursor is not None:
         cursor.dirty_windows.update(cursor.windows)
         cursor.windows.clear()
+        cursor.batches.clear()
+        for ledger_id, entry_id, messages, words in values.get("batches", ()):
+            cursor.batches.put(ledger_id, entry_id, OpenBatch(messages, bits_of(words)))
         cursor.mark_delete = Position(*values["mark_delete"])
         catalog.cursor_changed(info.id, cursor)
 

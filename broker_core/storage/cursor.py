@@ -1,8 +1,8 @@
 """A subscription's place in a managed ledger (Pulsar's ManagedCursor).
 
-Everything up to `mark_delete` is acknowledged; above it, acknowledged entries are kept per ledger in an `AckWindow`.
-Entries that do not exist (trimmed, or behind the end of a sealed ledger) count as acknowledged. `read_position` is the
-dispatcher's, in memory only.
+Everything up to `mark_delete` is acknowledged; above it, acknowledged entries are kept per ledger in an `AckWindow`,
+and batches of which only some messages are acknowledged in `OpenBatches`. Entries that do not exist (trimmed, or
+behind the end of a sealed ledger) count as acknowledged. `read_position` is the dispatcher's, in memory only.
 
 Acknowledgements change memory at once and reach the journal a moment later, with no wait of their own: a crash
 forgets at most `ack_flush_ms` of them, and the messages come again. `flush` waits for the disk.
@@ -17,7 +17,9 @@ from broker_core.storage.backlog import Backlog
 from broker_core.storage.block import Block
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.open_batches import OpenBatches
 from broker_core.storage.position import EARLIEST, Position
+from broker_core.storage.unwritten_acks import UnwrittenAcks
 from broker_core.storage.weights import Weights
 
 _new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
@@ -54,9 +56,8 @@ class ManagedCursor:
         self._ledgers = owner.ledgers
         self.info = info
         self.durable = durable
-        self._pending: dict[int, list[int]] = {}  # ledger -> entries acknowledged since the last `take_acks`
+        self._unwritten = UnwrittenAcks(owner.owner_id, info)
         self._dirty = False
-        self._unwritten = False
         self._front = EARLIEST
         self._settle(info.mark_delete)
         self.read_position = self._front
@@ -89,6 +90,7 @@ class ManagedCursor:
             and ledger_id == front_ledger
             and front_entry + 1 < ledger.entries
             and not self.info.windows
+            and not self.info.batches
         ):  # in order, one by one: what most consumers do
             self.info.mark_delete = self._front
             self._front = _new(Position, (ledger_id, front_entry + 1))
@@ -99,6 +101,8 @@ class ManagedCursor:
             front_ledger, front_entry = self._refresh_front()
             if ledger_id < front_ledger:
                 return 0
+        if self.info.batches:
+            self.info.batches.discard(ledger_id, entry_ids)
         window = self.info.windows.get(ledger_id)
         if window is None:
             if ledger_id == front_ledger and entry_ids[0] == front_entry and _in_order(entry_ids):
@@ -117,12 +121,31 @@ class ManagedCursor:
         newly = window.acknowledge(entry_ids, ledger.entries)
         if newly:
             self.info.dirty_windows.add(ledger_id)
-            self._pending.setdefault(ledger_id, []).extend(entry_ids)
+            self._unwritten.entries(ledger_id, entry_ids)
             if ledger_id == front_ledger and (stop := window.first_unacknowledged(front_entry)) > front_entry:
                 self._move(ledger_id, min(stop, ledger.entries))
             else:
                 self._mark_dirty()
         return newly
+
+    def acknowledge_indexes(self, position: Position, open_bits: int, messages: int = 0) -> tuple[int, bool]:
+        """All messages of a batch but those in the bit set, 1 = not acknowledged; the set may say more than is known.
+
+        `messages` of the batch, if the caller knows; it need not be right. Returns how many messages were newly
+        acknowledged, and whether they were the last ones of the entry, which is acknowledged then.
+        """
+        ledger_id, entry_id = position
+        self._refresh_front()
+        if self.is_acknowledged(position) or not self._ledgers.is_valid(position):
+            return 0, False
+        messages = self._owner.weights.messages_of(ledger_id, entry_id) or messages
+        newly, left = self.info.batches.clear_bits(ledger_id, entry_id, messages, open_bits)
+        if left is None:
+            self.acknowledge(ledger_id, (entry_id,))
+        elif newly:
+            self._unwritten.batch(ledger_id, entry_id)
+            self._mark_dirty()
+        return newly, left is None
 
     def acknowledge_cumulative(self, position: Position) -> int:
         """Everything up to and including `position`; returns how many messages were newly acknowledged.
@@ -136,6 +159,8 @@ class ManagedCursor:
     def acknowledge_up_to(self, position: Position) -> int:
         """As `acknowledge_cumulative`, but returns entries and never weighs them."""
         position = min(position, self._ledgers.last_confirmed)
+        if position.entry_id < 0:  # in front of a ledger: the end of the one before
+            position = self._ledgers.previous(position)
         front = self._refresh_front()
         if position < front:
             return 0
@@ -146,6 +171,8 @@ class ManagedCursor:
         window = self.info.windows.get(position.ledger_id)
         if window is not None:
             stop = window.first_unacknowledged(stop)
+        if self.info.batches:
+            self.info.batches.discard_below(Position(position.ledger_id, stop))
         self._move(position.ledger_id, stop)
         return before - self.backlog_entries
 
@@ -154,6 +181,11 @@ class ManagedCursor:
             return True
         window = self.info.windows.get(position.ledger_id)
         return window is not None and window.is_acknowledged(position.entry_id)
+
+    @property
+    def open_batches(self) -> OpenBatches:
+        """Entries above mark-delete of which some messages are acknowledged."""
+        return self.info.batches
 
     def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
         """Index ranges [a, b) of the block's entries that are not acknowledged."""
@@ -176,23 +208,29 @@ class ManagedCursor:
         """Read again from the first unacknowledged entry."""
         self.read_position = self._refresh_front()
 
-    async def reset(self, position: Position) -> None:
+    async def reset(self, position: Position, open_bits: int = 0) -> None:
         """Seek: the next entry read is the first one at or after `position`, and everything before it counts as
-        acknowledged, nothing after it. Durable on return (a durable cursor)."""
+        acknowledged, nothing after it. With a bit set only those messages of the entry at `position` are open.
+        Durable on return (a durable cursor)."""
+        messages = await self._owner.weights.read_messages_of(*position) if open_bits else 0
+        if messages and not open_bits & ((1 << messages) - 1):
+            position, open_bits = position.next, 0  # behind the last message of the batch
         target = self._ledgers.next_valid(position)
         mark_delete = self._ledgers.previous(target)
         if mark_delete.ledger_id < target.ledger_id and target.ledger_id >= 0:
             mark_delete = Position(target.ledger_id, target.entry_id - 1)
-        self._pending.clear()
+        self._unwritten.clear()
         for ledger_id in list(self.info.windows):
             self._drop_window(ledger_id)
+        self.info.batches.clear()
         self._backlog.forget()
         self.info.mark_delete = mark_delete
         self._settle(mark_delete)
         self.read_position = target
+        if open_bits and target == position:
+            self.info.batches.clear_bits(*target, messages, open_bits)
         if self.durable:
-            record = changes.change("reset", self._owner.owner_id, cursor=self.info.id, mark_delete=list(mark_delete))
-            await self._owner.cursor_reset(self, record)
+            await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))
 
     def oldest_unacknowledged(self) -> Position | None:
         """None when there is no backlog."""
@@ -271,26 +309,12 @@ class ManagedCursor:
         if not self._dirty:
             return []
         self._dirty = False
-        pending, self._pending = self._pending, {}
-        if self._unwritten:
-            self._unwritten = False
-            pending = {i: _acked(window) for i, window in self.info.windows.items()}
-        mark_delete = self.info.mark_delete
-        owner, cursor = self._owner.owner_id, self.info.id
-        records = []
-        for ledger_id, entry_ids in pending.items():
-            if ledger_id < mark_delete.ledger_id:
-                continue
-            if ledger_id == mark_delete.ledger_id:
-                entry_ids = [entry_id for entry_id in entry_ids if entry_id > mark_delete.entry_id]
-            if entry_ids:
-                records.append(changes.acks(owner, cursor, mark_delete, ledger_id, entry_ids))
-        return records or [changes.acks(owner, cursor, mark_delete, 0, ())]
+        return self._unwritten.take()
 
     def acks_written(self, error: Exception | None) -> None:
         """Not written: they are in memory, and the next records of this cursor carry all of them again."""
         if error is not None:
-            self._unwritten = True
+            self._unwritten.everything()
             self._mark_dirty()
 
     def _mark_dirty(self) -> None:
@@ -347,10 +371,6 @@ class ManagedCursor:
     def _drop_window(self, ledger_id: int) -> None:
         del self.info.windows[ledger_id]
         self.info.dirty_windows.add(ledger_id)
-
-
-def _acked(window: AckWindow) -> list[int]:
-    return [entry_id for a, b in window.acked_ranges(0) for entry_id in range(a, b)]
 
 
 def _in_order(entry_ids: Sequence[int]) -> bool:

@@ -12,6 +12,7 @@ from broker_core.storage import changes, filenames, journal, ledger_file
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import (
     ACKS,
+    BATCH_ACKS,
     CHANGE,
     COMPACTED,
     COMPACTED_INDEX,
@@ -24,11 +25,13 @@ from broker_core.storage.block import (
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
 from broker_core.storage.journal_file import Window, header_problem
+from broker_core.storage.open_batches import inflate_batches
 
 _KINDS = {
     ENTRIES: "entries",
     CHANGE: "change",
     ACKS: "acks",
+    BATCH_ACKS: "batch acks",
     INDEX: "index",
     COMPACTED: "compacted",
     COMPACTED_INDEX: "index",
@@ -152,6 +155,8 @@ def _described(record: bytes) -> str:
         return f"{text} {json.dumps(changes.parse(record), ensure_ascii=False)}"
     if kind == ACKS:
         return f"{text} {changes.describe_acks(record)}"
+    if kind == BATCH_ACKS:
+        return f"{text} {changes.describe_batch_acks(record)}"
     return f"{text} of {ledger_id}: {n} rows"
 
 
@@ -249,6 +254,9 @@ def _table(connection: sqlite3.Connection, table: str) -> Iterator[Found]:
         if table == "ack_window":
             window = AckWindow.decode(values["base"], values["acked"])
             values["acked"] = [[a, b - 1] for a, b in window.acked_ranges(0)]
+        if table == "ack_batches":
+            batches = inflate_batches(values["open"], values["batches"])
+            values["open"] = {entry_id: changes.describe_batch(batch) for entry_id, batch in batches.items()}
         yield f"  {table} {json.dumps(values, ensure_ascii=False)}"
 
 

@@ -17,6 +17,7 @@ from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged, StorageError
+from broker_core.storage.open_batches import encode_batches, inflate_batches
 from broker_core.storage.position import Position
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -37,6 +38,10 @@ CREATE TABLE IF NOT EXISTS cursor(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL
 CREATE INDEX IF NOT EXISTS cursor_owner ON cursor(owner);
 CREATE TABLE IF NOT EXISTS ack_window(cursor INTEGER, ledger INTEGER, base INTEGER NOT NULL, acked BLOB NOT NULL,
   PRIMARY KEY(cursor, ledger)) WITHOUT ROWID;
+"""
+BATCH_TABLE = """
+CREATE TABLE IF NOT EXISTS ack_batches(cursor INTEGER, ledger INTEGER, batches INTEGER NOT NULL, open BLOB NOT NULL,
+  PRIMARY KEY(cursor, ledger)) WITHOUT ROWID
 """
 
 
@@ -116,7 +121,7 @@ class Metadata:
 
     def _load_documents(self) -> None:
         if not self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'instance'").fetchone():
-            self.commit([(statement, ()) for statement in _SCHEMA.split(";") if statement.strip()])
+            self.commit([(statement, ()) for statement in (_SCHEMA + BATCH_TABLE).split(";") if statement.strip()])
         for kind, key, doc in self._connection.execute("SELECT kind, key, doc FROM document"):
             self._documents.setdefault(kind, {})[key] = json.loads(doc)
 
@@ -186,6 +191,9 @@ class Metadata:
                 "SELECT ledger, base, acked FROM ack_window WHERE cursor = ?", (cursor_id,)
             )
             cursor.windows = {ledger: AckWindow.decode(base, acked) for ledger, base, acked in windows}
+            sql = "SELECT ledger, batches, open FROM ack_batches WHERE cursor = ?"
+            for ledger_id, n, batches in self._connection.execute(sql, (cursor_id,)):
+                cursor.batches.load(ledger_id, inflate_batches(batches, n))
             info.cursors[cursor_id] = cursor
         return info
 
@@ -210,7 +218,8 @@ def checkpoint_statements(catalog: Catalog, first_journal: int) -> list[Statemen
         ("cursor", catalog.removed_cursors),
     ):
         statements += [(f"DELETE FROM {table} WHERE id = ?", (i,)) for i in ids]
-    statements += [("DELETE FROM ack_window WHERE cursor = ?", (i,)) for i in catalog.removed_cursors]
+    for table in ("ack_window", "ack_batches"):
+        statements += [(f"DELETE FROM {table} WHERE cursor = ?", (i,)) for i in catalog.removed_cursors]
     statements += [_managed_ledger_row(catalog.infos[i]) for i in catalog.changed]
     statements += [_ledger_row(catalog.owners[ledger.id], ledger) for ledger in catalog.changed_ledgers.values()]
     for cursor in catalog.changed_cursors.values():
@@ -256,4 +265,18 @@ def _cursor_rows(owner: int, cursor: CursorInfo) -> list[Statement]:
             sql = "INSERT OR REPLACE INTO ack_window VALUES(?, ?, ?, ?)"
             rows.append((sql, (cursor.id, ledger_id, window.base, _Deflated(bytes(window.bits)))))
     cursor.dirty_windows.clear()
+    rows += _batch_rows(cursor)
+    return rows
+
+
+def _batch_rows(cursor: CursorInfo) -> list[Statement]:
+    rows: list[Statement] = []
+    for ledger_id in cursor.batches.dirty:
+        batches = cursor.batches.of_ledger(ledger_id)
+        if batches:
+            sql = "INSERT OR REPLACE INTO ack_batches VALUES(?, ?, ?, ?)"
+            rows.append((sql, (cursor.id, ledger_id, len(batches), _Deflated(encode_batches(batches)))))
+        else:
+            rows.append(("DELETE FROM ack_batches WHERE cursor = ? AND ledger = ?", (cursor.id, ledger_id)))
+    cursor.batches.dirty.clear()
     return rows

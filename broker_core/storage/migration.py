@@ -10,15 +10,23 @@ from pathlib import Path
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew, NotOurDirectory
+from broker_core.storage.metadata import BATCH_TABLE
 
 Step = Callable[[Disk, Path], None]
 
 
-def _nothing(disk: Disk, directory: Path) -> None:
-    """The newer version adds what the older one left at 0: its files are read as they are."""
+def _add_batch_table(disk: Disk, directory: Path) -> None:
+    """The files are read as they are: the newer version only uses what the older one left at 0."""
+    connection = disk.connect(filenames.metadata_file(directory))
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(BATCH_TABLE)
+        disk.commit(connection)
+    finally:
+        connection.close()
 
 
-STEPS: Mapping[int, Step] = {1: _nothing}  # version -> what makes the next version of it
+STEPS: Mapping[int, Step] = {1: _add_batch_table}  # version -> what makes the next version of it
 
 
 def migrate(

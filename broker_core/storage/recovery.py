@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from broker_core.storage import changes, filenames, journal, ledger_file
-from broker_core.storage.block import ACKS, CHANGE, ENTRIES, HEADER, check
+from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, check
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import DamageReport
@@ -159,7 +159,7 @@ class Recovery:
             self._replay_entries(data, at, end, n, ledger_id, first)
         elif kind == CHANGE:
             self._replay_change(data[at:end])
-        elif kind == ACKS:
+        elif kind in (ACKS, BATCH_ACKS):
             changes.apply_acks(self._catalog, self._load, data[at:end])
 
     # ---- records

@@ -103,6 +103,20 @@ class Weights:
             size += span_size
         return messages, size
 
+    def messages_of(self, ledger_id: int, entry_id: int) -> int:
+        """Messages in an entry; 0 when it is not at hand."""
+        ledger = self._ledgers.get(ledger_id)
+        block = self._cache.around(ledger, entry_id) if ledger is not None else None
+        return block.counts[entry_id - block.first_entry_id] if block is not None else 0
+
+    async def read_messages_of(self, ledger_id: int, entry_id: int) -> int:
+        """The same, read from disk if need be; 0 when the entry does not exist. Raises Damaged."""
+        ledger = self._ledgers.get(ledger_id)
+        if ledger is None or not 0 <= entry_id < ledger.info.entries:
+            return 0
+        block = self._cache.around(ledger, entry_id) or await self._read_span(ledger, entry_id)
+        return block.counts[entry_id - block.first_entry_id] if block is not None else 0
+
     def _columns(self, ledger: Ledger, first: int, stop: int) -> Columns | None:
         """Messages and bytes of the entries [first, stop); None when not all are cached."""
         counts: array[int] = array("I")

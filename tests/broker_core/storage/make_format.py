@@ -37,7 +37,14 @@ async def make(target: Path) -> None:
         delayed = await factory.open_ledger("delayed")
         await append(delayed, run_of(b"later", delivery=[5000]))
         await append(delayed, run_of(b"now"))
+        batches = await factory.open_ledger("batches")
+        place = await append(batches, run_of(b"long", b"short", counts=[70, 3]))
+        partly = await batches.open_cursor("partly", initial=EARLIEST)
+        partly.acknowledge_indexes(place, (1 << 70) - 2)
         await factory.checkpoint()
+        partly.acknowledge_indexes(place.next, 0b101)
+        await partly.flush()
+        await (await batches.open_cursor("moved", initial=EARLIEST)).reset(place.next, 0b110)
         cursor.acknowledge(second.ledger_id, [0])
         await cursor.flush()
         await append(await factory.open_ledger("journaled"), run_of(b"x", b"y"))
@@ -47,6 +54,7 @@ async def make(target: Path) -> None:
         for file in (copy / "journal").iterdir():
             file.write_bytes(file.read_bytes().rstrip(b"\0"))
         (copy / "LOCK").unlink()
+        (copy / "metadata.sqlite-shm").unlink(missing_ok=True)  # an index of the WAL, made anew
         shutil.copytree(copy, target)
 
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from broker_core.storage.position import EARLIEST
-from tests.broker_core.storage.storage import append, opened, run_of
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 
 async def test_an_entry_behind_mark_delete_is_not_acknowledged_twice(tmp_path: Path) -> None:
@@ -15,4 +16,37 @@ async def test_an_entry_behind_mark_delete_is_not_acknowledged_twice(tmp_path: P
     cursor.acknowledge_up_to(first._replace(entry_id=2))
     assert cursor.acknowledge(first.ledger_id, [1]) == 0
     assert cursor.acknowledge(first.ledger_id, [1, 3]) == 1
+    await factory.close()
+
+
+async def test_a_cumulative_acknowledgement_in_front_of_a_ledger_ends_with_the_one_before(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    first = await append(ledger, run_of(b"a", b"b"))
+    await ledger.roll()
+    second = await append(ledger, run_of(b"c", counts=[3]))
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    assert cursor.acknowledge_up_to(Position(second.ledger_id, -1)) == 2
+    assert cursor.mark_delete == first.next
+    await factory.close()
+
+
+async def test_acknowledged_messages_of_a_batch_survive_a_journal_that_failed(tmp_path: Path) -> None:
+    """Whatever the lost records held is in the next ones."""
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    place = await append(ledger, run_of(b"a", b"b", b"c", counts=[3, 3, 3]))
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    cursor.acknowledge_indexes(place, 0b110)
+    cursor.acknowledge(place.ledger_id, [2])
+    cursor.take_acks()
+    cursor.acks_written(StorageError("lost"))
+    cursor.acknowledge_indexes(place.next, 0b011)
+    await cursor.flush()
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    factory = await opened(copy)
+    cursor = (await factory.open_ledger("t")).cursors["s"]
+    assert [batch.bits for _, _, batch in cursor.open_batches] == [0b110, 0b011]
+    assert cursor.is_acknowledged(place._replace(entry_id=2))
     await factory.close()

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.storage import block, filenames, journal, migration
 from broker_core.storage.disk import Disk, RealDisk
-from broker_core.storage.dump import find_damage
+from broker_core.storage.dump import dump_lines, find_damage
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import Run, append, contents, entries_of, opened, run_of
 
@@ -22,7 +22,8 @@ async def test_a_directory_of_each_released_format_opens_with_everything_in_it(t
     assert find_damage(path) == []
     factory = await opened(path)
     assert factory.damage == []
-    assert factory.ledger_names() == ["checkpointed", *(["delayed"] if version > 1 else []), "journaled"]
+    newer = ["batches", "delayed"] if version > 1 else []
+    assert sorted(factory.ledger_names()) == sorted(["checkpointed", *newer, "journaled"])
     assert factory.metadata.get("tenant", "public") == {"adminRoles": []}
     ledger = await factory.open_ledger("checkpointed")
     assert ledger.properties == {"color": "grün"}
@@ -55,6 +56,23 @@ async def test_delivery_times_are_read_from_a_directory_of_the_format_that_broug
     block = await ledger.read(EARLIEST, 10, 1000)
     assert entries_of(block) == [b"later", b"now", b"plain", b"tomorrow"]
     assert list(block.delivery_times) == [5000, 0, 0, 6000]
+    await factory.close()
+
+
+async def test_batches_are_partly_acknowledged_in_a_directory_of_the_format_that_brought_them(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(FORMATS / "2", path)
+    lines = "\n".join(dump_lines(path))
+    assert "batch acks" in lines
+    assert "101 of 3" in lines
+    factory = await opened(path)
+    cursors = (await factory.open_ledger("batches")).cursors
+    assert [(entry, *batch) for _, entry, batch in cursors["partly"].open_batches] == [
+        (0, 70, (1 << 70) - 2),
+        (1, 3, 0b101),
+    ]
+    assert [(entry, *batch) for _, entry, batch in cursors["moved"].open_batches] == [(1, 3, 0b110)]
+    assert cursors["partly"].backlog_messages == 71
     await factory.close()
 
 

@@ -22,7 +22,10 @@ _T = TypeVar("_T")
 
 
 class Model(RuleBasedStateMachine):
-    """`log` is what was appended and not trimmed; `open` what the subscription has not acknowledged."""
+    """`log` is what was appended and not trimmed; `open` what the subscription has not acknowledged.
+
+    `parts` has the open messages of entries of which others are acknowledged.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +35,7 @@ class Model(RuleBasedStateMachine):
         self.numbers = itertools.count()
         self.log: dict[Position, tuple[bytes, int, int]] = {}  # -> entry, messages, publish time
         self.open: set[Position] = set()
+        self.parts: dict[Position, set[int]] = {}
         self.time = 1000
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -67,7 +71,29 @@ class Model(RuleBasedStateMachine):
         chosen = data.draw(st.lists(st.sampled_from([*ids, max(ids) + 3]), min_size=1, max_size=8))
         positions = {Position(ledger_id, i) for i in chosen}
         assert self.cursor.acknowledge(ledger_id, chosen) == len(self.open & positions)
+        self.acknowledged(positions)
+
+    def acknowledged(self, positions: set[Position]) -> None:
         self.open -= positions
+        for position in positions:
+            self.parts.pop(position, None)
+
+    @precondition(lambda self: self.log)
+    @rule(data=st.data(), indexes=st.sets(st.integers(0, 6)), knows=st.booleans())
+    def acknowledge_indexes(self, data: st.DataObject, indexes: set[int], knows: bool) -> None:
+        position = data.draw(st.sampled_from(sorted(self.log)))
+        size = self.log[position][1]
+        before = self.parts.get(position, set(range(size))) if position in self.open else set()
+        left = before - indexes
+        bits = sum(1 << i for i in range(7) if i not in indexes)
+        newly, done = self.cursor.acknowledge_indexes(position, bits, size if knows else 0)
+        assert done == bool(before and not left)
+        if done:
+            self.acknowledged({position})
+        elif left != before:
+            self.parts[position] = left
+        if knows:
+            assert newly == len(before) - len(left)
 
     @precondition(lambda self: self.log)
     @rule(data=st.data())
@@ -75,13 +101,13 @@ class Model(RuleBasedStateMachine):
         position = data.draw(st.sampled_from(sorted(self.log)))
         gone = {p for p in self.open if p <= position}
         assert self.cursor.acknowledge_up_to(position) == len(gone)
-        self.open -= gone
+        self.acknowledged(gone)
 
     @rule(n=st.integers(1, 10))
     def skip(self, n: int) -> None:
         gone = sorted(self.open)[:n]
         assert self.cursor.skip(n) == len(gone)
-        self.open -= set(gone)
+        self.acknowledged(set(gone))
 
     @precondition(lambda self: self.log)
     @rule(data=st.data())
@@ -89,7 +115,19 @@ class Model(RuleBasedStateMachine):
         position = data.draw(st.sampled_from([EARLIEST, *sorted(self.log)]))
         self.run(self.cursor.reset(position))
         self.open = {p for p in self.log if p >= position}
+        self.parts.clear()
         assert self.cursor.read_position == min(self.open)
+
+    @precondition(lambda self: self.log)
+    @rule(data=st.data(), first_open=st.integers(1, 6))
+    def seek_into_a_batch(self, data: st.DataObject, first_open: int) -> None:
+        position = data.draw(st.sampled_from(sorted(self.log)))
+        self.run(self.cursor.reset(position, (1 << 70) - (1 << first_open)))
+        self.parts.clear()
+        left = set(range(first_open, self.log[position][1]))
+        if left:
+            self.parts[position] = left
+        self.open = {p for p in self.log if p > position or (p == position and left)}
 
     @precondition(lambda self: self.log)
     @rule(data=st.data())
@@ -156,7 +194,10 @@ class Model(RuleBasedStateMachine):
             return
         self.run(self.cursor.measure())
         assert self.cursor.backlog_entries == len(self.open)
-        assert self.cursor.backlog_messages == sum(self.log[p][1] for p in self.open)
+        closed = sum(self.log[p][1] - len(left) for p, left in self.parts.items())
+        assert self.cursor.backlog_messages == sum(self.log[p][1] for p in self.open) - closed
+        found = {Position(*p): batch.bits for *p, batch in self.cursor.open_batches if batch.acknowledged}
+        assert found == {p: sum(1 << i for i in left) for p, left in self.parts.items()}
         assert self.cursor.backlog_bytes == sum(len(self.log[p][0]) for p in self.open)
         assert self.cursor.oldest_unacknowledged() == min(self.open, default=None)
         for position in self.log:
