@@ -23,6 +23,7 @@ from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
 from broker_core.partitioned import PartitionedTopics
 from broker_core.rate import sample_forever
+from broker_core.schema.registry import SchemaRegistry
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.tenancy import Tenancy
 from broker_core.topic_registry import TopicRegistry
@@ -53,6 +54,7 @@ class Broker:
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
+        self.schemas: SchemaRegistry
         self._tasks: set[asyncio.Task[Any]] = set()
         self._instance: asyncio.Task[int] | None = None
         self._producers_named = 0
@@ -64,8 +66,9 @@ class Broker:
         options = {} if disk is None else {"disk": disk}
         self.storage = await ManagedLedgerFactory.open(directory, self.config.storage, clock=self.clock, **options)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
-        self.topics = TopicRegistry(self.config, self.clock, self.storage, self.tenancy, self.spawn)
-        self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.config.topics)
+        self.schemas = SchemaRegistry(self.storage.metadata, self.clock)
+        self.topics = TopicRegistry(self.config, self.clock, self.storage, self.tenancy, self.schemas, self.spawn)
+        self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.schemas, self.config.topics)
         self.tenancy.on_change(self.topics.policies_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
-from broker_core.handlers import ack, connect, consume, lookup, producer, publish, seek, topic_lists
+from broker_core.handlers import ack, connect, consume, lookup, producer, publish, schema, seek, topic_lists
 from broker_core.session import Session, SessionState
 from broker_core.storage.errors import StorageError
-from broker_core.wire import commands
+from broker_core.wire import commands, schema_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder
@@ -58,6 +58,8 @@ HANDLERS: dict[int, Handler] = {
     _T.CONSUMER_STATS: consume.on_consumer_stats,
     _T.UNSUBSCRIBE: consume.on_unsubscribe,
     _T.CLOSE_CONSUMER: consume.on_close_consumer,
+    _T.GET_SCHEMA: schema.on_get_schema,
+    _T.GET_OR_CREATE_SCHEMA: schema.on_get_or_create_schema,
 }
 
 # Commands whose answer takes a while and that a client may send in any number at once.
@@ -78,7 +80,8 @@ PATIENT = frozenset(
 FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
     _T.LOOKUP: commands.lookup_failed,
     _T.PARTITIONED_METADATA: commands.partitioned_metadata_failed,
-    _T.GET_SCHEMA: commands.schema_failed,
+    _T.GET_SCHEMA: schema_commands.get_schema_failed,
+    _T.GET_OR_CREATE_SCHEMA: schema_commands.create_schema_failed,
 }
 
 

@@ -36,6 +36,7 @@ class Consumer:
         priority: int,
         read_compacted: bool,
         metadata: dict[str, str],
+        auto_consume: bool = False,
     ) -> None:
         self.session = session
         self.subscription = subscription
@@ -44,6 +45,7 @@ class Consumer:
         self.priority = priority
         self.read_compacted = read_compacted
         self.metadata = metadata
+        self.auto_consume = auto_consume  # it reads by whatever schema there is, and has none of its own
         self.connected_since_ms = subscription.clock.wall_ms()
         self.rate = Rate(subscription.clock)
         self.redeliveries = Rate(subscription.clock)

@@ -8,6 +8,7 @@
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
+    ├── SchemaNotFound, IncompatibleSchema, InvalidSchema
     ├── InvalidConfiguration              before the broker starts; no client ever sees it
     └── ProtocolViolation                 the only one that closes the connection
 
@@ -173,6 +174,25 @@ class NotImplementedHere(BrokerError):
 
     server_error = 22
     http_status = 501
+
+
+class SchemaNotFound(BrokerError):
+    server_error = 11
+    http_status = 404
+
+
+class IncompatibleSchema(BrokerError):
+    """The schema may not follow those that the topic has, or the topic wants one and none came."""
+
+    server_error = 18
+    http_status = 409
+
+
+class InvalidSchema(BrokerError):
+    """The definition makes no sense for its type."""
+
+    server_error = 18
+    http_status = 422
 
 
 class TooManyRequests(BrokerError):

@@ -16,14 +16,16 @@ from broker_core.topic_registry import check_unused
 if TYPE_CHECKING:
     from broker_core.config import TopicConfig
     from broker_core.names import TopicName
+    from broker_core.schema.registry import SchemaRegistry
     from broker_core.tenancy import Tenancy
     from broker_core.topic_registry import TopicRegistry
 
 
 class PartitionedTopics:
-    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, config: TopicConfig) -> None:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, schemas: SchemaRegistry, config: TopicConfig) -> None:
         self._topics = topics
         self._tenancy = tenancy
+        self._schemas = schemas
         self._config = config
 
     def count(self, name: TopicName) -> int:
@@ -87,6 +89,7 @@ class PartitionedTopics:
             for topic in (self._topics.loaded[str(part)] for part in existing if str(part) in self._topics.loaded):
                 check_unused(topic)
         await asyncio.gather(*(self._topics.delete(part, force=force) for part in existing))
+        await self._schemas.forget(name)
         await self._tenancy.delete_partitioned(name)
 
     def _partition_names(self, name: TopicName) -> list[TopicName]:

@@ -33,6 +33,7 @@ class Producer:
         self.name = name
         self.epoch = epoch
         self.metadata = metadata
+        self.schema_version = b""  # under which it publishes, in the eight bytes of the wire
         self.connected_since_ms = topic.clock.wall_ms()
         self.rate = Rate(topic.clock)
         self.closed = False

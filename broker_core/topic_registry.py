@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config import BrokerConfig
     from broker_core.rate import Rate
+    from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.factory import ManagedLedgerFactory
     from broker_core.tenancy import Tenancy
 
@@ -52,13 +53,20 @@ SYSTEM_PREFIX = "__"  # local names of topics that the broker makes for itself; 
 
 class TopicRegistry:
     def __init__(
-        self, config: BrokerConfig, clock: Clock, storage: ManagedLedgerFactory, tenancy: Tenancy, spawn: Spawn
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        storage: ManagedLedgerFactory,
+        tenancy: Tenancy,
+        schemas: SchemaRegistry,
+        spawn: Spawn,
     ) -> None:
         self.loaded: dict[str, Topic] = {}
         self._config = config
         self._clock = clock
         self._storage = storage
         self._tenancy = tenancy
+        self._schemas = schemas
         self._spawn = spawn
         self._loading: dict[str, asyncio.Task[Topic]] = {}
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
@@ -181,7 +189,7 @@ class TopicRegistry:
             clock=self._clock,
             limits=self._config.topics,
             dispatch=self._config.dispatch,
-            max_message_size=self._config.connection.max_message_size,
+            deduplication=self._config.deduplication,
             retain_null_key=self._config.policies.retain_null_key,
             storage=self._storage,
             delayed=self._delayed,
@@ -229,6 +237,8 @@ class TopicRegistry:
                 check_unused(self.loaded[key])
             await self._unload(key)
             await self._storage.delete_ledger(ledger_name(name))
+            if not name.is_partition:  # partitions share the schema of their topic
+                await self._schemas.forget(name)
             await self._storage.metadata.delete(TOPIC, key)
             self._tell(name, exists=False)
             await self._tenancy.forget_topic(name)

@@ -14,6 +14,7 @@ from broker_core.errors import (
     ProducerBusy,
     ProtocolViolation,
 )
+from broker_core.handlers.schema import check_consumers_schema, takes_any_schema
 from broker_core.handlers.seek import position_of
 from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session, creation
@@ -33,6 +34,7 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
         topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
         check_consumers(topic, session)
+        await check_consumers_schema(session, topic, command)
         subscription = await _subscription(session, topic, command)
         try:
             await _attach(session, subscription, command, check_wanted)
@@ -87,6 +89,7 @@ async def _attach(
         priority=command.priority_level,
         read_compacted=command.read_compacted,
         metadata={pair.key: pair.value for pair in command.metadata},
+        auto_consume=takes_any_schema(command),
     )
     await subscription.add_consumer(consumer, command.subType)
     try:

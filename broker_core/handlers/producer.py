@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound
+from broker_core.handlers.schema import version_for_producer
 from broker_core.names import TopicName, parse_topic
 from broker_core.producer import Producer
 from broker_core.producer_access import AccessMode
@@ -36,10 +37,12 @@ async def _create(
 ) -> bytes:
     topic = await session.broker.topics.for_client(topic_name)
     topic.check_publishable()
+    schema_version = await version_for_producer(session, topic, command)
     await _initial_subscription(session, topic, command.initial_subscription_name)
     name = command.producer_name or await session.broker.new_producer_name()
     metadata = {pair.key: pair.value for pair in command.metadata}
     producer = Producer(session, topic, command.producer_id, name, epoch=command.epoch, metadata=metadata)
+    producer.schema_version = schema_version
     epoch = await _attach(session, command, producer, check_wanted)
     given_up = session.producers.get(command.producer_id)
     if given_up is not None:  # only now: had this one failed, the old one would still be there
@@ -91,7 +94,7 @@ def _success(
         command.request_id,
         producer.name,
         last_sequence_id=-1,
-        schema_version=b"",
+        schema_version=producer.schema_version,
         topic_epoch=topic_epoch,
         producer_ready=ready,
     )

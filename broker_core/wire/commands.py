@@ -251,15 +251,6 @@ def consumer_stats(request_id: int, **figures: Any) -> bytes:
     return frame(command)
 
 
-def schema_failed(request_id: int, server_error: int, text: str) -> bytes:
-    """The answer to a GET_SCHEMA that found nothing."""
-    command = BaseCommand(type=BaseCommand.GET_SCHEMA_RESPONSE)
-    command.getSchemaResponse.request_id = request_id
-    command.getSchemaResponse.error_code = server_error  # type: ignore[assignment] # enum fields take plain numbers
-    command.getSchemaResponse.error_message = text
-    return frame(command)
-
-
 def active_consumer_change(consumer_id: int, is_active: bool) -> bytes:
     command = BaseCommand(type=BaseCommand.ACTIVE_CONSUMER_CHANGE)
     command.active_consumer_change.consumer_id = consumer_id

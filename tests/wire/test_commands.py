@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from broker_core.wire import client_commands, commands
+from broker_core.wire import client_commands, commands, schema_commands
 from broker_core.wire.frame import Command, FrameDecoder
-from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, KeyValue, Schema
 
 ID = commands.message_id(1, 2, 3, 4)
 U64_MAX = (1 << 64) - 1
@@ -73,7 +73,30 @@ def sent(frame: bytes) -> Command:
             "CONSUMER_STATS_RESPONSE",
             {"request_id": 5, "msgBacklog": 3, "type": "Shared"},
         ),
-        (commands.schema_failed(5, 11, "none"), "GET_SCHEMA_RESPONSE", {"error_code": 11, "error_message": "none"}),
+        (
+            schema_commands.schema_found(5, "t/n/t", 4, b"{}", {"a": "b"}, 1),
+            "GET_SCHEMA_RESPONSE",
+            {
+                "schema": {
+                    "name": "t/n/t",
+                    "schema_data": b"{}",
+                    "type": 4,
+                    "properties": [{"key": "a", "value": "b"}],
+                },
+                "schema_version": b"\0\0\0\0\0\0\0\1",
+            },
+        ),
+        (
+            schema_commands.get_schema_failed(5, 11, "none"),
+            "GET_SCHEMA_RESPONSE",
+            {"error_code": 11, "error_message": "none"},
+        ),
+        (schema_commands.schema_created(5, 0), "GET_OR_CREATE_SCHEMA_RESPONSE", {"schema_version": bytes(8)}),
+        (
+            schema_commands.create_schema_failed(5, 18, "no"),
+            "GET_OR_CREATE_SCHEMA_RESPONSE",
+            {"error_code": 18, "error_message": "no"},
+        ),
         (commands.active_consumer_change(1, True), "ACTIVE_CONSUMER_CHANGE", {"consumer_id": 1, "is_active": True}),
         (commands.reached_end_of_topic(1), "REACHED_END_OF_TOPIC", {"consumer_id": 1}),
         (commands.close_producer(1), "CLOSE_PRODUCER", {"producer_id": 1, "request_id": U64_MAX}),

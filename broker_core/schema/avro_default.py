@@ -1,0 +1,47 @@
+"""Whether a field's default fits its type, by the rules with which Avro for Java turns one into a value. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.schema.avro import NO_DEFAULT, AvroType
+
+_NUMBERS = frozenset({"int", "long", "float", "double"})
+_TEXTS = frozenset({"string", "bytes", "fixed"})
+
+
+def default_fits(kind: AvroType, value: Any) -> bool:
+    """A union's default is one of its first type; a record's may leave out fields that have defaults themselves."""
+    if kind.kind == "union":
+        return bool(kind.branches) and default_fits(kind.branches[0], value)
+    if kind.kind == "record":
+        return all(_member_fits(one.type, _member(value, one.name, one.default)) for one in kind.fields)
+    if kind.kind in ("array", "map"):
+        return _elements_fit(kind, value)
+    return _scalar_fits(kind, value)
+
+
+def _member(record: Any, name: str, default: Any) -> Any:
+    return record[name] if isinstance(record, dict) and name in record else default
+
+
+def _member_fits(kind: AvroType, value: Any) -> bool:
+    return value is not NO_DEFAULT and default_fits(kind, value)
+
+
+def _elements_fit(kind: AvroType, value: Any) -> bool:
+    """What holds no elements counts as an empty array or map."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    elements = value if isinstance(value, list) else []
+    return all(default_fits(kind.element(), one) for one in elements)
+
+
+def _scalar_fits(kind: AvroType, value: Any) -> bool:
+    if kind.kind == "null":
+        return value is None
+    if kind.kind == "boolean":
+        return isinstance(value, bool)
+    if kind.kind in _NUMBERS:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, str) and (kind.kind in _TEXTS or value in kind.symbols)

@@ -1,0 +1,173 @@
+"""Whether data written with one Avro schema can be read with another (Avro specification, "Schema Resolution"). Pure.
+
+Pulsar 4.0 asks Apache Avro 1.11's resolver for it, and what that one accepts is accepted here. It is more generous
+than the specification in two places, and so are we: the names of records need not agree, and an enum's reader need
+not know all the symbols (a symbol that it lacks fails when it is read, not here).
+
+A pair of records is resolved once; where it comes again inside itself, it is taken for readable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from broker_core.schema.avro import NO_DEFAULT, AvroType, InvalidAvro
+from broker_core.schema.avro_aliases import renamed
+from broker_core.schema.avro_default import default_fits
+from broker_core.schema.avro_identity import canonical_text
+
+# What a reader of the key's type takes beside its own.
+PROMOTIONS: dict[str, frozenset[str]] = {
+    "long": frozenset({"int"}),
+    "float": frozenset({"int", "long"}),
+    "double": frozenset({"int", "long", "float"}),
+    "string": frozenset({"bytes"}),
+    "bytes": frozenset({"string"}),
+}
+
+
+def why_unreadable(writer: AvroType, reader: AvroType) -> str | None:
+    """The first reason why `reader` cannot read what was written with `writer`, with the field's path; else None."""
+    try:
+        if canonical_text(writer) != canonical_text(reader):
+            writer = renamed(writer, reader)
+        return _first_error(_Resolution().resolve(writer, reader), set())
+    except InvalidAvro as error:
+        return str(error)
+    except RecursionError:
+        return "the schema is nested too deeply"
+
+
+@dataclass(slots=True, eq=False)
+class _Action:
+    """How one pair of types is read: not at all (`error`), or by its parts, each under the name of its field."""
+
+    error: str = ""
+    parts: list[tuple[str, _Action]] = field(default_factory=list)
+
+
+def _first_error(action: _Action, visited: set[int]) -> str | None:
+    if action.error:
+        return action.error
+    if id(action) in visited:
+        return None
+    visited.add(id(action))
+    for name, part in action.parts:
+        found = _first_error(part, visited)
+        if found is not None:
+            return f"{name}: {found}" if name else found
+    return None
+
+
+class _Resolution:
+    def __init__(self) -> None:
+        self._records: dict[tuple[int, int], _Action] = {}
+
+    def resolve(self, writer: AvroType, reader: AvroType) -> _Action:
+        if writer.kind == "union":
+            return self._each_branch(writer, reader)
+        if writer.kind == reader.kind:
+            return self._same_kind(writer, reader)
+        if reader.kind == "union":
+            return self._into_union(writer, reader)
+        if writer.kind in PROMOTIONS.get(reader.kind, ()):
+            return _Action()
+        return _mismatch(writer, reader)
+
+    def _same_kind(self, writer: AvroType, reader: AvroType) -> _Action:
+        if reader.kind == "record":
+            return self._record(writer, reader)
+        if reader.kind in ("array", "map"):
+            return _Action(parts=[("", self.resolve(writer.element(), reader.element()))])
+        if reader.kind in ("enum", "fixed"):
+            if writer.short_name != reader.short_name:
+                return _mismatch(writer, reader)
+            if writer.size != reader.size:
+                return _Action(f"{reader.name} has {writer.size} bytes, not {reader.size}")
+        return _Action()
+
+    def _each_branch(self, writer: AvroType, reader: AvroType) -> _Action:
+        """A union's data can be read when the data of each of its types can."""
+        if reader.kind == "union" and _equivalent(writer, reader, set()):
+            return _Action()
+        return _Action(parts=[("", self.resolve(branch, reader)) for branch in writer.branches])
+
+    def _into_union(self, writer: AvroType, reader: AvroType) -> _Action:
+        branch = self._matching_branch(writer, reader)
+        if branch is None:
+            return _Action(f"the union of the reader has no {writer.full_name}")
+        return _Action(parts=[("", self.resolve(writer, branch))])
+
+    def _matching_branch(self, writer: AvroType, reader: AvroType) -> AvroType | None:
+        """The branch of the very type (a named one by its full name), else a record that fits, else a promotion."""
+        fitting: AvroType | None = None
+        for branch in reader.branches:
+            if branch.kind != writer.kind:
+                continue
+            if branch.full_name == writer.full_name:
+                return branch
+            closer = fitting is None or branch.short_name == writer.short_name
+            if closer and branch.kind == "record" and self._fits(writer, branch):
+                fitting = branch
+        if fitting is not None:
+            return fitting
+        promoted = (one for one in reader.branches if writer.kind in PROMOTIONS.get(one.kind, ()))
+        return next(promoted, None)
+
+    def _fits(self, writer: AvroType, reader: AvroType) -> bool:
+        """As Java's resolver looks for a record in a union: only at the record and its own fields, not deeper."""
+        action = self._record(writer, reader)
+        return not action.error and not any(part.error for _, part in action.parts)
+
+    def _record(self, writer: AvroType, reader: AvroType) -> _Action:
+        pair = (id(writer), id(reader))
+        if pair in self._records:
+            return self._records[pair]
+        action = self._records[pair] = _Action()  # before its fields: they may hold the same pair
+        readers = reader.fields_by_name()
+        for written in writer.fields:
+            read = readers.get(written.name)
+            if read is not None:
+                action.parts.append((f"{reader.short_name}.{read.name}", self.resolve(written.type, read.type)))
+        reason = _unfilled_field(writer, reader)
+        if reason:
+            self._records[pair] = action = _Action(reason)
+        return action
+
+
+def _unfilled_field(writer: AvroType, reader: AvroType) -> str:
+    written = writer.fields_by_name()
+    for read in reader.fields:
+        if read.name in written:
+            continue
+        if read.default is NO_DEFAULT:
+            return f"{reader.short_name}.{read.name} was not written and has no default"
+        if not default_fits(read.type, read.default):
+            return f"the default of {reader.short_name}.{read.name} is no {read.type.full_name}"
+    return ""
+
+
+def _mismatch(writer: AvroType, reader: AvroType) -> _Action:
+    return _Action(f"{writer.full_name} cannot be read as {reader.full_name}")
+
+
+def _equivalent(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]]) -> bool:
+    """Whether two types have the same shape in the same order, whatever their namespaces."""
+    if writer.kind != reader.kind or writer.short_name != reader.short_name or writer.size != reader.size:
+        return False
+    if writer.symbols != reader.symbols or len(writer.branches) != len(reader.branches):
+        return False
+    if writer.items is not None and not _equivalent(writer.element(), reader.element(), seen):
+        return False
+    branches = zip(writer.branches, reader.branches, strict=True)
+    return all(_equivalent(*pair, seen) for pair in branches) and _same_fields(writer, reader, seen)
+
+
+def _same_fields(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]]) -> bool:
+    if (id(writer), id(reader)) in seen:
+        return True
+    seen.add((id(writer), id(reader)))
+    if [one.name for one in writer.fields] != [one.name for one in reader.fields]:
+        return False
+    pairs = zip(writer.fields, reader.fields, strict=True)
+    return all(_equivalent(written.type, read.type, seen) for written, read in pairs)

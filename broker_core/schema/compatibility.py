@@ -1,0 +1,166 @@
+"""Whether a schema may follow others: a strategy, and for each type what "can be read" means there. Pure.
+
+BACKWARD: the new schema reads what was written with the old; FORWARD: the old ones read what the new writes; FULL:
+both. The plain strategies look at the latest version, the transitive ones at all (Pulsar docs, "Schema evolution and
+compatibility"). As in Pulsar 4.0, types without a checker of their own pass under everything but
+ALWAYS_INCOMPATIBLE, and a PROTOBUF_NATIVE schema must only keep its root message.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+
+from broker_core.errors import IncompatibleSchema
+from broker_core.schema.avro import AvroType, InvalidAvro, parse_avro
+from broker_core.schema.avro_resolution import why_unreadable
+from broker_core.schema.key_value import decode_key_value
+from broker_core.schema.protobuf_native import root_message
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import SchemaType
+from broker_core.schema.validation import legacy_json
+
+
+class Strategy(enum.StrEnum):
+    ALWAYS_INCOMPATIBLE = "ALWAYS_INCOMPATIBLE"
+    ALWAYS_COMPATIBLE = "ALWAYS_COMPATIBLE"
+    BACKWARD = "BACKWARD"
+    FORWARD = "FORWARD"
+    FULL = "FULL"
+    BACKWARD_TRANSITIVE = "BACKWARD_TRANSITIVE"
+    FORWARD_TRANSITIVE = "FORWARD_TRANSITIVE"
+    FULL_TRANSITIVE = "FULL_TRANSITIVE"
+
+    @property
+    def is_transitive(self) -> bool:
+        return self.value.endswith("_TRANSITIVE")
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether the new schema has to read what the old ones wrote."""
+        return self.value.startswith(("BACKWARD", "FULL"))
+
+    @property
+    def read_by_old(self) -> bool:
+        return self.value.startswith(("FORWARD", "FULL"))
+
+
+# What a consumer's schema is held against: to read the latest version is enough, whatever producers must keep to.
+_CONSUMERS_READ_THE_LATEST = frozenset(
+    {Strategy.BACKWARD, Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE, Strategy.FULL}
+)
+
+
+def check_compatible(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    """Raises `IncompatibleSchema` unless `new` may follow the versions, oldest first; none of them: it may."""
+    if strategy is Strategy.ALWAYS_COMPATIBLE or not versions:
+        return
+    if strategy.is_transitive:
+        _check(versions, new, strategy)
+    elif versions[-1].data != new.data or versions[-1].type is not new.type:
+        _check(versions[-1:], new, strategy)
+
+
+def check_readable(versions: Sequence[SchemaData], consumers: SchemaData, strategy: Strategy) -> None:
+    """Raises `IncompatibleSchema` unless a consumer may bring that schema to a topic with those versions."""
+    if strategy in _CONSUMERS_READ_THE_LATEST:
+        check_compatible(versions, consumers, Strategy.BACKWARD)
+    elif strategy is not Strategy.ALWAYS_COMPATIBLE:
+        _check(versions, consumers, strategy)
+
+
+def _check(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    for version in versions:
+        if version.type is not new.type:
+            raise IncompatibleSchema(
+                f"Incompatible schema: exists schema type {version.type.name}, new schema type {new.type.name}"
+            )
+    if versions:
+        _CHECKERS.get(new.type, _check_undefined)(versions, new, strategy)
+
+
+def _check_undefined(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    if strategy is Strategy.ALWAYS_INCOMPATIBLE:
+        raise IncompatibleSchema("Schema compatibility strategy is ALWAYS_INCOMPATIBLE")
+
+
+def _check_avro(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    _check_undefined(versions, new, strategy)
+    wanted = _parse(new)
+    for version in versions:
+        old = _parse(version)
+        if strategy.reads_old:
+            _check_reads(old, wanted, strategy)
+        if strategy.read_by_old:
+            _check_reads(wanted, old, strategy)
+
+
+def _parse(schema: SchemaData) -> AvroType:
+    try:
+        return parse_avro(schema.text)
+    except InvalidAvro as error:
+        raise IncompatibleSchema(str(error)) from None
+
+
+def _check_reads(writer: AvroType, reader: AvroType, strategy: Strategy) -> None:
+    reason = why_unreadable(writer, reader)
+    if reason is not None:
+        raise IncompatibleSchema(f"Error during schema compatibility check with strategy {strategy}: {reason}")
+
+
+def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    """Definitions of the time before Avro (a JSON schema with an `id`) and Avro's follow each other freely."""
+    _check_undefined(versions, new, strategy)
+    for version in versions:
+        old, wanted = _legacy_id(version), _legacy_id(new)
+        if old is None and wanted is None:
+            _check_avro([version], new, strategy)
+        elif old is not None and wanted is not None and old != wanted:
+            raise IncompatibleSchema(f"Incompatible Schema from {version.text} + to {new.text}")
+
+
+def _legacy_id(schema: SchemaData) -> tuple[object] | None:
+    """None for an Avro definition."""
+    try:
+        parse_avro(schema.text)
+    except InvalidAvro:
+        return ((legacy_json(schema) or {}).get("id"),)
+    return None
+
+
+def _check_protobuf_native(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    _check_undefined(versions, new, strategy)
+    name = root_message(new.data)
+    for version in versions:
+        original = root_message(version.data)
+        if original != name:
+            raise IncompatibleSchema(
+                f"Protobuf root message change is not allowed under the '{strategy}' strategy."
+                f" Original message name: '{original}', new message name: '{name}'."
+            )
+
+
+def _check_key_value(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+    """Key and value each by themselves."""
+    pairs = [decode_key_value(version) for version in versions]
+    new_pair = decode_key_value(new)
+    for pair in pairs:
+        if [part.type for part in pair] != [part.type for part in new_pair]:
+            raise IncompatibleSchema(
+                "Key schemas or Value schemas are different schema type,"
+                f" from key schema type is {pair[0].type.name} and to key schema is {new_pair[0].type.name},"
+                f" from value schema is {pair[1].type.name} and to value schema is {new_pair[1].type.name}"
+            )
+    for olds, part in zip(zip(*pairs, strict=True), new_pair, strict=True):
+        _CHECKERS.get(part.type, _check_undefined)(olds, part, strategy)
+
+
+_Checker = Callable[[Sequence[SchemaData], SchemaData, Strategy], None]
+
+_CHECKERS: dict[SchemaType, _Checker] = {
+    SchemaType.AVRO: _check_avro,
+    SchemaType.JSON: _check_json,
+    SchemaType.PROTOBUF: _check_avro,
+    SchemaType.PROTOBUF_NATIVE: _check_protobuf_native,
+    SchemaType.KEY_VALUE: _check_key_value,
+}

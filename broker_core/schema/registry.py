@@ -1,0 +1,177 @@
+"""The schemas of every topic: their versions, kept as documents (Pulsar docs, "Schema registry").
+
+Partitions share the schema of their topic, and so do a persistent and a non-persistent topic of one name. Versions
+count from 0 and are never given out twice: deleting appends a version that says "none from here on", and what came
+before is not seen any more. Only `forget`, which goes with the topic, lets the count begin anew.
+
+A version is durable when `put` returns. Checks and changes of one topic's schemas follow one another under a lock
+of that topic, since between them lies a wait for the disk; reading answers from memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote_plus
+from weakref import WeakValueDictionary
+
+from broker_core.schema.compatibility import Strategy, check_compatible, check_readable
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import SchemaType
+from broker_core.schema.validation import validate
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.names import TopicName
+
+SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
+NO_VERSION = -1
+
+
+class Documents(Protocol):
+    """The metadata store: reads come from memory, writes wait for the disk."""
+
+    async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None: ...
+
+    async def delete(self, kind: str, key: str, /) -> None: ...
+
+    def list(self, kind: str, /) -> dict[str, dict[str, Any]]:
+        """Key -> document."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaVersion:
+    """One version; `deleted`: the schema ends here."""
+
+    version: int
+    schema: SchemaData
+    timestamp_ms: int
+    deleted: bool = False
+
+
+def schema_id(topic: TopicName) -> str:
+    """The name under which a topic's schemas are kept and shown; partitions have that of their topic."""
+    return f"{topic.tenant}/{topic.namespace_local}/{quote_plus(topic.base.local)}"
+
+
+class SchemaRegistry:
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._documents = documents
+        self._clock = clock
+        self._versions: dict[str, list[SchemaVersion]] = {}
+        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        for key, document in documents.list(SCHEMA).items():
+            name, _, version = key.rpartition("/")
+            self._versions.setdefault(name, []).append(_from_document(int(version), document))
+        for versions in self._versions.values():
+            versions.sort(key=lambda one: one.version)
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def versions(self, topic: TopicName) -> Sequence[SchemaVersion]:
+        """Those in force, oldest first: what came after the last deletion."""
+        return self._in_force(schema_id(topic))
+
+    def latest(self, topic: TopicName) -> SchemaVersion | None:
+        versions = self.versions(topic)
+        return versions[-1] if versions else None
+
+    def version(self, topic: TopicName, version: int) -> SchemaVersion | None:
+        return next((one for one in self.versions(topic) if one.version == version), None)
+
+    def version_of(self, topic: TopicName, schema: SchemaData) -> int:
+        """The version with the very same bytes; `NO_VERSION` when there is none."""
+        same = (one for one in self.versions(topic) if _has_same_bytes(one.schema, schema))
+        return next((one.version for one in same), NO_VERSION)
+
+    def find_same(self, topic: TopicName, schema: SchemaData) -> SchemaVersion | None:
+        """The version that means the same, however it is written."""
+        return _same(self.versions(topic), schema)
+
+    # -- checking ---------------------------------------------------------------------------------------
+
+    def check_compatible(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
+        """Raises `InvalidSchema`, or `IncompatibleSchema` when `put` would."""
+        validate(schema)
+        check_compatible([one.schema for one in self.versions(topic)], schema, strategy)
+
+    def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
+        """Raises `IncompatibleSchema` unless a consumer may bring that schema."""
+        check_readable([one.schema for one in self.versions(topic)], schema, strategy)
+
+    # -- changing ---------------------------------------------------------------------------------------
+
+    async def put(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> int:
+        """The version of that schema, a new one if need be. Raises `InvalidSchema` or `IncompatibleSchema`."""
+        validate(schema)
+        name = schema_id(topic)
+        async with self._lock(name):
+            versions = self._in_force(name)
+            found = _same(versions, schema)
+            if found is not None:
+                return found.version
+            check_compatible([one.schema for one in versions], schema, strategy)
+            return await self._append(name, schema)
+
+    async def delete(self, topic: TopicName) -> int:
+        """From here on the topic has no schema; the version that says so."""
+        name = schema_id(topic)
+        async with self._lock(name):
+            return await self._append(name, SchemaData(SchemaType.NONE), deleted=True)
+
+    async def forget(self, topic: TopicName) -> None:
+        """Deletes all versions, as if there had never been any."""
+        name = schema_id(topic)
+        async with self._lock(name):
+            while versions := self._versions.get(name):
+                await self._documents.delete(SCHEMA, f"{name}/{versions[-1].version}")
+                versions.pop()
+            self._versions.pop(name, None)
+
+    async def _append(self, name: str, schema: SchemaData, *, deleted: bool = False) -> int:
+        versions = self._versions.get(name, [])
+        version = versions[-1].version + 1 if versions else 0
+        stored = SchemaVersion(version, schema, self._clock.wall_ms(), deleted)
+        await self._documents.put(SCHEMA, f"{name}/{version}", _to_document(stored))
+        self._versions.setdefault(name, []).append(stored)
+        return version
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        """Lives as long as somebody holds it or waits for it."""
+        return self._changing.setdefault(name, asyncio.Lock())
+
+    def _in_force(self, name: str) -> list[SchemaVersion]:
+        versions = self._versions.get(name, [])
+        ends = (index for index in range(len(versions), 0, -1) if versions[index - 1].deleted)
+        return versions[next(ends, 0) :]
+
+
+def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
+    """Bytes are compared first: it is what a client that comes back brings, and costs nothing."""
+    for one in versions:
+        if _has_same_bytes(one.schema, schema):
+            return one
+    return next((one for one in versions if one.schema.is_same_as(schema)), None)
+
+
+def _has_same_bytes(one: SchemaData, other: SchemaData) -> bool:
+    return one.type is other.type and one.data == other.data
+
+
+def _to_document(stored: SchemaVersion) -> dict[str, Any]:
+    return {
+        "type": stored.schema.type.name,
+        "data": base64.b64encode(stored.schema.data).decode(),
+        "properties": dict(stored.schema.properties),
+        "timestamp": stored.timestamp_ms,
+        "deleted": stored.deleted,
+    }
+
+
+def _from_document(version: int, document: dict[str, Any]) -> SchemaVersion:
+    data = base64.b64decode(document["data"])
+    schema = SchemaData(SchemaType[document["type"]], data, document["properties"])
+    return SchemaVersion(version, schema, document["timestamp"], document["deleted"])

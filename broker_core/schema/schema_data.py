@@ -1,0 +1,40 @@
+"""A schema as a client brings it: type, definition and properties (Pulsar's `SchemaData`). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from broker_core.schema.avro import InvalidAvro, parse_avro
+from broker_core.schema.avro_identity import canonical_text
+from broker_core.schema.schema_type import AVRO_BASED, SchemaType
+
+
+@dataclass(frozen=True)
+class SchemaData:
+    """`data` is what the wire carries: an Avro schema's JSON, two length-prefixed schemas, or nothing at all."""
+
+    type: SchemaType
+    data: bytes = b""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def identity(self) -> str:
+        """Two schemas of one type with one identity are the same version.
+
+        Avro based definitions are compared by what they say, others byte by byte; so is what only claims to be Avro.
+        """
+        if self.type in AVRO_BASED:
+            try:
+                return canonical_text(parse_avro(self.text))
+            except (InvalidAvro, RecursionError):
+                pass
+        return self.data.hex()
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+    def is_same_as(self, other: SchemaData) -> bool:
+        return self.type is other.type and self.identity == other.identity
