@@ -1,5 +1,6 @@
 """The options of `consume`, and what they say together."""
 
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -115,7 +116,11 @@ def dead_letters(topic: str | None, max_redeliveries: int, subscription_type: st
 def key_sharing(ranges: list[str] | None, *, out_of_order: bool, subscription_type: str) -> KeySharing:
     if (ranges or out_of_order) and subscription_type != "key_shared":
         raise UsageProblem("--hash-range and --allow-out-of-order are for Key_Shared", hint="-t Key_Shared")
-    return KeySharing(tuple(_hash_range(text) for text in ranges or ()), out_of_order)
+    found = sorted(_hash_range(text) for text in ranges or ())
+    for (_, last), (first, _) in pairwise(found):
+        if first <= last:
+            raise UsageProblem(f"the hash ranges overlap at {first}")
+    return KeySharing(tuple(found), out_of_order)
 
 
 def _hash_range(text: str) -> tuple[int, int]:

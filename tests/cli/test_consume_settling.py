@@ -37,6 +37,7 @@ def test_dead_letters_go_to_the_named_topic(cli: Cli, client: pulsar.Client, top
         (("--hash-range", "0-9"), "--hash-range and --allow-out-of-order are for Key_Shared"),
         (("-t", "Key_Shared", "--hash-range", "9-0"), "'9-0' is no range of hashes"),
         (("-t", "Key_Shared", "--hash-range", "0-65536"), "'0-65536' is no range of hashes"),
+        (("-t", "Key_Shared", "--hash-range", "5-9", "--hash-range", "0-5"), "the hash ranges overlap at 5"),
         (("--ack-timeout", "1s"), "an ack timeout is at least 10 s"),
         (("--regex", "--regex-mode", "odd"), "there is no kind of topics 'odd'"),
     ],
