@@ -3,15 +3,10 @@
 The steps build on each other and run once, in order, against each broker; then every step is compared by itself.
 """
 
-import shlex
-from pathlib import Path
-
 import pytest
 
-from broker_core.testing import EmbeddedBroker
-from tests.cli.runner import Cli, Outcome
 from tests.real_pulsar.java_pulsar import JavaPulsar
-from tests.real_pulsar.normalised import normalised
+from tests.real_pulsar.steps import Answers, check_same, numbered, run_on_both
 
 pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
 
@@ -166,24 +161,14 @@ tenants delete both
 tenants delete both
 """.strip().splitlines()
 
-Answers = list[tuple[Outcome, Outcome]]
-
-
 @pytest.fixture(scope="module")
 def answers(java_pulsar: JavaPulsar, tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """(Pulsar's, ours) for each step."""
-    home: Path = tmp_path_factory.mktemp("home")
-    with EmbeddedBroker() as ours:
-        theirs = Cli(home, java_pulsar.http_url, java_pulsar.service_url)
-        mine = Cli(home, ours.http_url, ours.service_url)
-        return [(_run(theirs, step), _run(mine, step)) for step in STEPS]
+    return run_on_both(STEPS, java_pulsar, tmp_path_factory.mktemp("home"))
 
 
-@pytest.mark.parametrize("index", range(len(STEPS)), ids=[f"{i}: {step}" for i, step in enumerate(STEPS)])
+@pytest.mark.parametrize("index", range(len(STEPS)), ids=numbered(STEPS))
 def test_the_answer_is_the_same(answers: Answers, index: int) -> None:
-    expected, ours = answers[index]
-    assert (ours.exit_code, ours.stderr) == (expected.exit_code, expected.stderr)
-    assert ours.stdout.splitlines() == expected.stdout.splitlines()  # lines: the difference is one to read
+    check_same(answers, index)
 
 
 def test_enough_verbs_of_enough_nouns_are_compared() -> None:
@@ -193,8 +178,3 @@ def test_enough_verbs_of_enough_nouns_are_compared() -> None:
 
 
 ALONE = ("produce", "consume", "read")
-
-
-def _run(cli: Cli, step: str) -> Outcome:
-    outcome = cli(*shlex.split(step))
-    return Outcome(outcome.exit_code, normalised(outcome.stdout), normalised(outcome.stderr))
