@@ -77,12 +77,9 @@ def sent(frame: bytes) -> Command:
             schema_commands.schema_found(5, "t/n/t", 4, b"{}", {"a": "b"}, 1),
             "GET_SCHEMA_RESPONSE",
             {
-                "schema": {
-                    "name": "t/n/t",
-                    "schema_data": b"{}",
-                    "type": 4,
-                    "properties": [{"key": "a", "value": "b"}],
-                },
+                "schema": Schema(
+                    name="t/n/t", schema_data=b"{}", type=Schema.Avro, properties=[KeyValue(key="a", value="b")]
+                ),
                 "schema_version": b"\0\0\0\0\0\0\0\1",
             },
         ),
