@@ -72,6 +72,7 @@ class Consumer:
         self.permits += permits
         self.last_flow_ms = self.subscription.clock.wall_ms()
         self.subscription.dispatcher.wake()
+        self.subscription.topic.flowed()
 
     def on_writable(self) -> None:
         """The socket drained: there may be room for more."""

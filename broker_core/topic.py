@@ -32,6 +32,7 @@ from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.subscription import Subscription
+from broker_core.termination import Termination
 from broker_core.topic_limits import check_subscriptions
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Topic:
         self.created_ms = services.clock.wall_ms()
         self.compaction = Compaction(self)
         self._max_message_size = services.max_message_size
+        self.termination = Termination(self)
         self._housekeeping = Housekeeping(self)
         ledger.on_confirmed = self._on_confirmed
 
@@ -259,8 +261,13 @@ class Topic:
         self._housekeeping.rearm()
 
     def acknowledged(self) -> None:
-        """A cursor moved: something may be due for trimming."""
+        """A cursor moved: something may be due for trimming, and someone may have read to the end."""
         self._housekeeping.acknowledged()
+        self.termination.tell_readers()
+
+    def flowed(self) -> None:
+        """A consumer is ready for messages; there may be none any more."""
+        self.termination.tell_readers()
 
     def check_open(self) -> None:
         """Raises `TopicFenced` after the topic was unloaded or deleted."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.message_ids import message_id
 from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, existing_partitions, not_found, one_topic
-from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, TopicNotFound
+from broker_core.errors import Conflict, InvalidRequest, NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
+from broker_core.system_topics import is_system_topic
+
+if TYPE_CHECKING:
+    from broker_core.topic import Topic
 
 
 async def list_topics(call: Call) -> list[str]:
@@ -143,6 +148,37 @@ async def delete_partitioned(call: Call) -> None:
     await broker.partitioned.delete(name, force=call.flag("force"))
 
 
+# Termination
+
+
+async def terminate(call: Call) -> dict[str, int]:
+    """Answers with the last message id."""
+    _check_terminable(call.topic())
+    return await _terminate(await one_topic(call, "Termination of a partitioned topic is not allowed"))
+
+
+async def terminate_partitions(call: Call) -> dict[str, dict[str, int]]:
+    """Answers with the last message id of each partition, by its number."""
+    name = call.topic()
+    _check_terminable(name)
+    if not call.broker.partitioned.count(name):
+        raise NotAllowed(
+            "Termination of a non-partitioned topic is not allowed using partitioned-terminate,"
+            " please use terminate commands"
+        )
+    return {str(topic.name.partition): await _terminate(topic) for topic in await every_topic(call)}
+
+
+def _check_terminable(name: TopicName) -> None:
+    if is_system_topic(name):
+        raise NotAllowed("Termination of a system topic is not allowed")
+
+
+async def _terminate(topic: Topic) -> dict[str, int]:
+    last = await topic.termination.terminate()
+    return message_id(topic.name, last.ledger_id, last.entry_id)
+
+
 # Compaction and trimming
 
 
@@ -176,6 +212,8 @@ ROUTES = (
     Route("GET", f"{_TOPIC}/partitions", get_partitioned),
     Route("DELETE", f"{_TOPIC}/partitions", delete_partitioned),
     Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing),
+    Route("POST", f"{_TOPIC}/terminate", terminate),
+    Route("POST", f"{_TOPIC}/terminate/partitions", terminate_partitions),
     Route("PUT", f"{_TOPIC}/compaction", start_compaction),
     Route("GET", f"{_TOPIC}/compaction", compaction_status),
     Route("POST", f"{_TOPIC}/trim", trim),

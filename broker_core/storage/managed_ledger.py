@@ -280,14 +280,18 @@ class ManagedLedger:
         return self._ledgers.pop(ledger_id, None)
 
     async def terminate(self) -> Position:
-        """No more entries, ever; returns the last position."""
-        self._register()
-        position = self.last_confirmed
-        self.info.terminated = position
-        self._refusal = Terminated(f"{self.name} is terminated at {position}")
-        self._factory.catalog.changed.add(self.info.id)
-        await self._journal.synced(changes.change("terminate", self.info.id, at=list(position)))
-        return position
+        """No more entries, ever; returns the last position, also when asked again. Durable on return."""
+        if isinstance(self._refusal, Closed):
+            raise self._refusal
+        if self.info.terminated is None:
+            self._register()
+            self._refusal = Terminated(f"{self.name} is terminated")
+            await self._factory.synced()  # what was appended before is confirmed, or has failed
+            position = self.last_confirmed
+            await self._journal.synced(changes.change("terminate", self.info.id, at=list(position)))
+            self.info.terminated = position
+            self._factory.catalog.changed.add(self.info.id)
+        return self.info.terminated
 
     @property
     def terminated(self) -> Position | None:

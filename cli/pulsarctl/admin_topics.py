@@ -159,6 +159,14 @@ class Topics:
     def unload(self, topic: str) -> None:
         self._http.put(f"{_path(topic)}/unload")
 
+    def terminate(self, topic: str) -> Document:
+        """The topic takes no more messages; answers with the last message id."""
+        return _document(self._http.post(f"{_path(topic)}/terminate"))
+
+    def terminate_partitions(self, topic: str) -> Document:
+        """The last message id of each partition, by its number."""
+        return _document(self._http.post(f"{_path(topic)}/terminate/partitions"))
+
     def truncate(self, topic: str) -> None:
         self._http.delete(f"{_path(topic)}/truncate")
 

@@ -43,6 +43,17 @@ FULL = "persistent://acme/shop"
             "a partitioned topic c created.",
         ),
         ("PUT", "a%2Fb", None, 412, "Topic name is not valid"),
+        ("POST", "none/terminate", None, 404, f"Topic {FULL}/none not found"),
+        ("POST", "parted/terminate", None, 405, "Termination of a partitioned topic is not allowed"),
+        (
+            "POST",
+            "plain/terminate/partitions",
+            None,
+            405,
+            "Termination of a non-partitioned topic is not allowed using partitioned-terminate,"
+            " please use terminate commands",
+        ),
+        ("POST", "__change_events/terminate", None, 405, "Termination of a system topic is not allowed"),
         ("PUT", "plain/partitions", 2, 409, "This topic already exists"),
         ("PUT", "parted/partitions", 2, 409, "This topic already exists"),
         ("PUT", "new/partitions", 0, 406, "Number of partitions should be more than 0"),

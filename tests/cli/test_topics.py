@@ -142,3 +142,22 @@ def test_any_name_works_for_topic_and_subscription(cli: Cli, name: str) -> None:
 
 def test_the_broker_is_asked_where_a_topic_is(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
     assert cli("topics", "lookup", topic) == Outcome(0, f"{pulsar_broker.service_url}\n", "")
+
+
+def test_terminate_shows_the_last_message_id(cli: Cli, topic: str) -> None:
+    outcome = cli("topics", "terminate", topic, "-o", "jsonl")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith('{"ledgerId":-1,"entryId":-1,')
+    assert '"state":"Terminated"' in cli("topics", "stats-internal", topic, "-o", "jsonl").stdout
+
+
+@pytest.mark.parametrize("verb", ["terminate", "partitioned-terminate"])
+def test_a_partitioned_topic_is_terminated_as_a_whole(cli: Cli, partitioned: str, verb: str) -> None:
+    outcome = cli("topics", verb, partitioned, "-o", "table")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.splitlines() == [
+        "PARTITION  LAST MESSAGE ID",
+        "0          -1:-1",
+        "1          -1:-1",
+        "2          -1:-1",
+    ]

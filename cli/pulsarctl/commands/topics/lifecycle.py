@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from pulsarctl.arguments import Force, Namespace, Topic, Yes, pairs
 from pulsarctl.call import Call
 from pulsarctl.errors import CliError, PartialFailure, UsageProblem
 from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic, namespace_of
+from pulsarctl.names import full_topic, namespace_of, partition_name
 from pulsarctl.render import Output, Table, resolve
 
 app = Noun("topics", "")
@@ -173,6 +173,40 @@ def unload(call: Call, topic: Topic) -> None:
     Example: pulsarctl topics unload orders
     """
     call.admin.topics.unload(topic)
+
+
+@app.verb("terminate")
+def terminate(
+    call: Call,
+    topic: Topic,
+    partition: Annotated[int, typer.Option("-p", "--partition", metavar="N", help="Of a partitioned topic.")] = -1,
+    yes: Yes = False,
+) -> None:
+    """End a topic: it takes no more messages, ever; what is in it stays readable. Shows the last message id.
+
+    A partitioned topic is ended as a whole. Example: pulsarctl topics terminate orders
+    """
+    call.confirm(f"Terminate {topic} for ever?", yes=yes)
+    if partition < 0 and call.admin.topics.partitions(topic):
+        _show_ends(call, call.admin.topics.terminate_partitions(topic))
+    else:
+        name = partition_name(topic, partition) if partition >= 0 else topic
+        call.show(call.admin.topics.terminate(name))
+
+
+@app.verb("partitioned-terminate")
+def terminate_partitions(call: Call, topic: Topic, yes: Yes = False) -> None:
+    """End every partition of a topic: no more messages, ever. Shows the last message id of each.
+
+    Example: pulsarctl topics partitioned-terminate orders
+    """
+    call.confirm(f"Terminate {topic} and its partitions for ever?", yes=yes)
+    _show_ends(call, call.admin.topics.terminate_partitions(topic))
+
+
+def _show_ends(call: Call, ends: dict[str, Any]) -> None:
+    rows = [(number, f"{end['ledgerId']}:{end['entryId']}") for number, end in ends.items()]
+    call.show(ends, Table(("PARTITION", "LAST MESSAGE ID"), rows))
 
 
 @app.verb("lookup")
