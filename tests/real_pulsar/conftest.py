@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_pulsar.java_pulsar import JavaPulsar, Missing
+pytest.register_assert_rewrite("tests.real_pulsar.steps")
+
+from tests.real_pulsar.java_pulsar import JavaPulsar, Missing  # noqa: E402  # behind the line above, or its own asserts would not be rewritten
 
 
 @pytest.fixture(scope="session")

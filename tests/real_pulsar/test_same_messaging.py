@@ -10,6 +10,7 @@ pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xd
 STEPS = r"""
 tenants create talk
 namespaces create talk/ns
+namespaces set-retention talk/ns -t 1h -s 1G
 produce talk/ns/t -m a -m b -m c -k k1 --access-mode Exclusive
 produce talk/ns/t -m d --access-mode ExclusiveWithFencing
 produce talk/ns/t -m e --access-mode WaitForExclusive
