@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from broker_core.entry_checks import entry_refusal
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.rate import Rate
 from broker_core.wire import commands
@@ -44,16 +45,63 @@ class Producer:
 
     def publish(self, run: SendRun) -> None:
         """Hands a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
-        self.rate.add(sum(run.counts), run.ends[-1] - run.starts[0])
-        self._pending += 1
-        self.session.outbound.publish_started(len(run.starts))
-        pending = PendingPublish(self, run)
+        policies = self.topic.policies
+        size = run.ends[-1] - run.starts[0]
+        self.rate.add(sum(run.counts), size)
+        if size > policies.max_message_size or policies.encryption_required:
+            self._publish_acceptable(run)
+        else:
+            self._publish_whole(run)
+
+    def _publish_acceptable(self, run: SendRun) -> None:
+        """What the topic's policies refuse is answered, and the others of its run do not pay for it."""
+        start = 0
+        for index, sequence_id in enumerate(run.sequence_ids):
+            error = entry_refusal(run, index, self.topic.policies)
+            if error is not None:
+                self._publish_slice(run, start, index)
+                self.refuse(sequence_id, error)
+                start = index + 1
+        self._publish_slice(run, start, len(run))
+
+    def _publish_slice(self, run: SendRun, start: int, stop: int) -> None:
+        if start < stop and not self.closed:
+            self._publish_whole(run.slice(start, stop))
+
+    def _publish_whole(self, run: SendRun) -> None:
+        if self.topic.deduplication.enabled:
+            self._publish_once(run)
+            return
+        pending = self._begin(run)
         try:
             self.topic.publish(run, pending.done)
         except BrokerError as error:
-            pending.refuse(error)
-            if isinstance(error, PersistenceFailed):
-                self.disconnect()
+            self._refused(pending, error)
+
+    def _publish_once(self, run: SendRun) -> None:
+        """With deduplication: what is new goes to the topic, what is not is answered in its turn."""
+        deduplication = self.topic.deduplication
+        for first, stop, is_new in deduplication.split(self.name, run):
+            if self.closed:  # a part before this one failed, and the client will send all of it again
+                return
+            pending = self._begin(run.slice(first, stop))
+            if not is_new:
+                deduplication.repeat(pending)
+                continue
+            try:
+                deduplication.publish(self.name, pending)
+            except BrokerError as error:
+                self._refused(pending, error)
+
+    def _begin(self, run: SendRun) -> PendingPublish:
+        self._pending += 1
+        self.session.outbound.publish_started(len(run.starts))
+        return PendingPublish(self, run)
+
+    def _refused(self, pending: PendingPublish, error: BrokerError) -> None:
+        pending.refuse(error)
+        if isinstance(error, PersistenceFailed):
+            self.disconnect()
 
     def refuse(self, sequence_id: int, error: BrokerError) -> None:
         """Answers a SEND that never reached the topic."""
@@ -116,6 +164,15 @@ class PendingPublish:
             return
         receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
         producer.session.outbound.send(receipts)
+        producer.finished(len(run.starts))
+
+    def repeated(self, error: StorageError | None) -> None:
+        """These messages are stored already; with an error, what was published before them is not."""
+        if error is not None:
+            self.done(None, error)
+            return
+        producer, run = self.producer, self.run
+        producer.session.outbound.send(producer.receipts.duplicates(run, producer.partition))
         producer.finished(len(run.starts))
 
     def refuse(self, error: BrokerError) -> None:

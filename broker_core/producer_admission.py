@@ -125,6 +125,7 @@ class ProducerAdmission:
         if producer.name in self.by_name:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
         self.by_name[producer.name] = producer
+        self._topic.deduplication.producer_joined(producer.name)
 
     def _succeed(self, producer: Producer, request: AccessRequest) -> bool:
         """Takes the place of the same producer of the same connection, which its client has given up."""

@@ -16,7 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_core import deduplication_snapshot
 from broker_core.compaction import Compaction
+from broker_core.deduplication import Deduplication
 from broker_core.errors import (
     BrokerError,
     NotAllowed,
@@ -38,6 +40,7 @@ from broker_core.topic_limits import check_subscriptions
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config import DispatchConfig, TopicConfig
+    from broker_core.config_features import DeduplicationConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Source, Spawn
     from broker_core.names import TopicName
@@ -65,7 +68,7 @@ class TopicServices:
     clock: Clock
     limits: TopicConfig
     dispatch: DispatchConfig
-    max_message_size: int
+    deduplication: DeduplicationConfig
     retain_null_key: bool  # in compaction
     storage: ManagedLedgerFactory
     delayed: DelayedServices
@@ -91,8 +94,8 @@ class Topic:
         self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
         self.created_ms = services.clock.wall_ms()
         self.compaction = Compaction(self)
-        self._max_message_size = services.max_message_size
         self.termination = Termination(self)
+        self.deduplication = Deduplication(self)
         self._housekeeping = Housekeeping(self)
         ledger.on_confirmed = self._on_confirmed
 
@@ -101,8 +104,9 @@ class Topic:
         for name, cursor in list(self.ledger.cursors.items()):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
-            else:
+            elif name != deduplication_snapshot.CURSOR:
                 self.subscriptions[name] = Subscription(self, name, cursor)
+        await self.deduplication.load()
         self._housekeeping.rearm()
 
     # -- in ----------------------------------------------------------------------------------------------
@@ -114,19 +118,11 @@ class Topic:
         """
         if self.state is not TopicState.OPEN:
             self._reopen()
-        if run.ends[-1] - run.starts[0] > self._max_message_size:
-            self._check_sizes(run)
         try:
             self.ledger.append(run, done)
         except StorageError as error:
             raise self.write_failed(error) from error
         self._housekeeping.appended()
-
-    def _check_sizes(self, run: EntryRun) -> None:
-        limit = self._max_message_size
-        for start, end in zip(run.starts, run.ends, strict=True):
-            if end - start > limit + METADATA_ALLOWANCE:
-                raise NotAllowed(f"The message has {end - start} bytes, more than maxMessageSize = {limit}")
 
     def write_failed(self, error: StorageError | None) -> BrokerError:
         """Fences the topic, unless it is terminated; returns what its producers are told."""
@@ -161,6 +157,7 @@ class Topic:
     def remove_producer(self, producer: Producer) -> None:
         if self.admission.remove(producer):
             self.published.absorb(producer.rate)
+            self.deduplication.producer_left(producer.name)
 
     def rates(self) -> list[Rate]:
         """Every rate of the topic, its producers, subscriptions and consumers."""
@@ -258,6 +255,7 @@ class Topic:
 
     def policies_changed(self) -> None:
         self.policies = self.services.policies_of(self.name)
+        self.deduplication.policies_changed()
         self._housekeeping.rearm()
 
     def acknowledged(self) -> None:
@@ -280,6 +278,7 @@ class Topic:
         self.admission.withdraw_all(TopicFenced(f"Topic {self.name} is being unloaded; try again"))
         for producer in list(self.producers.values()):
             producer.disconnect()
+        await self.deduplication.close()
         await self._housekeeping.close()
         await asyncio.gather(*(subscription.close() for subscription in list(self.subscriptions.values())))
         await self.compaction.close()
@@ -294,6 +293,3 @@ def _epoch(ledger: ManagedLedger) -> int | None:
 
 # Pulsar's name, of the managed ledger's property.
 EPOCH_PROPERTY = "pulsar.topic.epoch"
-
-# A publish is refused by its payload's size; headers and metadata may come on top (frame padding).
-METADATA_ALLOWANCE = 10 * 1024

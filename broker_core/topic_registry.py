@@ -189,7 +189,7 @@ class TopicRegistry:
             clock=self._clock,
             limits=self._config.topics,
             dispatch=self._config.dispatch,
-            max_message_size=self._config.connection.max_message_size,
+            deduplication=self._config.deduplication,
             retain_null_key=self._config.policies.retain_null_key,
             storage=self._storage,
             delayed=self._delayed,

@@ -49,7 +49,8 @@ async def _create(
         given_up.close()
     session.producers[command.producer_id] = producer
     session.closed_producers.pop(command.producer_id, None)
-    return _success(command, producer, topic_epoch=epoch)
+    last = await topic.deduplication.last_sequence_id(name)
+    return _success(command, producer, last_sequence_id=last, topic_epoch=epoch)
 
 
 async def _initial_subscription(session: Session, topic: Topic, name: str) -> None:
@@ -88,12 +89,17 @@ async def _attach(
 
 
 def _success(
-    command: pb.CommandProducer, producer: Producer, *, topic_epoch: int | None = None, ready: bool = True
+    command: pb.CommandProducer,
+    producer: Producer,
+    *,
+    last_sequence_id: int = -1,
+    topic_epoch: int | None = None,
+    ready: bool = True,
 ) -> bytes:
     return commands.producer_success(
         command.request_id,
         producer.name,
-        last_sequence_id=-1,
+        last_sequence_id=last_sequence_id,
         schema_version=producer.schema_version,
         topic_epoch=topic_epoch,
         producer_ready=ready,

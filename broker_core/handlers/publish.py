@@ -58,6 +58,8 @@ def _as_run(send: SingleSend) -> SendRun:
     run = SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
     if send.metadata.HasField("deliver_at_time"):
         run.delivery_times = [max(0, send.metadata.deliver_at_time)]
+    if command.is_chunk:
+        run.chunk = send.metadata.chunk_id, send.metadata.num_chunks_from_msg
     return run
 
 

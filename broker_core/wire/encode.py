@@ -6,25 +6,22 @@ same for 128 entries.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from broker_core.wire.send import SendRun
-from broker_core.wire.varint import encode_varint
-
-LAST = [bytes((value,)) for value in range(128)]
-"""The lowest seven bits of a varint that ends with them."""
-
-CONTINUED = [bytes((value | 0x80,)) for value in range(128)]
-"""The lowest seven bits of a longer varint."""
+from broker_core.wire.varint import CONTINUED, LAST, consecutive_varints, encode_varint
 
 HEADERS_MAX = 4096
 """Frame headers kept per consumer, one per size of an entry; then the cache starts afresh."""
 
 HEADER = struct.Struct(">IIBBBB")
 """Frame size, command size, `08` command type, tag of the command, its size (always below 128 here)."""
+
+NOWHERE = b"\x08" + encode_varint(-1) + b"\x10" + encode_varint(-1)
+"""The message id -1:-1, in unsigned fields."""
 
 RECEIPT_TYPE, RECEIPT_TAG = BaseCommand.SEND_RECEIPT, BaseCommand.SEND_RECEIPT << 3 | 2
 MESSAGE_TYPE, MESSAGE_TAG = BaseCommand.MESSAGE, BaseCommand.MESSAGE << 3 | 2
@@ -43,7 +40,7 @@ class ReceiptEncoder:
         if len(run.keys) == 1:
             return _one_receipt(run.keys[0], ledger + encode_varint(first_entry_id) + partition_field)
         parts: list[bytes] = []
-        for first, last, lowest, upper in _blocks(first_entry_id, len(run.keys)):
+        for first, last, lowest, upper in consecutive_varints(first_entry_id, len(run.keys)):
             keys = run.keys[first:last]
             rest = upper + partition_field
             if len(set(map(len, keys))) == 1:
@@ -55,6 +52,11 @@ class ReceiptEncoder:
                     _add_receipts(parts, same, ledger, lowest[row:], rest)
                     row += len(same)
         return b"".join(parts)
+
+    def duplicates(self, run: SendRun, partition: int) -> bytes:
+        """The frames for a run that was stored before: each with the id -1:-1 (rules 3.4)."""
+        message_id = NOWHERE + _partition_field(partition)
+        return b"".join([_one_receipt(key, message_id) for key in run.keys])
 
 
 def _one_receipt(key: bytes, message_id: bytes) -> bytes:
@@ -105,7 +107,7 @@ class MessageEncoder:
         if len(starts) == 1:
             return self._encode_single(ledger_id, first_entry_id, data[starts[0] : ends[0]])
         parts: list[bytes] = []
-        for first, last, lowest, upper in _blocks(first_entry_id, len(starts)):
+        for first, last, lowest, upper in consecutive_varints(first_entry_id, len(starts)):
             rest = upper + self._partition_field
             self._use_shape(ledger_id, len(rest), 0)
             headers = self._headers
@@ -133,7 +135,7 @@ class MessageEncoder:
         redelivery_counts: Sequence[int],
     ) -> bytes:
         parts: list[bytes] = []
-        for first, last, lowest, upper in _blocks(first_entry_id, len(starts)):
+        for first, last, lowest, upper in consecutive_varints(first_entry_id, len(starts)):
             rest = upper + self._partition_field
             for row, low in zip(range(first, last), lowest, strict=True):
                 count = redelivery_counts[row]
@@ -194,20 +196,3 @@ class MessageEncoder:
 
 def _partition_field(partition: int) -> bytes:
     return b"\x18" + encode_varint(partition) if partition >= 0 else b""
-
-
-def _blocks(first: int, count: int) -> Iterator[tuple[int, int, list[bytes], bytes]]:
-    """Cuts the `count` integers from `first` on where their upper bits change.
-
-    Yields (from, to, lowest, upper): the integers of rows from..to are the varints `lowest[i] + upper`.
-    """
-    row = 0
-    while row < count:
-        low = (first + row) & 0x7F
-        upper = (first + row) >> 7
-        size = min(128 - low, count - row)
-        if upper:
-            yield row, row + size, CONTINUED[low : low + size], encode_varint(upper)
-        else:
-            yield row, row + size, LAST[low : low + size], b""
-        row += size

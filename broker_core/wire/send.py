@@ -8,10 +8,11 @@ every layer is called once per run and the bytes stay where they came in.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from broker_core.wire.pulsar_api_pb2 import CommandSend, MessageMetadata
-from broker_core.wire.varint import VARINT, decode_varint, encode_varint, to_int32
+from broker_core.wire.varint import VARINT, consecutive_varints, decode_varint, encode_varint, to_int32
 
 RECEIPT_KEY = re.compile(rb"\x08(%b)\x10(%b)(?:\x20(%b))?" % (VARINT, VARINT, VARINT))
 PLAIN_BODY = re.compile(rb"\x08(%b)\x10(%b)(?:\x18(%b))?(?:\x30(%b))?" % (VARINT, VARINT, VARINT, VARINT))
@@ -31,9 +32,20 @@ class SendRun:
     counts         messages in the entry (`num_messages`, 1 when absent)
     publish_times  ms since the epoch, from the entry's metadata
     delivery_times empty, or ms since the epoch per entry, 0 for none; of plain SENDs always empty
+    chunk          chunk id and number of chunks of an entry that is a part of a message; it comes as a run of one
     """
 
-    __slots__ = ("counts", "data", "delivery_times", "ends", "keys", "producer_id", "publish_times", "starts")
+    __slots__ = (
+        "chunk",
+        "counts",
+        "data",
+        "delivery_times",
+        "ends",
+        "keys",
+        "producer_id",
+        "publish_times",
+        "starts",
+    )
 
     def __init__(
         self,
@@ -54,6 +66,7 @@ class SendRun:
         self.counts = counts
         self.publish_times = publish_times
         self.delivery_times = delivery_times
+        self.chunk: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -84,11 +97,43 @@ class SendRun:
     def last_sequence_id(self) -> int:
         return _ids(self.keys[-1])[1]
 
+    @property
+    def ends_message(self) -> bool:
+        """False for a chunk that others of its message follow."""
+        return self.chunk is None or self.chunk[0] == self.chunk[1] - 1
+
+    @property
+    def sequence_span(self) -> tuple[int, int] | None:
+        """The lowest and the highest sequence id when each entry's ids are above the one's before it, else None.
+
+        Consecutive ids without batches are recognised without reading each of them.
+        """
+        keys = self.keys
+        lowest, highest = _ids(keys[0])
+        if len(keys) == 1:
+            return lowest, highest
+        if lowest == highest and self._is_consecutive(lowest):
+            return lowest, lowest + len(keys) - 1
+        spans = [_ids(key) for key in keys]
+        rises = all(low > before for (_, before), (low, _) in pairwise(spans))
+        return (lowest, spans[-1][1]) if rises else None
+
+    def _is_consecutive(self, first: int) -> bool:
+        """Whether no entry is a batch and the sequence ids are those from `first` on."""
+        keys = self.keys
+        prefix = keys[0][: len(keys[0]) - len(encode_varint(first))]
+        for start, stop, lowest, upper in consecutive_varints(first, len(keys)):
+            if keys[start:stop] != [prefix + low + upper for low in lowest]:
+                return False
+        return True
+
     def entry(self, index: int) -> bytes:
         return self.data[self.starts[index] : self.ends[index]]
 
     def slice(self, first: int, last: int) -> "SendRun":
         """The run of the messages `first <= i < last`, on the same bytes."""
+        if last - first == len(self.starts):
+            return self
         return SendRun(
             self.producer_id,
             self.data,

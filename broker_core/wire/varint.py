@@ -1,11 +1,18 @@
 """Protobuf's variable-length integers: seven bits a byte, lowest first, the high bit says "more follows"."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
 """One varint, as a regular expression over bytes."""
 
 MASK_64 = (1 << 64) - 1
+
+LAST = [bytes((value,)) for value in range(128)]
+"""The lowest seven bits of a varint that ends with them."""
+
+CONTINUED = [bytes((value | 0x80,)) for value in range(128)]
+"""The lowest seven bits of a longer varint."""
 
 
 @lru_cache(maxsize=4096)
@@ -35,3 +42,20 @@ def to_int32(value: int) -> int:
     """The signed 32-bit integer that protobuf reads from an unsigned varint value."""
     value &= 0xFFFFFFFF
     return value - (1 << 32) if value & 0x80000000 else value
+
+
+def consecutive_varints(first: int, count: int) -> Iterator[tuple[int, int, list[bytes], bytes]]:
+    """Cuts the `count` integers from `first` on where their upper bits change.
+
+    Yields (from, to, lowest, upper): the integers of rows from..to are the varints `lowest[i] + upper`.
+    """
+    row = 0
+    while row < count:
+        low = (first + row) & 0x7F
+        upper = (first + row) >> 7
+        size = min(128 - low, count - row)
+        if upper:
+            yield row, row + size, CONTINUED[low : low + size], encode_varint(upper)
+        else:
+            yield row, row + size, LAST[low : low + size], b""
+        row += size

@@ -217,11 +217,6 @@ def test_a_failover_subscription_is_refused_with_the_reason(client: pulsar.Clien
         client.subscribe(topic, "s", pulsar.ConsumerType.Failover)
 
 
-def test_an_exclusive_producer_is_refused_with_the_reason(client: pulsar.Client, topic: str) -> None:
-    with pytest.raises(pulsar.NotAllowedError):
-        client.create_producer(topic, access_mode=pulsar.ProducerAccessMode.Exclusive)
-
-
 def test_a_producer_name_in_use_is_refused(client: pulsar.Client, topic: str) -> None:
     client.create_producer(topic, producer_name="p")
     with pytest.raises(pulsar.ProducerBusy):

@@ -1,0 +1,260 @@
+"""Deduplication: of messages that a producer sends again, one is kept (Pulsar docs, "Message deduplication").
+
+`sequence_ids` says what is new, `deduplication_snapshot` how that outlives the broker. Here: what is on its way to
+the disk, when a snapshot is due, which producers are forgotten, and switching on and off under live producers.
+A message that is on its way to the disk for the first time is not stored again either: its repetition is
+answered when the first one is durable, and fails with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from typing import TYPE_CHECKING
+
+from broker_core.deduplication_snapshot import Snapshot
+from broker_core.sequence_ids import NONE, Part, SequenceIds
+from broker_core.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from broker_core.producer import PendingPublish
+    from broker_core.storage.position import Position
+    from broker_core.topic import Topic
+    from broker_core.wire.send import SendRun
+
+log = logging.getLogger(__name__)
+
+
+class DeduplicationStatus(enum.Enum):
+    """Names as in the topic's stats (`deduplicationStatus`)."""
+
+    DISABLED = "Disabled"
+    RECOVERING = "Recovering"
+    ENABLED = "Enabled"
+    REMOVING = "Removing"
+    FAILED = "Failed"
+
+
+class Write:
+    """A run that is on its way to the disk, and who waits for it: repetitions, in order, and new producers."""
+
+    __slots__ = ("_deduplication", "_pending", "highest", "name", "repetitions", "waiters")
+
+    def __init__(self, deduplication: Deduplication, pending: PendingPublish, name: str, highest: int | None) -> None:
+        self._deduplication = deduplication
+        self._pending = pending
+        self.name = name
+        self.highest = highest  # sequence id; None: a chunk that does not end its message
+        self.repetitions: list[PendingPublish] = []
+        self.waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def entries(self) -> int:
+        return len(self._pending.run)
+
+    def done(self, first: Position | None, error: StorageError | None) -> None:
+        self._deduplication.written(self, durable=first is not None)
+        self._pending.done(first, error)
+        for repetition in self.repetitions:
+            repetition.repeated(error)
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class Deduplication:
+    """Of one topic. `enabled` is all that a publish looks at while deduplication is off."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._config = topic.services.deduplication
+        self.enabled = False
+        self.status = DeduplicationStatus.DISABLED
+        self._ids = SequenceIds()
+        self._snapshot = Snapshot(topic.ledger, self._config.max_producers)
+        self._last_write: Write | None = None
+        self._inactive: dict[str, float] = {}  # producers that are not connected, and since when; the oldest first
+        self._new_entries = 0  # since the last snapshot
+        self._snapshot_due = False
+        self._snapshot_timer: asyncio.TimerHandle | None = None
+        self._forget_timer: asyncio.TimerHandle | None = None
+        self._upkeep: asyncio.Task[None] | None = None
+        self._closed = False
+
+    # -- publishing --------------------------------------------------------------------------------------
+
+    def split(self, name: str, run: SendRun) -> list[Part]:
+        """The parts of a run of the producer `name` that are all new, or all stored or on their way already."""
+        span = run.sequence_span
+        if span is not None and span[0] > self._ids.last(name):
+            return [Part(0, len(run), is_new=True)]
+        return self._ids.split(name, run.sequence_ids, run.highest_sequence_ids)
+
+    def publish(self, name: str, pending: PendingPublish) -> None:
+        """Hands new messages to the topic. Raises a `BrokerError`, and then they count as never pushed."""
+        highest = pending.run.last_sequence_id if pending.run.ends_message else None
+        write = Write(self, pending, name, highest)
+        self._topic.publish(pending.run, write.done)
+        self._last_write = write
+        if highest is not None:
+            self._ids.push(name, highest)
+
+    def repeat(self, pending: PendingPublish) -> None:
+        """Answers messages that are there already: after everything that was published before them."""
+        if self._last_write is None:
+            pending.repeated(None)
+        else:
+            self._last_write.repetitions.append(pending)
+
+    def written(self, write: Write, *, durable: bool) -> None:
+        """For `Write`: it has ended. One that was pushed while deduplication was on still counts if it is off now."""
+        if write is self._last_write:
+            self._last_write = None
+        if not durable:
+            self._ids.fail(write.name)
+            return
+        if write.highest is not None:
+            self._ids.persist(write.name, write.highest)
+        self._new_entries += write.entries
+        if self._new_entries >= self._config.snapshot_entries:
+            self._want_snapshot()
+        elif self._snapshot_timer is None:
+            self._arm_snapshot()
+
+    # -- producers ---------------------------------------------------------------------------------------
+
+    async def last_sequence_id(self, name: str) -> int:
+        """The highest sequence id of a producer, once what is on its way has arrived; `NONE` without one."""
+        if self._last_write is not None:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._last_write.waiters.append(waiter)
+            await waiter
+        return self._ids.last(name) if self.enabled else NONE
+
+    def producer_joined(self, name: str) -> None:
+        self._inactive.pop(name, None)
+
+    def producer_left(self, name: str) -> None:
+        """It is remembered for a while; beyond the most producers, those that left first are forgotten first."""
+        if name not in self._ids:
+            return
+        self._inactive[name] = self._topic.clock.monotonic()
+        self._arm_forgetting()
+        surplus = min(len(self._ids) - self._config.max_producers, len(self._inactive))
+        if surplus > 0:
+            self._forget(list(self._inactive)[:surplus])
+
+    def _arm_forgetting(self) -> None:
+        if self._inactive and self._forget_timer is None and not self._closed:
+            oldest = next(iter(self._inactive.values()))
+            due = oldest + self._config.inactive_minutes * 60 - self._topic.clock.monotonic()
+            self._forget_timer = asyncio.get_running_loop().call_later(max(0.0, due), self.forget_inactive)
+
+    def forget_inactive(self) -> None:
+        """Forgets the producers that have been gone for too long; the timer's, armed for the first of them."""
+        if self._forget_timer is not None:
+            self._forget_timer.cancel()
+            self._forget_timer = None
+        since = self._topic.clock.monotonic() - self._config.inactive_minutes * 60
+        self._forget([name for name, left in self._inactive.items() if left <= since])
+        self._arm_forgetting()
+
+    def _forget(self, names: list[str]) -> None:
+        self._ids.forget(names)
+        for name in names:
+            del self._inactive[name]
+        if names:
+            self._want_snapshot()
+
+    # -- snapshots ---------------------------------------------------------------------------------------
+
+    def _arm_snapshot(self) -> None:
+        seconds = self._topic.policies.deduplication_snapshot_seconds
+        if seconds > 0 and self.enabled and not self._closed:
+            self._snapshot_timer = asyncio.get_running_loop().call_later(seconds, self._want_snapshot)
+
+    def _want_snapshot(self) -> None:
+        self._snapshot_due = True
+        self._look_after()
+
+    async def _take_snapshot(self) -> None:
+        self._snapshot_due, self._new_entries = False, 0
+        if self._snapshot_timer is not None:
+            self._snapshot_timer.cancel()
+            self._snapshot_timer = None
+        await self._snapshot.take(self._ids)
+
+    # -- on and off --------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Brings the policy into force before the topic serves. Raises StorageError: nothing can be told apart."""
+        if self._topic.policies.deduplication_enabled:
+            await self._enable()
+        elif Snapshot.exists(self._topic.ledger):
+            await self._disable()
+
+    def policies_changed(self) -> None:
+        if self._snapshot_timer is not None:
+            self._snapshot_timer.cancel()
+            self._arm_snapshot()
+        self._look_after()
+
+    def _look_after(self) -> None:
+        """Has done what is due; one thing at a time, each of them found by its cause."""
+        if self._upkeep is None and not self._closed:
+            self._upkeep = self._topic.spawn(self._do_what_is_due())
+
+    async def _do_what_is_due(self) -> None:
+        try:
+            while not self._closed:
+                if self._topic.policies.deduplication_enabled != self.enabled:
+                    await (self._disable() if self.enabled else self._enable())
+                elif self._snapshot_due and self.enabled:
+                    await self._take_snapshot()
+                else:
+                    break
+        except (StorageError, OSError) as error:
+            log.warning("deduplication of topic %s: %s", self._topic.name, error)
+        finally:
+            self._upkeep = None
+
+    async def _enable(self) -> None:
+        self.status = DeduplicationStatus.RECOVERING
+        try:
+            self._ids = SequenceIds()
+            self._new_entries = await self._snapshot.restore(self._ids)
+            self.enabled = True  # before the cursor: what is published from here on is noted, and will be behind it
+            await self._snapshot.begin()
+        except (StorageError, OSError):
+            self.enabled, self.status = False, DeduplicationStatus.FAILED
+            raise
+        now = self._topic.clock.monotonic()
+        self._inactive = {name: now for name in self._ids.persisted if name not in self._topic.producers}
+        self._arm_forgetting()
+        self.status = DeduplicationStatus.ENABLED
+
+    async def _disable(self) -> None:
+        self.enabled, self.status = False, DeduplicationStatus.REMOVING
+        self._cancel_timers()
+        self._ids, self._inactive, self._new_entries = SequenceIds(), {}, 0
+        await self._snapshot.remove()
+        self.status = DeduplicationStatus.DISABLED
+
+    async def close(self) -> None:
+        """Waits for what is going on; a last snapshot spares the next start the reading."""
+        self._closed = True
+        self._cancel_timers()
+        if self._upkeep is not None:
+            await asyncio.wait([self._upkeep])
+        if self.enabled and self._new_entries:
+            try:
+                await self._take_snapshot()
+            except (StorageError, OSError) as error:
+                log.warning("deduplication of topic %s: no snapshot at the end: %s", self._topic.name, error)
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._snapshot_timer, self._forget_timer):
+            if timer is not None:
+                timer.cancel()
+        self._snapshot_timer = self._forget_timer = None

@@ -1,0 +1,84 @@
+"""How the sequence ids of a topic outlive the broker: a cursor with a snapshot, and the entries behind it.
+
+The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete says up to which entry it speaks. It is
+durable, so what it does not speak for is not trimmed, and a start reads the metadata of just those entries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from broker_core.sequence_ids import SequenceIds
+from broker_core.storage.position import Position
+from broker_core.wire.errors import MalformedEntry
+from broker_core.wire.message import parse_metadata
+
+if TYPE_CHECKING:
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.managed_ledger import ManagedLedger
+
+log = logging.getLogger(__name__)
+
+CURSOR = "pulsar.dedup"
+READ_ENTRIES = 500  # between two looks at the rest of the broker
+READ_BYTES = 256 * 1024
+
+
+class Snapshot:
+    """Every method raises StorageError when the disk does not do its part."""
+
+    def __init__(self, ledger: ManagedLedger, max_producers: int) -> None:
+        self._ledger = ledger
+        self._max_producers = max_producers
+        self._cursor: ManagedCursor | None = None
+
+    @staticmethod
+    def exists(ledger: ManagedLedger) -> bool:
+        return CURSOR in ledger.cursors
+
+    async def restore(self, ids: SequenceIds) -> int:
+        """Brings `ids` up to the last entry; returns how many entries the snapshot did not speak for."""
+        cursor = self._ledger.cursors.get(CURSOR)
+        if cursor is None:
+            return 0
+        for name, last in cursor.properties.items():
+            ids.learn(name, int(last))
+        entries, position = 0, cursor.mark_delete.next
+        while len(block := await self._ledger.read(position, READ_ENTRIES, READ_BYTES)):
+            for index in range(len(block)):
+                self._learn(ids, block.entry(index))
+            entries += len(block)
+            position = Position(block.ledger_id, block.last_entry_id + 1)
+            await asyncio.sleep(0)
+        return entries
+
+    def _learn(self, ids: SequenceIds, entry: bytes) -> None:
+        try:
+            metadata = parse_metadata(entry)
+        except MalformedEntry as error:
+            log.warning("%s: deduplication knows nothing of an entry: %s", self._ledger.name, error)
+            return
+        if not metadata.num_chunks_from_msg or metadata.chunk_id == metadata.num_chunks_from_msg - 1:
+            ids.learn(metadata.producer_name, max(metadata.sequence_id, metadata.highest_sequence_id))
+
+    async def begin(self) -> None:
+        """From here on the entries are kept that a start has to read."""
+        self._cursor = await self._ledger.open_cursor(CURSOR)
+
+    async def take(self, ids: SequenceIds) -> None:
+        """Stores what is on disk; on the loop that is at any time exactly what the last confirmed entry ends."""
+        if self._cursor is not None:
+            kept = islice(ids.persisted.items(), self._max_producers)
+            properties = {name: str(last) for name, last in kept}
+            await self._ledger.move_cursor(self._cursor, self._ledger.last_confirmed, properties, _nothing)
+
+    async def remove(self) -> None:
+        self._cursor = None
+        await self._ledger.delete_cursor(CURSOR)
+
+
+def _nothing() -> None:
+    """The snapshot has no other state to change with the cursor."""

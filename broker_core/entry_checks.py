@@ -1,0 +1,22 @@
+"""What a topic's policies refuse of single messages; asked only where a policy, or the size of a run, gives cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import BrokerError, MetadataFailed, NotAllowed
+from broker_core.wire.message import parse_metadata
+
+if TYPE_CHECKING:
+    from broker_core.policies import TopicPolicies
+    from broker_core.wire.send import SendRun
+
+
+def entry_refusal(run: SendRun, index: int, policies: TopicPolicies) -> BrokerError | None:
+    """Why entry `index` of a run must not be stored; None when it may. In Pulsar's order."""
+    if policies.encryption_required and not parse_metadata(run.entry(index)).encryption_keys:
+        return MetadataFailed("Messages must be encrypted")
+    size, limit = run.ends[index] - run.starts[index], policies.max_message_size
+    if 0 < limit < size and run.chunk is None:  # the chunks of a message are as large as their client cuts them
+        return NotAllowed(f"Exceed maximum message size: {size} bytes, allowed are {limit}")
+    return None

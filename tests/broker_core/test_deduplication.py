@@ -1,0 +1,303 @@
+"""Messages that are sent again, command by command: stored once, answered in order, remembered over a restart."""
+
+import errno
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.clock import SystemClock
+from broker_core.config import BrokerConfig
+from broker_core.config_features import DeduplicationConfig
+from broker_core.deduplication import DeduplicationStatus
+from broker_core.deduplication_snapshot import CURSOR, Snapshot
+from broker_core.names import parse_topic
+from broker_core.sequence_ids import SequenceIds
+from broker_core.storage.position import EARLIEST
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic import Topic
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.message import parse_metadata
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.condition import wait_until
+from tests.raw_client import RawClient
+from tests.raw_publishing import close_producer, producer, send, send_batch, send_chunk
+
+TOPIC = "persistent://public/default/t"
+NAME = parse_topic(TOPIC)
+NOWHERE = (1 << 64) - 1  # -1 in a receipt
+RECEIPT = BaseCommand.SEND_RECEIPT
+
+
+class MovableClock(SystemClock):
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead
+
+
+def config(**deduplication: int) -> BrokerConfig:
+    return BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True, **deduplication))
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    return FaultyDisk()
+
+
+@pytest.fixture
+def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(config=config(), disk=disk) as broker:
+        yield broker
+        disk.sync_seconds = 0.0
+        disk.failures.clear()
+
+
+@pytest.fixture
+def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(broker.service_url) as client:
+        create(client)
+        yield client
+
+
+def create(client: RawClient, name: str = "p", **fields: int) -> int:
+    """The last sequence id that the broker knows of that producer."""
+    return int(client.ask(producer(TOPIC, producer_name=name, **fields), BaseCommand.PRODUCER_SUCCESS).last_sequence_id)
+
+
+def loaded(broker: EmbeddedBroker) -> Topic:
+    return broker.call(broker.broker.topics.get(NAME))
+
+
+def receipts(client: RawClient, count: int) -> list[tuple[int, bool]]:
+    """(sequence id, whether it was stored) of the next receipts."""
+    found = [client.expect(RECEIPT) for _ in range(count)]
+    return [(receipt.sequence_id, receipt.message_id.entryId != NOWHERE) for receipt in found]
+
+
+def stored(broker: EmbeddedBroker) -> list[tuple[str, int]]:
+    """(producer, sequence id) of the topic's entries."""
+
+    async def read() -> list[tuple[str, int]]:
+        ledger = (await broker.broker.topics.get(NAME)).ledger
+        block = await ledger.read(EARLIEST, 1000, 1 << 20)
+        found = [parse_metadata(block.entry(index)) for index in range(len(block))]
+        return [(metadata.producer_name, metadata.sequence_id) for metadata in found]
+
+    return broker.call(read())
+
+
+def test_a_message_sent_again_is_stored_once_and_answered_with_no_position(
+    broker: EmbeddedBroker, raw: RawClient
+) -> None:
+    for _ in range(2):
+        raw.send(send(5))
+    assert receipts(raw, 2) == [(5, True), (5, False)]
+    assert stored(broker) == [("p", 5)]
+
+
+def test_without_deduplication_both_are_stored(pulsar_broker: EmbeddedBroker) -> None:
+    with RawClient(pulsar_broker.service_url) as client:
+        assert create(client) == -1
+        client.send(send(5) + send(5))
+        assert receipts(client, 2) == [(5, True), (5, True)]
+        assert create(client, epoch=1) == -1
+
+
+def test_a_run_with_old_and_new_messages_is_answered_in_its_order(broker: EmbeddedBroker, raw: RawClient) -> None:
+    raw.send(send(0) + send(1))
+    receipts(raw, 2)
+    raw.send(send(1) + send(2) + send(2) + send(7) + send(3) + send(8))
+    assert receipts(raw, 6) == [(1, False), (2, True), (2, False), (7, True), (3, False), (8, True)]
+    assert [sequence_id for _, sequence_id in stored(broker)] == [0, 1, 2, 7, 8]
+
+
+def test_a_repetition_of_what_is_on_its_way_waits_for_it(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
+    disk.sync_seconds = 0.2
+    raw.send(send(0))
+    with RawClient(broker.service_url) as other:
+        raw.close()
+        wait_until(lambda: not loaded(broker).producers, 5)
+        assert create(other) == 0  # the answer waits for the first one, too
+        other.send(send(0) + send(1) + send(1))
+        assert receipts(other, 3) == [(0, False), (1, True), (1, False)]
+    assert stored(broker) == [("p", 0), ("p", 1)]
+
+
+def test_what_failed_may_be_sent_again(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+    raw.send(send(0))
+    receipts(raw, 1)
+    disk.failures["sync", ".journal"] = errno.EIO
+    raw.send(send(1) + send(1))
+    assert raw.expect(BaseCommand.SEND_ERROR).error == pb.PersistenceError
+    raw.expect(BaseCommand.CLOSE_PRODUCER)
+    disk.failures.clear()
+    assert create(raw, epoch=1) == 0
+    raw.send(send(0) + send(1))
+    assert receipts(raw, 2) == [(0, False), (1, True)]
+
+
+def test_a_batch_is_dropped_whole_when_its_first_message_is_old(broker: EmbeddedBroker, raw: RawClient) -> None:
+    raw.send(send_batch(0, 4) + send_batch(4, 9) + send_batch(5, 9))
+    found = [raw.expect(RECEIPT) for _ in range(3)]
+    assert [(one.sequence_id, one.highest_sequence_id) for one in found] == [(0, 4), (4, 9), (5, 9)]
+    assert [one.message_id.entryId == NOWHERE for one in found] == [False, True, False]
+    assert create(raw, epoch=1) == 9
+
+
+def test_only_the_last_chunk_uses_the_sequence_id_up(broker: EmbeddedBroker, raw: RawClient) -> None:
+    chunks = [send_chunk(0, chunk, 3) for chunk in range(3)]
+    raw.send(chunks[0] + chunks[1])
+    assert receipts(raw, 2) == [(0, True), (0, True)]
+    assert create(raw, epoch=1) == -1
+    raw.send(b"".join(chunks))  # the connection broke: the client begins again
+    assert receipts(raw, 3) == [(0, True)] * 3
+    raw.send(b"".join(chunks) + send(1))
+    assert receipts(raw, 4) == [(0, False)] * 3 + [(1, True)]
+
+
+@pytest.mark.parametrize("entries", [1, 3, 1000], ids=["snapshot of all", "some behind it", "no snapshot"])
+def test_sequence_ids_outlive_a_kill(tmp_path: Path, entries: int) -> None:
+    settings = config(snapshot_entries=entries)
+    with EmbeddedBroker(tmp_path / "running", config=settings) as broker, RawClient(broker.service_url) as client:
+        create(client)
+        for sequence_id in range(4):
+            client.send(send(sequence_id))
+            receipts(client, 1)
+        client.send(send_batch(4, 7) + send_chunk(8, 0, 2))
+        receipts(client, 2)
+        wait_until(lambda: snapshot_of(broker) == snapshot_after(6, entries), 5)
+        # Nothing is going on: what the files hold now is what a kill would leave.
+        shutil.copytree(tmp_path / "running", tmp_path / "killed")
+    with EmbeddedBroker(tmp_path / "killed", config=settings) as broker, RawClient(broker.service_url) as client:
+        assert create(client) == 7
+        client.send(send(7) + send_chunk(8, 0, 2) + send_chunk(8, 1, 2) + send(8) + send(9))
+        assert receipts(client, 5) == [(7, False), (8, True), (8, True), (8, False), (9, True)]
+
+
+def snapshot_of(broker: EmbeddedBroker) -> dict[str, str]:
+    return loaded(broker).ledger.cursors[CURSOR].properties
+
+
+def snapshot_after(entries: int, interval: int) -> dict[str, str]:
+    """Of entries with the highest ids 0, 1, 2, 3, 7 and one that has none yet."""
+    taken = entries // interval * interval
+    return {"p": str([0, 1, 2, 3, 7, 7][taken - 1])} if taken else {}
+
+
+def test_a_start_reads_only_what_the_snapshot_does_not_speak_for(tmp_path: Path) -> None:
+    with EmbeddedBroker(config=config(snapshot_entries=4)) as broker, RawClient(broker.service_url) as client:
+        create(client)
+        for sequence_id in range(4):
+            client.send(send(sequence_id))
+            receipts(client, 1)
+        wait_until(lambda: snapshot_of(broker) == {"p": "3"}, 5)
+        client.send(send(4))
+        receipts(client, 1)
+        ids = SequenceIds()
+        assert broker.call(Snapshot(loaded(broker).ledger, 10).restore(ids)) == 1
+        assert ids.last("p") == 4
+
+
+def test_a_snapshot_is_taken_in_time_where_entries_are_few() -> None:
+    settings = config(snapshot_seconds=1)
+    with EmbeddedBroker(config=settings) as broker, RawClient(broker.service_url) as client:
+        create(client)
+        client.send(send(3))
+        receipts(client, 1)
+        assert snapshot_of(broker) == {}
+        wait_until(lambda: snapshot_of(broker) == {"p": "3"}, 5)
+
+
+def test_what_a_topic_knows_survives_its_unloading(broker: EmbeddedBroker, raw: RawClient) -> None:
+    raw.send(send(3))
+    receipts(raw, 1)
+    broker.call(broker.broker.topics.unload(NAME))
+    raw.expect(BaseCommand.CLOSE_PRODUCER)
+    assert snapshot_of(broker) == {"p": "3"}
+    assert create(raw, epoch=1) == 3
+
+
+def leave(client: RawClient, producer_id: int = 1) -> None:
+    client.send(close_producer(producer_id))
+    client.expect(BaseCommand.SUCCESS)
+
+
+def publish_and_leave(client: RawClient, *names: str) -> None:
+    for name in names:
+        create(client, name)
+        client.send(send(5, name=name))
+        receipts(client, 1)
+        leave(client)
+
+
+def test_of_too_many_producers_those_that_left_first_are_forgotten() -> None:
+    with EmbeddedBroker(config=config(max_producers=2)) as broker, RawClient(broker.service_url) as client:
+        publish_and_leave(client, "a", "b", "c")
+        assert [create(client, name, producer_id=index) for index, name in enumerate("abc", 2)] == [-1, 5, 5]
+
+
+def test_a_producer_that_stays_away_is_forgotten() -> None:
+    clock = MovableClock()
+    with (
+        EmbeddedBroker(config=config(inactive_minutes=1), clock=clock) as broker,
+        RawClient(broker.service_url) as client,
+    ):
+        publish_and_leave(client, "away")
+        create(client, "stays", producer_id=2)
+        client.send(send(5, name="stays", producer_id=2))
+        receipts(client, 1)
+        clock.ahead = 61.0
+        publish_and_leave(client, "just left")
+        on_loop(broker, loaded(broker).deduplication.forget_inactive)
+        leave(client, 2)
+        last = [
+            create(client, name, producer_id=3 + index) for index, name in enumerate(("away", "stays", "just left"))
+        ]
+        assert last == [-1, 5, 5]
+
+
+def on_loop(broker: EmbeddedBroker, work: Callable[[], None]) -> None:
+    async def run() -> None:
+        work()
+
+    broker.call(run())
+
+
+async def set_policy(broker: Broker, **fields: bool) -> None:
+    await broker.tenancy.set_topic_policies(NAME, **fields)
+
+
+def test_the_policy_of_a_topic_switches_under_its_producers(pulsar_broker: EmbeddedBroker) -> None:
+    with RawClient(pulsar_broker.service_url) as client:
+        create(client)
+        deduplication = loaded(pulsar_broker).deduplication
+        pulsar_broker.call(set_policy(pulsar_broker.broker, deduplication_enabled=True))
+        wait_until(lambda: deduplication.status is DeduplicationStatus.ENABLED, 5)
+        client.send(send(0) + send(0))
+        assert receipts(client, 2) == [(0, True), (0, False)]
+        pulsar_broker.call(set_policy(pulsar_broker.broker, deduplication_enabled=False))
+        wait_until(lambda: deduplication.status is DeduplicationStatus.DISABLED, 5)
+        assert CURSOR not in loaded(pulsar_broker).ledger.cursors
+        client.send(send(0) + send(0))
+        assert receipts(client, 2) == [(0, True), (0, True)]
+
+
+def test_what_is_left_of_deduplication_goes_when_it_is_off_at_a_start(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path, config=config()) as broker, RawClient(broker.service_url) as client:
+        publish_and_leave(client, "p")
+        assert CURSOR in loaded(broker).ledger.cursors
+    with EmbeddedBroker(tmp_path) as broker:
+        assert CURSOR not in loaded(broker).ledger.cursors
+
+
+def test_it_is_no_subscription(broker: EmbeddedBroker, raw: RawClient) -> None:
+    raw.send(send(0))
+    receipts(raw, 1)
+    broker.call(broker.broker.topics.unload(NAME))
+    assert loaded(broker).subscriptions == {}
