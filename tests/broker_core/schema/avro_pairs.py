@@ -2,6 +2,7 @@
 
 import copy
 import random
+from collections.abc import Sequence
 from typing import Any
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -14,13 +15,14 @@ DEFAULTS: tuple[Any, ...] = (None, True, 1, 1.5, "a", "RED", [], {}, [1], {"a": 
 class PairMaker:
     """`bad_defaults`: how often a default is one that does not fit, from 0 to 1."""
 
-    def __init__(self, source: random.Random, *, bad_defaults: float = 0.1) -> None:
+    def __init__(self, source: random.Random, *, bad_defaults: float = 0.1, names: Sequence[str] = NAMES) -> None:
         self._random = source
+        self._free_names = names
         self._bad_defaults = bad_defaults
         self._names: list[str] = []
 
     def pair(self) -> tuple[Any, Any]:
-        """Two schemas as JSON values; each by itself is one that Avro reads."""
+        """Two schemas as JSON values; one in a thousand refers to a type that was dropped."""
         self._names = []
         first = self._record(0)
         second = copy.deepcopy(first)
@@ -43,7 +45,7 @@ class PairMaker:
         return self._random.choice((self._record, self._enum, self._fixed))(depth + 1)
 
     def _new_name(self) -> str | None:
-        free = [name for name in NAMES if name not in self._names]
+        free = [name for name in self._free_names if name not in self._names]
         if not free:
             return None
         name = self._random.choice(free)
@@ -122,7 +124,7 @@ class PairMaker:
             self._change_field(node)
 
     def _change_record(self, record: dict[str, Any]) -> None:
-        taken = [field["name"] for field in record["fields"]]
+        taken = [name for field in record["fields"] for name in (field["name"], *field.get("aliases", ()))]
         free = [name for name in FIELDS if name not in taken]
         choice = self._random.randint(0, 3)
         if choice == 0 and free:
@@ -154,7 +156,7 @@ class PairMaker:
 def _branch_name(branch: Any) -> str:
     if isinstance(branch, dict):
         name = branch.get("name")
-        return f"{branch['namespace']}.{name}" if name else str(branch["type"])
+        return f"{branch['namespace']}.{name}".lstrip(".") if name else str(branch["type"])
     return str(branch)
 
 
