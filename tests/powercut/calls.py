@@ -77,7 +77,27 @@ class Receipt:
     entry_id: int
 
 
-Call = Created | Appeared | Written | Resized | Synced | Renamed | Removed | MadeDirectory | DirectorySynced | Receipt
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """A client was told that this subscription exists: from here on it may never be missing."""
+
+    ledger: str  # name of the managed ledger
+    subscription: str
+
+
+Call = (
+    Created
+    | Appeared
+    | Written
+    | Resized
+    | Synced
+    | Renamed
+    | Removed
+    | MadeDirectory
+    | DirectorySynced
+    | Receipt
+    | Subscribed
+)
 
 
 class CallLog:

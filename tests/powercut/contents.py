@@ -1,7 +1,8 @@
-"""Every entry in a data directory, by position."""
+"""What a data directory holds: every entry by position, and every subscription."""
 
 import asyncio
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from broker_core.config import StorageConfig
@@ -9,13 +10,24 @@ from broker_core.storage.factory import ManagedLedgerFactory
 
 Contents = dict[tuple[int, int], tuple[int, int]]  # (ledger id, entry id) -> (length, crc32) of the entry
 
+Subscriptions = set[tuple[str, str]]  # (managed ledger, subscription)
+
+
+@dataclass(frozen=True)
+class Found:
+    entries: Contents
+    subscriptions: Subscriptions
+
+
 READ_ENTRIES, READ_BYTES = 1000, 4 << 20
 
 
-async def read_contents(storage: ManagedLedgerFactory) -> Contents:
+async def read_contents(storage: ManagedLedgerFactory) -> Found:
     found: Contents = {}
+    subscriptions: Subscriptions = set()
     for name in storage.ledger_names():
         ledger = await storage.open_ledger(name)
+        subscriptions |= {(name, cursor) for cursor in ledger.cursors}
         position = ledger.first_position
         while block := await ledger.read(position, READ_ENTRIES, READ_BYTES):
             for index in range(len(block)):
@@ -23,13 +35,13 @@ async def read_contents(storage: ManagedLedgerFactory) -> Contents:
                 entry_id = block.first_entry_id + index
                 found[block.ledger_id, entry_id] = (len(entry), zlib.crc32(entry))
             position = type(position)(block.ledger_id, block.first_entry_id + len(block))
-    return found
+    return Found(found, subscriptions)
 
 
-def open_and_read(directory: Path) -> Contents:
+def open_and_read(directory: Path) -> Found:
     """Opens the directory as a start after the crash would, and reads all of it. Raises what opening raises."""
 
-    async def work() -> Contents:
+    async def work() -> Found:
         storage = await ManagedLedgerFactory.open(directory, StorageConfig())
         try:
             if storage.damage:

@@ -21,6 +21,7 @@ from tests.powercut.calls import (
     Removed,
     Renamed,
     Resized,
+    Subscribed,
     Synced,
     Written,
 )
@@ -73,6 +74,7 @@ class Platter:
 
     def __init__(self) -> None:
         self.receipts: set[tuple[int, int]] = set()  # (ledger id, entry id)
+        self.subscriptions: set[tuple[str, str]] = set()  # (managed ledger, subscription)
         self._directories: list[str] = []
         self._names: Names = {}
         self._contents: dict[int, Content] = defaultdict(Content)
@@ -85,6 +87,8 @@ class Platter:
         match call:
             case Receipt():
                 self.receipts.add((call.ledger_id, call.entry_id))
+            case Subscribed():
+                self.subscriptions.add((call.ledger, call.subscription))
             case Written() | Resized():
                 self._unsynced[call.file].append((index, call))
             case Appeared():

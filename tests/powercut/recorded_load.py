@@ -23,7 +23,7 @@ from broker_core.storage.disk import Disk
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command, FrameDecoder
 from tests.official_client import connect
-from tests.powercut.calls import Call, CallLog, Receipt
+from tests.powercut.calls import Call, CallLog, Receipt, Subscribed
 from tests.powercut.contents import Contents, read_contents
 from tests.powercut.recording_disk import RecordingDisk
 
@@ -77,8 +77,8 @@ def record(directory: Path, messages: int, *, disk_type: type[RecordingDisk] = R
     log = CallLog()
     disk = disk_type(directory, log)
     with BrokerThread(directory, disk, log) as broker:
-        drive(broker.url, messages)
-        contents = broker.run(lambda: read_contents(broker.broker.storage))
+        drive(broker.url, messages, log)
+        contents = broker.run(lambda: read_contents(broker.broker.storage)).entries
         calls = list(log.calls)
     return Recording(calls, contents)
 
@@ -118,13 +118,15 @@ class BrokerThread:
         self._loop.close()
 
 
-def drive(url: str, messages: int) -> None:
+def drive(url: str, messages: int, log: CallLog) -> None:
     """`messages` in all, from three producers at once, while a consumer acknowledges the pipelined ones."""
     client = connect(url)
     alone, batched = messages // 20, messages // 5
     pipelined = messages - alone - batched
     for topic in ("sync", "pipelined", "batched"):
-        client.subscribe(topic, "keep").close()
+        consumer = client.subscribe(topic, "keep")
+        log.add(Subscribed(f"public/default/persistent/{topic}", "keep"))
+        consumer.close()
     with ThreadPoolExecutor(4) as threads:
         work = [
             threads.submit(send_each, client, alone),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.powercut.calls import Receipt
+from tests.powercut.calls import Receipt, Subscribed
 from tests.powercut.recorded_load import Recording, record
 from tests.powercut.recording_disk import RecordingDisk
 from tests.powercut.verify import cuts, verify
@@ -31,6 +31,7 @@ def some_cuts(recording: Recording) -> list[int]:
 def test_every_receipted_message_is_there_after_a_power_cut(tmp_path: Path) -> None:
     recording = record(tmp_path / "data", MESSAGES)
     assert any(isinstance(call, Receipt) for call in recording.calls)
+    assert any(isinstance(call, Subscribed) for call in recording.calls)
     opened, failures = verify(recording, some_cuts(recording), torn=1)
     assert opened > IMAGES
     assert [str(failure) for failure in failures] == []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.powercut.calls import Receipt
-from tests.powercut.contents import Contents, open_and_read
+from tests.powercut.contents import Contents, Found, open_and_read
 from tests.powercut.platter import Image, Platter
 from tests.powercut.recorded_load import Recording
 
@@ -59,22 +59,27 @@ def cut(platter: Platter, contents: Contents, prefix: int, seed: int | None) -> 
     parent = MEMORY_DISK if MEMORY_DISK.is_dir() else None
     root = Path(tempfile.mkdtemp(prefix="powercut-", dir=parent))
     try:
-        return missing(image, root, {position: contents[position] for position in platter.receipts})
+        receipted = {position: contents[position] for position in platter.receipts}
+        return missing(image, root, Found(receipted, platter.subscriptions))
     finally:
         shutil.rmtree(root)
 
 
-def missing(image: Image, root: Path, receipted: Contents) -> str:
+def missing(image: Image, root: Path, promised: Found) -> str:
     image.lay_out(root)
     try:
         found = open_and_read(root)
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"does not open: {error!r} at {last.filename}:{last.lineno}"
-    lost = sorted(position for position in receipted if position not in found)
+    gone = sorted(promised.subscriptions - found.subscriptions)
+    if gone:
+        return f"{len(gone)} of {len(promised.subscriptions)} subscriptions are lost, first {gone[0]}"
+    receipted = promised.entries
+    lost = sorted(position for position in receipted if position not in found.entries)
     if lost:
         return f"{len(lost)} of {len(receipted)} receipted entries are lost, first {lost[0]}"
-    changed = sorted(position for position, entry in receipted.items() if found[position] != entry)
+    changed = sorted(position for position, entry in receipted.items() if found.entries[position] != entry)
     if changed:
         return f"{len(changed)} receipted entries have other bytes, first {changed[0]}"
     return ""
