@@ -2,7 +2,7 @@
 
 A part of the broker receives its section, never the whole. `setting(...)` gives a field its Pulsar key, its
 default and its one sentence; `conf/standalone.yaml` is generated from these. Sections of features that policies
-turn on and off are in `config_features`. Sizes are in bytes unless the
+turn on and off are in `config_features`, that of dispatch is in `config_dispatch`. Sizes are in bytes unless the
 key says otherwise; -1 or 0 mean "no limit" where the sentence says so. Where values come from is the business
 of `config_sources`.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker_core.config_dispatch import DispatchConfig
 from broker_core.config_features import (
     BacklogQuotaConfig,
     DeduplicationConfig,
@@ -178,34 +179,6 @@ class TopicConfig:
     )
     encryption_required: bool = setting(
         "encryptionRequireOnProducer", False, "Whether producers must encrypt, everywhere."
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchConfig:
-    read_batch_entries: int = setting(
-        "dispatcherMaxReadBatchSize", 1000, "Entries read for consumers at a time.", least=1
-    )
-    read_batch_bytes: int = setting(
-        "dispatcherMaxReadSizeBytes", MB // 4, "Bytes read for consumers at a time.", least=1
-    )
-    round_robin_messages: int = setting(
-        "dispatcherMaxRoundRobinBatchSize",
-        20,
-        "Messages a consumer of a Shared subscription gets in its turn.",
-        least=1,
-    )
-    max_unacked_per_consumer: int = setting(
-        "maxUnackedMessagesPerConsumer",
-        50_000,
-        "Unacknowledged messages at which a consumer gets no more; 0 is no limit.",
-        least=0,
-    )
-    max_unacked_per_subscription: int = setting(
-        "maxUnackedMessagesPerSubscription",
-        200_000,
-        "Unacknowledged messages at which dispatch stops; 0 is no limit.",
-        least=0,
     )
 
 

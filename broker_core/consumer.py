@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.pending import Pending
 from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from broker_core.subscription import Subscription
 
 log = logging.getLogger(__name__)
+
+ACTIVE_CONSUMER_VERSION = 12  # of the protocol, from which clients understand ACTIVE_CONSUMER_CHANGE
 
 
 class Consumer:
@@ -37,6 +40,7 @@ class Consumer:
         read_compacted: bool,
         metadata: dict[str, str],
         auto_consume: bool = False,
+        key_shared: KeySharedMode = AUTO_SPLIT,
     ) -> None:
         self.session = session
         self.subscription = subscription
@@ -46,6 +50,8 @@ class Consumer:
         self.read_compacted = read_compacted
         self.metadata = metadata
         self.auto_consume = auto_consume  # it reads by whatever schema there is, and has none of its own
+        self.key_shared = key_shared
+        self.epoch: int | None = None
         self.connected_since_ms = subscription.clock.wall_ms()
         self.rate = Rate(subscription.clock)
         self.redeliveries = Rate(subscription.clock)
@@ -103,6 +109,17 @@ class Consumer:
     def forget_all(self, ledger_id: int, entry_ids: Sequence[int]) -> list[int]:
         """Takes entries of one ledger out of `pending`; returns those that this consumer did not have."""
         return self.pending.discard_all(ledger_id, entry_ids)
+
+    def use_epoch(self, epoch: int) -> None:
+        """What is sent from now on carries the client's epoch, unless it is older than the last one (PIP-84)."""
+        if self.epoch is None or epoch > self.epoch:
+            self.epoch = epoch
+            self._encoder.use_epoch(epoch)
+
+    def tell_active(self, is_active: bool) -> None:
+        """Failover: whether this is the consumer that gets the messages."""
+        if self.session.protocol_version >= ACTIVE_CONSUMER_VERSION:
+            self.session.outbound.send(commands.active_consumer_change(self.consumer_id, is_active))
 
     async def close(self) -> None:
         """The client or its connection is gone; what it had pending becomes available again."""

@@ -139,7 +139,7 @@ class ConsumerBusy(BrokerError):
 class ConsumerAssignFailed(BrokerError):
     """A Key_Shared consumer cannot have the hashes that it wants, or none is left."""
 
-    server_error = 24
+    server_error = 19
     http_status = 409
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_core.dispatch.shared import SharedDispatcher
+from broker_core.dispatch.individual import IndividualDispatcher
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
@@ -149,10 +149,11 @@ class SubscriptionStats:
         consumers = tuple(ConsumerStats.of(consumer) for consumer in subscription.consumers)
         kind = subscription.type_name if subscription.was_used else ""
         unacked = sum(consumer.unacked_messages for consumer in consumers)
+        active = subscription.dispatcher.active_consumer
         return cls(
             name=subscription.name,
             type=kind,
-            active_consumer=consumers[0].name if consumers and kind == "Exclusive" else "",
+            active_consumer=active.name if active is not None else "",
             durable=subscription.durable,
             traffic=sum((one.traffic for one in consumers), Traffic.of([subscription.deliveries])),
             ack_rate=sum((one.ack_rate for one in consumers), 0.0),
@@ -204,7 +205,7 @@ def _compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
 def _in_replay(subscription: Subscription) -> int:
     """Messages given back by consumers and not delivered again yet."""
     dispatcher = subscription.dispatcher
-    return len(dispatcher.redelivery) if isinstance(dispatcher, SharedDispatcher) else 0
+    return dispatcher.waiting if isinstance(dispatcher, IndividualDispatcher) else 0
 
 
 @dataclass(frozen=True, slots=True)

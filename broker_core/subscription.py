@@ -11,25 +11,21 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker_core.dispatch.dispatcher import Dispatcher, Source
-from broker_core.dispatch.shared import SharedDispatcher
-from broker_core.dispatch.single_active import SingleActiveDispatcher
-from broker_core.errors import ConsumerBusy, MetadataFailed, NotAllowed, TopicFenced
+from broker_core.dispatch.dispatcher import Dispatcher
+from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
+from broker_core.dispatch.key_shared import KeySharedDispatcher
+from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
 from broker_core.rate import Rate
 from broker_core.storage.position import Position
+from broker_core.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
 from broker_core.topic_limits import check_consumers_of
-from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic import Topic
 
-EXCLUSIVE = pb.CommandSubscribe.Exclusive
-SHARED = pb.CommandSubscribe.Shared
-DISPATCHERS: dict[int, type[Dispatcher]] = {EXCLUSIVE: SingleActiveDispatcher, SHARED: SharedDispatcher}
 RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
-INDIVIDUAL_ACK_TYPES = frozenset({SHARED, pb.CommandSubscribe.Key_Shared})
 
 
 class Subscription:
@@ -49,7 +45,7 @@ class Subscription:
         self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.last_expired_ms = 0
-        self.dispatcher: Dispatcher = self._new_dispatcher(EXCLUSIVE, topic.ledger)
+        self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, topic.ledger, topic, AUTO_SPLIT)
 
     @property
     def consumers(self) -> list[Consumer]:
@@ -57,7 +53,7 @@ class Subscription:
 
     @property
     def type_name(self) -> str:
-        return pb.CommandSubscribe.SubType.Name(self.sub_type)  # type: ignore[arg-type]  # enum values are ints here
+        return type_name(self.sub_type)
 
     def rates(self) -> list[Rate]:
         found = [self.deliveries, self.expired]
@@ -70,14 +66,12 @@ class Subscription:
         return self.cursor.durable
 
     async def add_consumer(self, consumer: Consumer, sub_type: int) -> None:
-        """Attaches the consumer, or raises `ConsumerBusy`, `TopicFenced` or `NotAllowed`."""
-        if sub_type not in DISPATCHERS:
-            raise NotAllowed(f"Subscription type {sub_type} is not supported by this broker")
-        await self._make_room(sub_type)
+        """Attaches the consumer, or raises `ConsumerBusy`, `ConsumerAssignFailed` or `TopicFenced`."""
+        await self._make_room(sub_type, consumer.key_shared)
         self.check_free()
         check_consumers_of(self)
         if not self.consumers:
-            self._become(sub_type, consumer.read_compacted)
+            self._become(sub_type, consumer)
         self.dispatcher.add(consumer)
 
     def check_free(self) -> None:
@@ -108,8 +102,7 @@ class Subscription:
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
         self.cursor.acknowledge(ledger_id, entry_ids)
-        if isinstance(self.dispatcher, SharedDispatcher):
-            self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
+        self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
         self._acknowledged(consumer, len(entry_ids))
 
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> None:
@@ -206,8 +199,7 @@ class Subscription:
     def _moved(self) -> None:
         """The cursor was moved forward over entries that consumers may have or were about to get."""
         mark_delete = self.cursor.mark_delete
-        if isinstance(self.dispatcher, SharedDispatcher):
-            self.dispatcher.forget_up_to(mark_delete)
+        self.dispatcher.forget_up_to(mark_delete)
         if self.cursor.read_position <= mark_delete:
             self.cursor.rewind()
             self.dispatcher.jump()
@@ -223,26 +215,36 @@ class Subscription:
     async def _disconnect_all(self) -> None:
         await asyncio.gather(*(consumer.disconnect() for consumer in list(self.consumers)))
 
-    async def _make_room(self, sub_type: int) -> None:
+    async def _make_room(self, sub_type: int, mode: KeySharedMode) -> None:
         """Raises `ConsumerBusy` unless a consumer of that type can join; asks a silent occupant first."""
-        occupants = list(self.consumers)
-        if not occupants or (sub_type == self.sub_type and sub_type != EXCLUSIVE):
-            return
-        for occupant in occupants:
+        for occupant in self._in_the_way(sub_type, mode):
             if await occupant.session.outbound.is_alive() and not occupant.closed:
                 break
-        if self.consumers:  # the living one, or one that came while we asked
-            same = sub_type == self.sub_type
+        if self._in_the_way(sub_type, mode) and not self._agrees(sub_type, mode):  # one lives, or came meanwhile
+            same = sub_type == self.sub_type == EXCLUSIVE
             raise ConsumerBusy(
                 "Exclusive consumer is already connected" if same else "Subscription is of different type"
             )
 
-    def _become(self, sub_type: int, read_compacted: bool) -> None:
-        source = self.topic.compacted_source() if read_compacted else self.topic.ledger
+    def _agrees(self, sub_type: int, mode: KeySharedMode) -> bool:
+        """Key_Shared of the same mode: the dispatcher says whether there are hashes left for another one."""
+        dispatcher = self.dispatcher
+        return (
+            sub_type == self.sub_type
+            and isinstance(dispatcher, KeySharedDispatcher)
+            and dispatcher.mode.agrees_with(mode)
+        )
+
+    def _in_the_way(self, sub_type: int, mode: KeySharedMode) -> list[Consumer]:
+        """The consumers that must be gone before one of that type can join."""
+        if sub_type != self.sub_type or sub_type == EXCLUSIVE:
+            return list(self.consumers)
+        return self.dispatcher.in_the_way(mode) if isinstance(self.dispatcher, KeySharedDispatcher) else []
+
+    def _become(self, sub_type: int, consumer: Consumer) -> None:
+        """Takes the type of its first consumer."""
+        source = self.topic.compacted_source() if consumer.read_compacted else self.topic.ledger
         self.dispatcher.close()
         self.sub_type = sub_type
         self.was_used = True
-        self.dispatcher = self._new_dispatcher(sub_type, source)
-
-    def _new_dispatcher(self, sub_type: int, source: Source) -> Dispatcher:
-        return DISPATCHERS[sub_type](self.cursor, source, self.topic.dispatch_config, self.topic.spawn)
+        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self.topic, consumer.key_shared)

@@ -39,10 +39,12 @@ from broker_core.topic_limits import check_subscriptions
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.config import DispatchConfig, TopicConfig
+    from broker_core.config import TopicConfig
+    from broker_core.config_dispatch import DispatchConfig
     from broker_core.config_features import DeduplicationConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Source, Spawn
+    from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
     from broker_core.producer import Producer
@@ -68,6 +70,7 @@ class TopicServices:
     clock: Clock
     limits: TopicConfig
     dispatch: DispatchConfig
+    unacked: BrokerUnacked | None  # the limit of unacknowledged messages of the whole broker, if it has one
     deduplication: DeduplicationConfig
     retain_null_key: bool  # in compaction
     storage: ManagedLedgerFactory

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from broker_core.delayed.services import DelayedServices
+from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.errors import (
     BrokerError,
     NotAllowed,
@@ -72,6 +73,7 @@ class TopicRegistry:
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self._delayed = DelayedServices.of(config.delayed, storage, clock)
+        self._unacked = BrokerUnacked.of(config.dispatch)
         self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
 
     # -- for clients ------------------------------------------------------------------------------------
@@ -189,6 +191,7 @@ class TopicRegistry:
             clock=self._clock,
             limits=self._config.topics,
             dispatch=self._config.dispatch,
+            unacked=self._unacked,
             deduplication=self._config.deduplication,
             retain_null_key=self._config.policies.retain_null_key,
             storage=self._storage,

@@ -20,23 +20,24 @@ from broker_core.storage.position import EARLIEST, Position
 
 if TYPE_CHECKING:
     from broker_core.delayed.alarms import Alarm
-    from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Dispatcher
     from broker_core.storage.block import Block
-    from broker_core.topic import Topic
 
 STRICT_PAUSE_MS = 5  # at a message a millisecond, five of them cost one wake
 _LOOKS_PER_ENTRY = 8  # rows that may mean nothing any more, before the event loop gets its turn
 
 
 class DelayedTracker:
-    def __init__(self, topic: Topic, services: DelayedServices) -> None:
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        """Of the dispatcher that asks, and is woken."""
+        topic = dispatcher.topic
+        services = topic.services.delayed
+        self._dispatcher = dispatcher
         self._topic = topic
         self._clock = topic.clock
         self._alarms = services.alarms
         self._strict = services.config.strict
         self._lookahead = services.config.lookahead
-        self._dispatcher: Dispatcher | None = None
         self._waiting = WaitingEntries()
         self._index = TimeIndex(
             services.files,
@@ -52,14 +53,10 @@ class DelayedTracker:
         self._latest_ms = 0
         self._frontier = EARLIEST  # the last entry that was held back
 
-    def attach(self, dispatcher: Dispatcher) -> DelayedTracker:
-        """From now on this dispatcher asks, and is woken."""
-        self._dispatcher = dispatcher
-        return self
-
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
         """Entries that are held back."""
-        return len(self._waiting)
+        return self._waiting.count
 
     @property
     def memory(self) -> int:
@@ -75,9 +72,8 @@ class DelayedTracker:
         likely is not due either (Pulsar's fixed delay detection); or the disk is behind with the index.
         """
         self._paused = self._index.is_behind or (
-            0 < self._lookahead <= len(self._waiting)
+            0 < self._lookahead <= self._waiting.count
             and self._fixed_delay
-            and self._dispatcher is not None
             and self._dispatcher.cursor.read_position > self._frontier
         )
         return self._paused
@@ -92,7 +88,7 @@ class DelayedTracker:
             return [(first, last)]
         cutoff, times = self._cutoff_ms(), block.delivery_times
         waiting = self._waiting
-        waited = len(waiting)
+        waited = waiting.count
         if not waited and max(times[first:last]) <= cutoff:
             return [(first, last)]
         ledger_id, entry_id = block.ledger_id, block.first_entry_id
@@ -113,13 +109,13 @@ class DelayedTracker:
             ranges.append((start, last))
         if held:
             self._hold(held, policy.tick_ms)
-        elif len(waiting) < waited:
+        elif waiting.count < waited:
             self._settle()
         return ranges
 
     @property
     def has_due(self) -> bool:
-        earliest = self._index.earliest() if self._waiting else None
+        earliest = self._index.earliest() if self._waiting.count else None
         return earliest is not None and earliest <= self._cutoff_ms()
 
     def take_due(self, limit: int) -> list[tuple[int, int]]:
@@ -143,30 +139,22 @@ class DelayedTracker:
 
     def discard(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """They were acknowledged."""
-        if self._waiting:
+        if self._waiting.count:
             self._waiting.remove_all(ledger_id, entry_ids)
             self._settle()
 
     def discard_up_to(self, position: Position) -> None:
         """Everything up to the position was acknowledged at once: expired, skipped, cleared."""
-        if self._waiting:
+        if self._waiting.count:
             self._waiting.remove_up_to(*position)
             self._settle()
 
-    def clear(self) -> None:
-        """Nothing is held back: the subscription was moved, or is of a type that delivers at once."""
+    def close(self) -> None:
+        """Nothing is held back any more, and nobody woken."""
         self._waiting.clear()
         self._settle()
 
-    def close(self) -> None:
-        self._dispatcher = None
-        self.clear()
-
     # ---- time
-
-    def policies_changed(self) -> None:
-        """The tick may be another one."""
-        self._set_alarm()
 
     def _cutoff_ms(self) -> int:
         """The last delivery time that is due now."""
@@ -175,7 +163,7 @@ class DelayedTracker:
 
     def _is_ahead(self, ledger_id: int, entry_id: int) -> bool:
         """The reader will come to it."""
-        return self._dispatcher is not None and (ledger_id, entry_id) >= self._dispatcher.cursor.read_position
+        return (ledger_id, entry_id) >= self._dispatcher.cursor.read_position
 
     def _hold(self, rows: list[Row], tick_ms: float) -> None:
         if self._fixed_delay:
@@ -189,7 +177,7 @@ class DelayedTracker:
 
     def _settle(self) -> None:
         """Something is not held back any more."""
-        if not self._waiting:
+        if not self._waiting.count:
             self._index.clear()
             self._fixed_delay, self._latest_ms, self._frontier = True, 0, EARLIEST
         self._set_alarm()
@@ -197,7 +185,7 @@ class DelayedTracker:
 
     def _set_alarm(self) -> None:
         """Rings when the first row falls due. What the dispatcher does not take then it takes when it can."""
-        earliest = self._index.earliest() if self._waiting else None
+        earliest = self._index.earliest() if self._waiting.count else None
         at_ms = None if earliest is None else max(earliest, self._next_ring_ms)
         if self._alarm is not None:
             if self._alarm.at_ms == at_ms:
@@ -207,17 +195,13 @@ class DelayedTracker:
 
     def _ring(self) -> None:
         self._alarm = None
-        self._wake()
+        self._dispatcher.wake()
 
     def _go_on_reading(self) -> None:
         if self._paused and not self.pauses_reading():
-            self._wake()
+            self._dispatcher.wake()
 
     def _ready(self) -> None:
         """Rows came from the disk, or went there."""
         self._set_alarm()
         self._go_on_reading()
-
-    def _wake(self) -> None:
-        if self._dispatcher is not None:
-            self._dispatcher.wake()

@@ -54,12 +54,11 @@ class _Ledger:
 
 
 class WaitingEntries:
+    """`count`: how many wait."""
+
     def __init__(self) -> None:
         self._ledgers: dict[int, _Ledger] = {}
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
+        self.count = 0
 
     @property
     def memory(self) -> int:
@@ -72,7 +71,7 @@ class WaitingEntries:
         if ledger is None:
             ledger = self._ledgers[ledger_id] = _Ledger(entry_id)
         added = ledger.add(entry_id)
-        self._count += added
+        self.count += added
         return added
 
     def remove(self, ledger_id: int, entry_id: int) -> bool:
@@ -80,7 +79,7 @@ class WaitingEntries:
         ledger = self._ledgers.get(ledger_id)
         if ledger is None or not ledger.remove(entry_id):
             return False
-        self._count -= 1
+        self.count -= 1
         if not ledger.count:
             del self._ledgers[ledger_id]
         return True
@@ -93,13 +92,13 @@ class WaitingEntries:
     def remove_up_to(self, ledger_id: int, entry_id: int) -> None:
         """Every entry up to and including that one."""
         for other in [other for other in self._ledgers if other < ledger_id]:
-            self._count -= self._ledgers.pop(other).count
+            self.count -= self._ledgers.pop(other).count
         ledger = self._ledgers.get(ledger_id)
         if ledger is not None:
-            self._count -= ledger.remove_before(entry_id + 1)
+            self.count -= ledger.remove_before(entry_id + 1)
             if not ledger.count:
                 del self._ledgers[ledger_id]
 
     def clear(self) -> None:
         self._ledgers.clear()
-        self._count = 0
+        self.count = 0

@@ -20,10 +20,10 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.config import DispatchConfig
     from broker_core.consumer import Consumer
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic import Topic
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +47,25 @@ class Source(Protocol):
         """From memory or disk; skips what no longer exists; empty at the end."""
 
 
+class DispatchLimit(Protocol):
+    """The dispatch rates of a subscription."""
+
+    def allowed(self, messages: int) -> int:
+        """How many of that many messages may go now; after a 0 the dispatcher is woken when some may again."""
+
+    def dispatched(self, messages: int, size: int, entries: int) -> None:
+        """That many messages of so many bytes were sent, in so many entries."""
+
+
 class Dispatcher(ABC):
-    def __init__(self, cursor: ManagedCursor, source: Source, config: DispatchConfig, spawn: Spawn) -> None:
+    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic) -> None:
         self.cursor = cursor
         self.source = source
-        self.config = config
+        self.topic = topic
+        self.config = topic.dispatch_config
         self.consumers: list[Consumer] = []
+        self.limit: DispatchLimit | None = None
         self.closed = False
-        self._spawn = spawn
         self._loop = asyncio.get_running_loop()
         self._wake_due = False
         self._reading: asyncio.Task[None] | None = None
@@ -85,9 +96,22 @@ class Dispatcher(ABC):
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
 
+    @property
+    def active_consumer(self) -> Consumer | None:
+        """The only one that gets messages, where there is such a one."""
+        return None
+
     @abstractmethod
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
         """The consumer gives back those positions, or (None) everything it has."""
+
+    def acknowledged(  # noqa: B027 - only who deals entries one by one keeps book of them
+        self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]
+    ) -> None:
+        """Whole entries were acknowledged one by one, by that consumer, whoever has them."""
+
+    def forget_up_to(self, position: Position) -> None:  # noqa: B027 - likewise
+        """Everything up to the position was acknowledged at once (expired, skipped)."""
 
     @abstractmethod
     def step(self) -> bool:
@@ -101,6 +125,19 @@ class Dispatcher(ABC):
             if not self.step():
                 return
         self.wake()
+
+    def allowed(self, permits: int) -> int:
+        """How many of a consumer's permits may be used now."""
+        return permits if self.limit is None or permits <= 0 else self.limit.allowed(permits)
+
+    def send(
+        self, consumer: Consumer, block: Block, first: int, last: int, redeliveries: Sequence[int] | None = None
+    ) -> int:
+        """Entries `first` .. `last` - 1 of the block leave for the consumer; returns their messages."""
+        messages = consumer.deliver(block, first, last, redeliveries)
+        if self.limit is not None:
+            self.limit.dispatched(messages, block.ends[last - 1] - block.starts[first], last - first)
+        return messages
 
     def next_block(self, max_entries: int) -> Block | None:
         """Entries at the read position; None when there are none, or while they are fetched from disk."""
@@ -130,7 +167,7 @@ class Dispatcher(ABC):
 
     def fetch(self, start: Position, max_entries: int, found: Callable[[Block], None]) -> None:
         """Reads in the background; `found` gets the block, unless the read position jumped meanwhile."""
-        self._reading = self._spawn(self._read(start, max_entries, found, self._epoch))
+        self._reading = self.topic.spawn(self._read(start, max_entries, found, self._epoch))
 
     async def _read(self, start: Position, max_entries: int, found: Callable[[Block], None], epoch: int) -> None:
         block = None

@@ -1,69 +1,140 @@
-"""What a Shared subscription has to send again, in order of position, and how often each was sent before. Pure.
+"""What has to be sent again, in order of position, and how often each entry was sent before. Pure.
 
-Counts live in memory, as Pulsar's redelivery tracker: an explicit request or a lost consumer raises them,
-giving everything back at once (REDELIVER without ids) does not.
+A consumer that leaves may give back a million entries at once, so neither costs an object per entry: a set of
+entries is one bit for each, the counts are two bytes each, in pieces of 1024 entries of one ledger.
+
+Counts live in memory, as Pulsar's redelivery tracker: whatever gives an entry back raises its count.
 """
 
 from __future__ import annotations
 
-import heapq
+from array import array
 from collections.abc import Iterable, Sequence
 
 Entry = tuple[int, int]  # ledger id, entry id
 
+PIECE_BITS = 10
+PIECE = 1 << PIECE_BITS  # entries
+COUNT_MAX = (1 << 16) - 1
+TRIM_MIN = 16  # pieces below which nothing is looked for that could go
 
-class Redelivery:
+
+class EntrySet:
     def __init__(self) -> None:
-        self._waiting: set[Entry] = set()
-        self._order: list[Entry] = []  # heap; may hold entries that are no longer waiting
-        self._counts: dict[Entry, int] = {}
+        self._ledgers: dict[int, dict[int, int]] = {}  # ledger id -> piece -> bits, never 0
+        self._size = 0
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._size
 
-    def add(self, entries: Iterable[Entry], *, count: bool) -> None:
-        for entry in entries:
-            if count:
-                self._counts[entry] = self._counts.get(entry, 0) + 1
-            if entry not in self._waiting:
-                self._waiting.add(entry)
-                heapq.heappush(self._order, entry)
+    def __contains__(self, entry: Entry) -> bool:
+        pieces = self._ledgers.get(entry[0])
+        return pieces is not None and bool(pieces.get(entry[1] >> PIECE_BITS, 0) >> (entry[1] & (PIECE - 1)) & 1)
 
-    def discard(self, entry: Entry) -> None:
-        """The entry was acknowledged."""
-        self._waiting.discard(entry)
-        self._counts.pop(entry, None)
+    def add(self, entries: Iterable[Entry]) -> None:
+        gathered: dict[tuple[int, int], int] = {}  # one change per piece, not one per entry: their bits are long
+        for ledger_id, entry_id in entries:
+            key = ledger_id, entry_id >> PIECE_BITS
+            gathered[key] = gathered.get(key, 0) | 1 << (entry_id & (PIECE - 1))
+        for (ledger_id, number), new in gathered.items():
+            pieces = self._ledgers.setdefault(ledger_id, {})
+            bits = pieces.get(number, 0)
+            pieces[number] = bits | new
+            self._size += (new & ~bits).bit_count()
+
+    def discard(self, ledger_id: int, first: int, length: int = 1) -> None:
+        """Takes out consecutive entries of a ledger."""
+        pieces = self._ledgers.get(ledger_id)
+        while pieces is not None and length > 0:
+            offset = first & (PIECE - 1)
+            here = min(length, PIECE - offset)
+            self._clear(pieces, first >> PIECE_BITS, ((1 << here) - 1) << offset)
+            first += here
+            length -= here
+        if pieces is not None and not pieces:
+            del self._ledgers[ledger_id]
 
     def discard_up_to(self, last: Entry) -> None:
-        """Everything up to there was acknowledged at once."""
-        for entry in [entry for entry in self._waiting | self._counts.keys() if entry <= last]:
-            self.discard(entry)
+        for ledger_id in [one for one in self._ledgers if one <= last[0]]:
+            pieces = self._ledgers[ledger_id]
+            end = last[1] + 1 if ledger_id == last[0] else (max(pieces) + 1) << PIECE_BITS
+            for number in [one for one in pieces if one << PIECE_BITS < end]:
+                self._clear(pieces, number, (1 << min(PIECE, end - (number << PIECE_BITS))) - 1)
+            if not pieces:
+                del self._ledgers[ledger_id]
+
+    def _clear(self, pieces: dict[int, int], number: int, mask: int) -> None:
+        bits = pieces.get(number, 0)
+        self._size -= (bits & mask).bit_count()
+        if bits & ~mask:
+            pieces[number] = bits & ~mask
+        else:
+            pieces.pop(number, None)
 
     def clear(self) -> None:
-        self._waiting.clear()
-        self._order.clear()
-        self._counts.clear()
+        self._ledgers.clear()
+        self._size = 0
 
     def first_run(self, limit: int) -> tuple[int, int, int] | None:
-        """Ledger id, first entry id and length of the lowest run of consecutive waiting entries."""
-        while self._order and self._order[0] not in self._waiting:
-            heapq.heappop(self._order)
-        if not self._order:
+        """Ledger id, first entry id and length of the lowest run of consecutive entries."""
+        if not self._ledgers:
             return None
-        ledger_id, first = self._order[0]
-        length = 1
-        while length < limit and (ledger_id, first + length) in self._waiting:
-            length += 1
-        return ledger_id, first, length
+        ledger_id = min(self._ledgers)
+        pieces = self._ledgers[ledger_id]
+        number = min(pieces)
+        bits = pieces[number]
+        offset = _zeros_below(bits)
+        length = _zeros_below(~(bits >> offset))
+        while length < limit and offset + length & (PIECE - 1) == 0:
+            number += 1
+            more = _zeros_below(~pieces.get(number, 0))
+            if not more:
+                break
+            length += more
+        return ledger_id, (min(pieces) << PIECE_BITS) + offset, min(length, limit)
 
-    def taken(self, ledger_id: int, first: int, length: int) -> None:
-        """Those entries were sent, or no longer exist."""
-        for entry_id in range(first, first + length):
-            self._waiting.discard((ledger_id, entry_id))
 
-    def counts(self, ledger_id: int, first: int, length: int) -> Sequence[int] | None:
-        """Redelivery counts of consecutive entries; None when all are 0."""
-        if not self._counts:
+def _zeros_below(bits: int) -> int:
+    """How many of the lowest bits are 0, of a number that is not."""
+    return (bits & -bits).bit_length() - 1
+
+
+class RedeliveryCounts:
+    def __init__(self) -> None:
+        self._pieces: dict[tuple[int, int], array[int]] = {}  # (ledger id, piece) -> counts
+        self._trim_at = TRIM_MIN
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Each of the entries was given back once more."""
+        for ledger_id, entry_id in entries:
+            key = ledger_id, entry_id >> PIECE_BITS
+            piece = self._pieces.get(key)
+            if piece is None:
+                piece = self._pieces[key] = array("H", bytes(2 * PIECE))
+            at = entry_id & (PIECE - 1)
+            piece[at] = min(piece[at] + 1, COUNT_MAX)
+
+    def trim(self, last: Entry) -> None:
+        """Everything up to there is acknowledged; looked at when there are twice the pieces of last time."""
+        if len(self._pieces) >= self._trim_at:
+            self.forget_up_to(last)
+            self._trim_at = max(TRIM_MIN, 2 * len(self._pieces))
+
+    def forget_up_to(self, last: Entry) -> None:
+        """Everything up to there is acknowledged; pieces that hold nothing else go."""
+        for key in [one for one in self._pieces if (one[0], ((one[1] + 1) << PIECE_BITS) - 1) <= last]:
+            del self._pieces[key]
+
+    def clear(self) -> None:
+        self._pieces.clear()
+
+    def of(self, ledger_id: int, first: int, length: int) -> Sequence[int] | None:
+        """Counts of consecutive entries; None when all are 0."""
+        if not self._pieces:
             return None
-        found = [self._counts.get((ledger_id, entry_id), 0) for entry_id in range(first, first + length)]
+        get = self._pieces.get
+        found = [
+            piece[entry_id & (PIECE - 1)] if (piece := get((ledger_id, entry_id >> PIECE_BITS))) is not None else 0
+            for entry_id in range(first, first + length)
+        ]
         return found if any(found) else None

@@ -16,30 +16,43 @@ if TYPE_CHECKING:
 
 
 class SingleActiveDispatcher(Dispatcher):
+    _active: Consumer | None = None
+
+    @property
+    def active_consumer(self) -> Consumer | None:
+        return self._active
+
     def add(self, consumer: Consumer) -> None:
         super().add(consumer)
-        self._rewind()
+        self._active = consumer
+        self.rewind()
+
+    def remove(self, consumer: Consumer) -> None:
+        super().remove(consumer)
+        self._active = None
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
-        self._rewind()
+        if consumer is self._active:
+            self.rewind()
 
-    def _rewind(self) -> None:
+    def rewind(self) -> None:
         self.cursor.rewind()
         self.jump()
 
     def step(self) -> bool:
-        consumer = self.consumers[0] if self.consumers else None
+        consumer = self._active
         if consumer is None or consumer.permits <= 0 or not consumer.writable:
             return False
-        block = self.next_block(consumer.permits)
+        allowed = self.allowed(consumer.permits)
+        block = self.next_block(allowed) if allowed > 0 else None
         if block is None:
             return False
         end = 0
         for first, last in self.cursor.unacknowledged(block):
-            if consumer.permits <= 0:
+            if allowed <= 0:
                 break
-            end = first + entries_within(block.counts, first, last, consumer.permits)
-            consumer.deliver(block, first, end)
+            end = first + entries_within(block.counts, first, last, allowed)
+            allowed -= self.send(consumer, block, first, end)
             if end < last:
                 break
         else:

@@ -10,6 +10,7 @@ from broker_core.handlers.seek import position_of
 from broker_core.session import Session
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
+from broker_core.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 
@@ -72,5 +73,7 @@ def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMes
     consumer = session.consumers.get(command.consumer_id)
     if consumer is None:
         return
+    if command.HasField("consumer_epoch") and consumer.subscription.sub_type not in INDIVIDUAL_ACK_TYPES:
+        consumer.use_epoch(command.consumer_epoch)
     ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
     consumer.subscription.redeliver(consumer, ids or None)

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 
 from broker_core.consumer import Consumer
+from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.errors import (
     BrokerError,
     ConsumerNotFound,
@@ -18,7 +19,8 @@ from broker_core.handlers.schema import check_consumers_schema, takes_any_schema
 from broker_core.handlers.seek import position_of
 from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session, creation
-from broker_core.subscription import EXCLUSIVE, Subscription
+from broker_core.subscription import Subscription
+from broker_core.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
 from broker_core.topic import Topic
 from broker_core.topic_limits import check_consumers
 from broker_core.wire import commands
@@ -34,6 +36,7 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
         topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
         check_consumers(topic, session)
+        check_type(topic, command.subType)
         await check_consumers_schema(session, topic, command)
         subscription = await _subscription(session, topic, command)
         try:
@@ -53,11 +56,8 @@ def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
         raise ProducerBusy("Empty subscription name")
     if is_reserved_subscription(name):
         raise ProducerBusy(f"Subscription name {name} is reserved")
-    if command.read_compacted and command.subType not in (EXCLUSIVE, pb.CommandSubscribe.Failover):
+    if command.read_compacted and command.subType not in (EXCLUSIVE, FAILOVER):
         raise NotAllowed("readCompacted only allowed on failover or exclusive subscriptions")
-    if command.subType not in (EXCLUSIVE, pb.CommandSubscribe.Shared):
-        kind = pb.CommandSubscribe.SubType.Name(command.subType)
-        raise NotAllowed(f"Subscription type {kind} is not supported by this broker")
 
 
 async def _subscription(session: Session, topic: Topic, command: pb.CommandSubscribe) -> Subscription:
@@ -90,7 +90,10 @@ async def _attach(
         read_compacted=command.read_compacted,
         metadata={pair.key: pair.value for pair in command.metadata},
         auto_consume=takes_any_schema(command),
+        key_shared=_key_shared(command),
     )
+    if command.HasField("consumer_epoch") and command.subType not in INDIVIDUAL_ACK_TYPES:
+        consumer.use_epoch(command.consumer_epoch)
     await subscription.add_consumer(consumer, command.subType)
     try:
         session.check_open()
@@ -99,6 +102,17 @@ async def _attach(
         await consumer.close()
         raise
     session.consumers[command.consumer_id] = consumer
+
+
+def _key_shared(command: pb.CommandSubscribe) -> KeySharedMode:
+    if not command.HasField("keySharedMeta"):
+        return AUTO_SPLIT
+    meta = command.keySharedMeta
+    return KeySharedMode(
+        sticky=meta.keySharedMode == pb.STICKY,
+        out_of_order=meta.allowOutOfOrderDelivery,
+        wanted=tuple((one.start, one.end) for one in meta.hashRanges),
+    )
 
 
 def on_flow(session: Session, command: pb.CommandFlow) -> None:

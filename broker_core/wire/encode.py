@@ -78,7 +78,16 @@ def _add_receipts(parts: list[bytes], keys: list[bytes], ledger: bytes, lowest: 
 class MessageEncoder:
     """MESSAGEs for one consumer of a topic or partition (rules 3.8); keeps the headers it has made."""
 
-    __slots__ = ("_consumer", "_consumer_id", "_headers", "_partition", "_partition_field", "_shape")
+    __slots__ = (
+        "_consumer",
+        "_consumer_id",
+        "_epoch",
+        "_epoch_field",
+        "_headers",
+        "_partition",
+        "_partition_field",
+        "_shape",
+    )
 
     def __init__(self, consumer_id: int, partition: int) -> None:
         """`partition` -1 (topic not partitioned) is the field's default and left out."""
@@ -88,6 +97,13 @@ class MessageEncoder:
         self._partition_field = _partition_field(partition)
         self._headers: dict[int, bytes] = {}
         self._shape: tuple[int, int, int] | None = None
+        self._epoch: int | None = None
+        self._epoch_field = b""
+
+    def use_epoch(self, epoch: int) -> None:
+        """From now on messages carry that epoch of the consumer (PIP-84)."""
+        self._epoch = epoch
+        self._epoch_field = b"\x28" + encode_varint(epoch)
 
     def encode(
         self,
@@ -109,7 +125,8 @@ class MessageEncoder:
         parts: list[bytes] = []
         for first, last, lowest, upper in consecutive_varints(first_entry_id, len(starts)):
             rest = upper + self._partition_field
-            self._use_shape(ledger_id, len(rest), 0)
+            self._use_shape(ledger_id, len(rest), len(self._epoch_field))
+            rest += self._epoch_field
             headers = self._headers
             for low, start, end in zip(lowest, starts[first:last], ends[first:last], strict=True):
                 header = headers.get(end - start) or self._header(end - start)
@@ -121,9 +138,9 @@ class MessageEncoder:
         upper = entry_id >> 7
         low = CONTINUED[entry_id & 0x7F] if upper else LAST[entry_id]
         rest = (encode_varint(upper) if upper else b"") + self._partition_field
-        self._use_shape(ledger_id, len(rest), 0)
+        self._use_shape(ledger_id, len(rest), len(self._epoch_field))
         header = self._headers.get(len(entry)) or self._header(len(entry))
-        return header + low + rest + entry
+        return header + low + rest + self._epoch_field + entry
 
     def _encode_redelivered(
         self,
@@ -139,7 +156,7 @@ class MessageEncoder:
             rest = upper + self._partition_field
             for row, low in zip(range(first, last), lowest, strict=True):
                 count = redelivery_counts[row]
-                redelivery = b"\x18" + encode_varint(count) if count > 0 else b""
+                redelivery = (b"\x18" + encode_varint(count) if count > 0 else b"") + self._epoch_field
                 self._use_shape(ledger_id, len(rest), len(redelivery))
                 size = ends[row] - starts[row]
                 header = self._headers.get(size) or self._header(size)
@@ -154,7 +171,6 @@ class MessageEncoder:
         *,
         redelivery_count: int = 0,
         ack_set: Sequence[int] = (),
-        consumer_epoch: int | None = None,
     ) -> bytes:
         """One frame with the fields that are rare.
 
@@ -170,8 +186,8 @@ class MessageEncoder:
         if redelivery_count > 0:
             message.redelivery_count = redelivery_count
         message.ack_set.extend(ack_set)
-        if consumer_epoch is not None:
-            message.consumer_epoch = consumer_epoch
+        if self._epoch is not None:
+            message.consumer_epoch = self._epoch
         return frame(command, entry)
 
     def _use_shape(self, ledger_id: int, rest_size: int, redelivery_size: int) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.compaction import CompactionState
-from broker_core.config import BrokerConfig, DispatchConfig
+from broker_core.config import BrokerConfig
+from broker_core.config_dispatch import DispatchConfig
 from broker_core.dispatch import dispatcher
 from broker_core.names import parse_topic
 from broker_core.storage.block import Block

@@ -93,13 +93,6 @@ def test_a_producer_with_transactions_is_refused(raw: RawClient) -> None:
     assert "not supported" in refused.message
 
 
-@pytest.mark.parametrize("sub_type", [pb.CommandSubscribe.Failover, pb.CommandSubscribe.Key_Shared])
-def test_a_subscription_of_a_type_that_is_missing_is_refused(raw: RawClient, sub_type: int) -> None:
-    raw.send(client_commands.subscribe(3, "persistent://public/default/types", "s", 1, sub_type=sub_type))
-    refused = raw.expect(BaseCommand.ERROR)
-    assert (refused.error, refused.request_id) == (pb.NotAllowedError, 3)
-
-
 @pytest.mark.parametrize(
     ("kind", "field"),
     [

@@ -212,11 +212,6 @@ def test_an_unsubscribed_name_starts_anew(client: pulsar.Client, topic: str) -> 
     assert receive(second, 1)[0].data() in (b"0", b"1")
 
 
-def test_a_failover_subscription_is_refused_with_the_reason(client: pulsar.Client, topic: str) -> None:
-    with pytest.raises(pulsar.NotAllowedError):
-        client.subscribe(topic, "s", pulsar.ConsumerType.Failover)
-
-
 def test_a_producer_name_in_use_is_refused(client: pulsar.Client, topic: str) -> None:
     client.create_producer(topic, producer_name="p")
     with pytest.raises(pulsar.ProducerBusy):

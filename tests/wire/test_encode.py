@@ -119,9 +119,25 @@ def test_the_header_cache_is_bounded() -> None:
     assert len(encoder._headers) < 5000
 
 
+@pytest.mark.parametrize(("first", "counts"), [(0, None), (127, None), (120, [0, 3, 0] * 4)])
+def test_every_message_carries_the_epoch_of_its_consumer(first: int, counts: list[int] | None) -> None:
+    encoder = MessageEncoder(3, 2)
+    encoder.encode(1, first, b"entry", [0], [5])
+    encoder.use_epoch(300)
+    rows = 12
+    encoded = encoder.encode(1, first, b"entry" * rows, range(0, 60, 5), range(5, 65, 5), counts)
+    encoded += encoder.encode(1, first, b"entry", [0], [5])
+    frames = [frame for frame in FrameDecoder(LIMIT).feed(encoded) if isinstance(frame, MessageFrame)]
+    assert [frame.message.consumer_epoch for frame in frames] == [300] * (rows + 1)
+    assert [frame.message.message_id.entryId for frame in frames] == [*range(first, first + rows), first]
+    assert all(frame.entry == b"entry" for frame in frames)
+
+
 @pytest.mark.parametrize("ack_set", [[], [6], [-2], [0, 1]])
 def test_a_partly_acknowledged_batch_says_what_is_left(ack_set: list[int]) -> None:
-    encoded = MessageEncoder(3, 2).encode_one(1, 2, b"entry", redelivery_count=4, ack_set=ack_set, consumer_epoch=7)
+    encoder = MessageEncoder(3, 2)
+    encoder.use_epoch(7)
+    encoded = encoder.encode_one(1, 2, b"entry", redelivery_count=4, ack_set=ack_set)
     (frame,) = FrameDecoder(LIMIT).feed(encoded)
     assert isinstance(frame, MessageFrame)
     assert list(frame.message.ack_set) == ack_set

@@ -25,7 +25,7 @@ def test_it_is_a_set_of_entries(steps: list[tuple[str, tuple[int, int]]]) -> Non
         else:
             waiting.remove_up_to(ledger_id, entry_id)
             model = {entry for entry in model if entry > (ledger_id, entry_id)}
-        assert len(waiting) == len(model)
+        assert waiting.count == len(model)
     for ledger_id, entry_id in model:
         assert waiting.remove(ledger_id, entry_id)
     assert waiting.memory == 0

@@ -1,0 +1,75 @@
+"""Failover: many consumers, of which the active one gets everything, in order.
+
+When the active one changes, the new one waits a moment, so that what the last one still acknowledges is not sent
+twice; then it begins at the first entry that is not acknowledged. All consumers are told who is active, a newcomer
+at once (rules 3.14 and 4.4).
+"""
+
+from __future__ import annotations
+
+from asyncio import TimerHandle
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.dispatch.active_consumer import active_consumer, in_order
+from broker_core.dispatch.single_active import SingleActiveDispatcher
+
+if TYPE_CHECKING:
+    from broker_core.consumer import Consumer
+
+
+class FailoverDispatcher(SingleActiveDispatcher):
+    _taking_over: TimerHandle | None = None  # the active one waits; nothing is sent
+
+    def add(self, consumer: Consumer) -> None:
+        self.consumers.append(consumer)
+        self.consumers[:] = in_order(self.consumers)
+        if not self._choose():
+            consumer.tell_active(consumer is self._active)
+
+    def remove(self, consumer: Consumer) -> None:
+        self.consumers.remove(consumer)
+        if not self.consumers:
+            self._active = None
+            self._stop_waiting()
+        else:
+            self._choose()
+
+    def close(self) -> None:
+        super().close()
+        self._stop_waiting()
+
+    def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
+        if self._taking_over is None:
+            super().redeliver(consumer, positions)
+
+    def step(self) -> bool:
+        return self._taking_over is None and super().step()
+
+    def _choose(self) -> bool:
+        """Whether there is another active consumer now; all are told when it takes over."""
+        name = self.topic.name
+        chosen = active_consumer(
+            self.consumers, str(name), name.partition, consistent_hashing=self.config.failover_consistent_hashing
+        )
+        if chosen is self._active:
+            return False
+        is_first, self._active = self._active is None, chosen
+        delay = 0.0 if is_first else self.config.failover_delay_ms / 1000
+        if delay <= 0:
+            self._stop_waiting()
+            self._take_over()
+        elif self._taking_over is None:  # else whoever is active by then takes over
+            self._taking_over = self._loop.call_later(delay, self._take_over)
+        return True
+
+    def _take_over(self) -> None:
+        self._taking_over = None
+        for consumer in self.consumers:
+            consumer.tell_active(consumer is self._active)
+        self.rewind()
+
+    def _stop_waiting(self) -> None:
+        if self._taking_over is not None:
+            self._taking_over.cancel()
+            self._taking_over = None

@@ -1,0 +1,205 @@
+"""Which consumer of a Key_Shared subscription owns which hashes (rules 4.6). Pure.
+
+A hash is `key_hash` of the key modulo `size`, plus `first`; 0 is never a hash. Whatever the algorithm, what comes
+of it is one sorted table: the last hash of each range, and whose it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Generic, Protocol, TypeVar
+
+from broker_core.errors import ConsumerAssignFailed
+from broker_core.wire.sticky_key import key_hash
+
+RANGE_SIZE = 65_536
+
+Range = tuple[int, int]  # first and last hash, both included
+
+
+@dataclass(frozen=True, slots=True)
+class KeySharedMode:
+    """How a consumer wants keys to be divided; all consumers of a subscription must agree on all but `wanted`."""
+
+    sticky: bool = False
+    out_of_order: bool = False
+    wanted: tuple[Range, ...] = ()  # the hashes of a sticky consumer
+
+    def agrees_with(self, other: KeySharedMode) -> bool:
+        return self.sticky == other.sticky and self.out_of_order == other.out_of_order
+
+
+AUTO_SPLIT = KeySharedMode()
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Owner = TypeVar("Owner", bound=Named)
+
+
+class HashRanges(ABC, Generic[Owner]):
+    first = 0
+    size = RANGE_SIZE
+
+    def __init__(self) -> None:
+        self._lasts: list[int] = []  # of the ranges, ascending
+        self._owners: list[Owner | None] = []
+
+    def hash_of(self, key: bytes) -> int:
+        return key_hash(key) % self.size + self.first or 1
+
+    def owner(self, sticky_hash: int) -> Owner | None:
+        """Whose the hash is; None when it is nobody's."""
+        index = bisect_left(self._lasts, sticky_hash)
+        return self._owners[index] if index < len(self._owners) else None
+
+    def of(self, consumer: Owner) -> list[Range]:
+        """The ranges that the consumer owns, ascending, neighbours joined."""
+        found: list[Range] = []
+        start = self.first
+        for last, owner in zip(self._lasts, self._owners, strict=True):
+            last = min(last, self.first + self.size - 1)
+            if owner is consumer and start <= last:
+                if found and found[-1][1] == start - 1:
+                    start = found.pop()[0]
+                found.append((start, last))
+            start = last + 1
+        return found
+
+    def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
+        """The owners because of whom nobody else can have those ranges."""
+        return []
+
+    @abstractmethod
+    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+        """Gives a newcomer its share. Raises `ConsumerAssignFailed` and changes nothing when there is none."""
+
+    @abstractmethod
+    def remove(self, consumer: Owner) -> None:
+        """What it owned goes to others, or to nobody."""
+
+
+class SplitRanges(HashRanges[Owner]):
+    """A newcomer gets the lower half of the widest range (`subscriptionKeySharedUseConsistentHashing=false`)."""
+
+    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+        if not self._lasts:
+            self._lasts, self._owners = [RANGE_SIZE], [consumer]
+            return
+        lowers = [0, *self._lasts[:-1]]
+        index = max(range(len(lowers)), key=lambda one: (self._lasts[one] - lowers[one], -one))
+        width = self._lasts[index] - lowers[index]
+        if width <= 1:
+            raise ConsumerAssignFailed("There are as many consumers as hashes; none is left for this one")
+        self._lasts.insert(index, self._lasts[index] - (width >> 1))
+        self._owners.insert(index, consumer)
+
+    def remove(self, consumer: Owner) -> None:
+        index = self._owners.index(consumer)
+        if index == len(self._owners) - 1 and index > 0:
+            self._lasts[index - 1] = RANGE_SIZE  # the end must have an owner
+        del self._lasts[index], self._owners[index]
+
+
+class ConsistentRanges(HashRanges[Owner]):
+    """A ring on which every consumer has the same number of points; a hash belongs to the next point.
+
+    A point is made of the consumer's name and the lowest number that no other consumer of that name has, so that
+    one that comes back gets its points again. The first to have a point keeps it; others there inherit it.
+    """
+
+    first = 1
+    size = RANGE_SIZE - 1
+
+    def __init__(self, points: int) -> None:
+        super().__init__()
+        self._points_each = points
+        self._ring: dict[int, list[Owner]] = {}
+        self._numbers: dict[Owner, int] = {}
+
+    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+        taken = {number for other, number in self._numbers.items() if other.name == consumer.name}
+        number = next(one for one in range(len(taken) + 1) if one not in taken)
+        self._numbers[consumer] = number
+        for point in self._points(consumer.name, number):
+            there = self._ring.setdefault(point, [])
+            if consumer not in there:
+                there.append(consumer)
+        self._lay_out()
+
+    def remove(self, consumer: Owner) -> None:
+        for point in self._points(consumer.name, self._numbers.pop(consumer)):
+            there = self._ring.get(point, [])
+            if consumer in there:
+                there.remove(consumer)
+            if not there:
+                self._ring.pop(point, None)
+        self._lay_out()
+
+    def _points(self, name: str, number: int) -> list[int]:
+        return [self.hash_of(f"{name}\0{number}\0{point}".encode()) for point in range(self._points_each)]
+
+    def _lay_out(self) -> None:
+        self._lasts = sorted(self._ring)
+        self._owners = [self._ring[point][0] for point in self._lasts]
+        if self._lasts and self._lasts[-1] < RANGE_SIZE - 1:  # behind the last point the ring begins again
+            self._lasts.append(RANGE_SIZE - 1)
+            self._owners.append(self._owners[0])
+
+
+class StickyRanges(HashRanges[Owner]):
+    """The consumers say which hashes they want; what nobody wants waits for somebody who does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wanted: dict[Owner, list[Range]] = {}
+
+    def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
+        check_ranges(wanted)
+        if others := self.conflicts(wanted):
+            raise ConsumerAssignFailed(f"Range conflict with consumer {others[0].name}")
+        self._wanted[consumer] = sorted(wanted)
+        self._lay_out()
+
+    def remove(self, consumer: Owner) -> None:
+        del self._wanted[consumer]
+        self._lay_out()
+
+    def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
+        return [
+            owner
+            for owner, ranges in self._wanted.items()
+            if any(start <= last and first <= end for first, last in wanted for start, end in ranges)
+        ]
+
+    def _lay_out(self) -> None:
+        self._lasts, self._owners = [], []
+        behind = 0
+        for (first, last), owner in sorted(
+            ((one, owner) for owner, ranges in self._wanted.items() for one in ranges), key=lambda pair: pair[0]
+        ):
+            if first > behind:
+                self._lasts.append(first - 1)
+                self._owners.append(None)
+            self._lasts.append(last)
+            self._owners.append(owner)
+            behind = last + 1
+
+
+def check_ranges(wanted: Sequence[Range]) -> None:
+    """Raises `ConsumerAssignFailed` unless these are ranges of hashes that do not overlap."""
+    if not wanted:
+        raise ConsumerAssignFailed("Ranges for KeyShared policy must not be empty.")
+    for first, last in wanted:
+        if not 0 <= first <= last < RANGE_SIZE:
+            raise ConsumerAssignFailed(f"[{first}, {last}] is no range of hashes from 0 to {RANGE_SIZE - 1}")
+    for (_, last), (first, _) in pairwise(sorted(wanted)):
+        if first <= last:
+            raise ConsumerAssignFailed("Ranges for KeyShared policy with overlap.")

@@ -1,0 +1,179 @@
+"""What Shared and Key_Shared have in common: entries are given out, given back and acknowledged one by one.
+
+An entry is pending at its consumer until it is acknowledged. What is given back, or was pending at a consumer that
+left, waits to be sent again, and goes before new entries in order of position. The first consumer to come finds
+everything that is not acknowledged; nothing else is remembered when the last one leaves.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from broker_core.delayed.tracker import DelayedTracker
+from broker_core.dispatch.dispatcher import Dispatcher
+from broker_core.dispatch.redelivery import Entry, RedeliveryCounts
+from broker_core.dispatch.unacked_limits import UnackedLimits
+from broker_core.storage.position import Position
+
+if TYPE_CHECKING:
+    from broker_core.consumer import Consumer
+    from broker_core.dispatch.dispatcher import Source
+    from broker_core.storage.block import Block
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic import Topic
+
+DUE_AT_A_TIME = 1000  # entries that are taken from the delayed ones before those before them are gone
+
+
+class IndividualDispatcher(Dispatcher):
+    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic) -> None:
+        super().__init__(cursor, source, topic)
+        self.redelivery_counts = RedeliveryCounts()
+        self.delays: DelayedTracker | None = None  # from the first entry with a delivery time on
+        self.unacked = UnackedLimits(topic)
+        self._replay: tuple[Position, Block] | None = None  # asked for, and read from disk to be sent again
+
+    # -- what the policy adds
+
+    @property
+    @abstractmethod
+    def waiting(self) -> int:
+        """Entries that were given back, or could not be sent, and are to be sent before new ones."""
+
+    @abstractmethod
+    def due(self, entries: Iterable[Entry]) -> None:
+        """The delivery time of these has come: they go before new entries, without being counted as redelivered."""
+
+    @abstractmethod
+    def give_back(self, entries: Iterable[Entry]) -> None:
+        """These are no longer pending at the consumer they were sent to, and wait to be sent again."""
+
+    @abstractmethod
+    def no_longer_waiting(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
+        """Acknowledged, wherever they were."""
+
+    @abstractmethod
+    def forget_waiting(self, position: Position | None) -> None:
+        """Nothing up to the position (None: at all) is pending or waiting any more."""
+
+    # -- consumers come and go
+
+    def add(self, consumer: Consumer) -> None:
+        if not self.consumers:
+            self.start_over()
+        super().add(consumer)
+
+    def remove(self, consumer: Consumer) -> None:
+        super().remove(consumer)
+        if self.consumers:
+            self.redelivery_counts.add(consumer.pending)
+            self.give_back(consumer.pending)
+        else:
+            self.start_over()
+        consumer.pending.clear()
+        self.unacked.report(self.consumers)
+        self.wake()
+
+    def start_over(self) -> None:
+        """The next consumer gets everything that is not acknowledged, as if nothing had been sent before."""
+        self.redelivery_counts.clear()
+        self.forget_waiting(None)
+        self._forget_delays()
+        self._replay = None
+        self.cursor.rewind()
+        self.jump()
+
+    def _forget_delays(self) -> None:
+        """Who reads everything again finds the entries that are not due again."""
+        if self.delays is not None:
+            self.delays.close()
+            self.delays = None
+
+    def close(self) -> None:
+        super().close()
+        self._forget_delays()
+
+    # -- entries come back
+
+    def _run(self) -> None:
+        delays = self.delays
+        if delays is not None and delays.has_due and self.consumers and self.waiting < DUE_AT_A_TIME:
+            self.due(delays.take_due(DUE_AT_A_TIME))
+        super()._run()
+
+    def redeliver(self, consumer: Consumer, positions: Sequence[Entry] | None) -> None:
+        given_back = list(consumer.pending) if positions is None else positions
+        held = [entry for entry in given_back if consumer.forget(*entry)]
+        self.redelivery_counts.trim(self.cursor.mark_delete)
+        self.redelivery_counts.add(held)
+        self.give_back(held)
+        self.wake()
+
+    def acknowledged(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
+        """Takes the entries off whoever holds them; an ack may come through another consumer."""
+        elsewhere = consumer.forget_all(ledger_id, entry_ids)
+        for other in self.consumers if elsewhere else ():
+            if other is not consumer:
+                elsewhere = other.forget_all(ledger_id, elsewhere)
+        if elsewhere and self.delays is not None:
+            self.delays.discard(ledger_id, elsewhere)
+        self.no_longer_waiting(ledger_id, entry_ids)
+        self.unacked.report(self.consumers)
+        if self.unacked.held_back:
+            self.unacked.held_back = False
+            self.wake()
+
+    def forget_up_to(self, position: Position) -> None:
+        for consumer in self.consumers:
+            consumer.pending.discard_up_to(*position)
+        self.redelivery_counts.forget_up_to(position)
+        self.forget_waiting(position)
+        if self.delays is not None:
+            self.delays.discard_up_to(position)
+
+    # -- entries go out
+
+    def next_block(self, max_entries: int) -> Block | None:
+        if self.delays is not None and self.delays.pauses_reading():
+            return None
+        return super().next_block(max_entries)
+
+    def deliverable(self, block: Block) -> list[tuple[int, int]]:
+        """Index ranges [a, b) of a block of new entries that may be sent: not acknowledged and not delayed."""
+        ranges = self.cursor.unacknowledged(block)
+        if not block.delivery_times:
+            return ranges
+        if self.delays is None:
+            self.delays = DelayedTracker(self)
+        return [held for first, last in ranges for held in self.delays.hold_back(block, first, last)]
+
+    def send_pending(self, consumer: Consumer, block: Block, first: int, last: int) -> None:
+        """Sends entries, which from now on are pending at the consumer."""
+        counts = self.redelivery_counts.of(block.ledger_id, block.first_entry_id + first, last - first)
+        if counts is not None:
+            consumer.redeliveries.add(sum(block.counts[first:last]), 0)
+        consumer.remember(block, first, last)
+        self.send(consumer, block, first, last, counts)
+
+    def replay_block(self, start: Position, length: int) -> Block | None:
+        """Entries to send again, from `start` on; None while they are fetched."""
+        if self._replay is not None:
+            (asked, block), self._replay = self._replay, None
+            if asked == start:
+                return block  # else something earlier was given back meanwhile
+        if self._reading is not None:
+            return None
+        found = self.source.read_cached(start, length, self.config.read_batch_bytes)
+        if found is None:
+            self.fetch(start, length, partial(self._found_replay, start))
+        return found
+
+    def _found_replay(self, start: Position, block: Block) -> None:
+        self._replay = start, block
+        self.wake()
+
+    def available(self, consumer: Consumer) -> bool:
+        return consumer.permits > 0 and consumer.writable and not self.unacked.consumer_blocked(consumer)

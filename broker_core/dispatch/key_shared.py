@@ -1,0 +1,272 @@
+"""Key_Shared: every key is at one consumer at a time, and comes in order.
+
+Who owns a key's hash is said by `HashRanges`. What order costs (PIP-379): an entry waits while an earlier one of its
+hash waits, and while entries of its hash are unacknowledged at another consumer, which owned the hash before. The
+others go on meanwhile, so that a slow key or consumer holds up nobody else, until so many wait that nothing more is
+read (`keySharedLookAheadMsgInReplayThreshold...`). With `allowOutOfOrderDelivery` nothing waits for its hash.
+"""
+
+from __future__ import annotations
+
+from asyncio import TimerHandle
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.dispatch.hash_ranges import ConsistentRanges, HashRanges, SplitRanges, StickyRanges
+from broker_core.dispatch.individual import IndividualDispatcher
+from broker_core.dispatch.keys_in_flight import KeysInFlight
+from broker_core.dispatch.redelivery import Entry, EntrySet
+from broker_core.dispatch.waiting_keys import WaitingKeys
+from broker_core.storage.position import Position
+from broker_core.wire.sticky_key import sticky_key
+
+if TYPE_CHECKING:
+    from broker_core.config_dispatch import DispatchConfig
+    from broker_core.consumer import Consumer
+    from broker_core.dispatch.dispatcher import Source
+    from broker_core.dispatch.hash_ranges import KeySharedMode
+    from broker_core.storage.block import Block
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic import Topic
+
+READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permits is somebody else's
+READ_GAP = 16  # entries that are read for nothing rather than reading twice
+
+
+class Turn:
+    """What the available consumers may get in one step, and what they get: rows of a block."""
+
+    def __init__(self, permits: dict[Consumer, int], allowed: int) -> None:
+        self.permits = permits
+        self.left = allowed  # messages
+        self.rows: dict[Consumer, list[int]] = {}
+
+    def give(self, consumer: Consumer, row: int, messages: int) -> bool:
+        """False when the consumer can take no more."""
+        permits = self.permits.get(consumer, 0)
+        if permits <= 0 or self.left <= 0:
+            return False
+        self.permits[consumer] = permits - messages
+        self.left -= messages
+        rows = self.rows.get(consumer)
+        if rows is None:
+            self.rows[consumer] = [row]
+        else:
+            rows.append(row)
+        return True
+
+
+class KeySharedDispatcher(IndividualDispatcher):
+    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic, mode: KeySharedMode) -> None:
+        super().__init__(cursor, source, topic)
+        self.mode = mode
+        self.ranges: HashRanges[Consumer] = _ranges(mode, self.config)
+        self.in_flight = KeysInFlight[Consumer]()
+        self._waiting = WaitingKeys["Consumer"]()
+        self._due = EntrySet()
+        self._unblocking: TimerHandle | None = None
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting) + len(self._due)
+
+    # -- consumers come and go
+
+    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+        """The consumers that must be gone before one of that mode can join."""
+        if not self.mode.agrees_with(mode):
+            return list(self.consumers)
+        return self.ranges.conflicts(mode.wanted)
+
+    def add(self, consumer: Consumer) -> None:
+        """Raises `ConsumerAssignFailed` when there is no share for the consumer."""
+        self.ranges.add(consumer, consumer.key_shared.wanted)
+        super().add(consumer)
+        self._waiting.reassign(self._may_have)
+
+    def remove(self, consumer: Consumer) -> None:
+        self.ranges.remove(consumer)
+        super().remove(consumer)
+        self._waiting.reassign(self._may_have)
+
+    def close(self) -> None:
+        super().close()
+        if self._unblocking is not None:
+            self._unblocking.cancel()
+
+    # -- entries come back
+
+    def due(self, entries: Iterable[Entry]) -> None:
+        self._due.add(entries)
+        self.wake()
+
+    def give_back(self, entries: Iterable[Entry]) -> None:
+        returned = []
+        for entry in entries:
+            sticky_hash = self._landed(*entry)
+            if sticky_hash is not None:
+                returned.append((entry, sticky_hash))
+        for entry, sticky_hash in returned:
+            self._waiting.add(entry, sticky_hash, self._may_have(sticky_hash))
+
+    def no_longer_waiting(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
+        for entry_id in entry_ids:
+            if self._landed(ledger_id, entry_id) is None and self.waiting:
+                self._waiting.discard((ledger_id, entry_id))
+                self._due.discard(ledger_id, entry_id)
+
+    def forget_waiting(self, position: Position | None) -> None:
+        if position is None:
+            self._waiting.clear()
+            self._due.clear()
+            self.in_flight.clear()
+            return
+        self._waiting.discard_up_to(position)
+        self._due.discard_up_to(position)
+        for entry in self.in_flight.up_to(position):
+            self._landed(*entry)
+
+    def _landed(self, ledger_id: int, entry_id: int) -> int | None:
+        """The entry is no longer in flight; returns its hash, None if it was not."""
+        found = self.in_flight.remove(ledger_id, entry_id)
+        if found is None:
+            return None
+        sticky_hash, is_free = found
+        if is_free and self._waiting.is_parked(sticky_hash):
+            owner = self.ranges.owner(sticky_hash)
+            if owner is not None:
+                self._waiting.unpark(sticky_hash, owner)
+                self._wake_for_free_keys()
+        return sticky_hash
+
+    def _wake_for_free_keys(self) -> None:
+        if self._unblocking is None:
+            self._unblocking = self._loop.call_later(self.config.unblocking_ms / 1000, self._unblocked)
+
+    def _unblocked(self) -> None:
+        self._unblocking = None
+        self.wake()
+
+    # -- entries go out
+
+    def _may_have(self, sticky_hash: int) -> Consumer | None:
+        """Who may get entries of the hash now: its owner, unless others are unacknowledged elsewhere."""
+        owner = self.ranges.owner(sticky_hash)
+        if self.mode.out_of_order:
+            return owner
+        holder = self.in_flight.holder(sticky_hash)
+        return owner if holder is None or holder is owner else None
+
+    def step(self) -> bool:
+        permits = {consumer: consumer.permits for consumer in self.consumers if self.available(consumer)}
+        if not permits or self.unacked.subscription_blocked(self.consumers, self.wake):
+            return False
+        turn = Turn(permits, self.allowed(sum(permits.values())))
+        if turn.left <= 0:
+            return False
+        first = self._waiting.lowest(permits) if self._waiting else None
+        if first is not None:
+            return self._step_waiting(turn, first)
+        return self._step_due(turn) if self._due else self._step_new(turn)
+
+    def _step_new(self, turn: Turn) -> bool:
+        room = self._look_ahead() - len(self._waiting)
+        block = self.next_block(max(turn.left, READ_AT_LEAST)) if room > 0 else None
+        if block is None:
+            return False
+        dealt = self._deal(turn, block, self.deliverable(block), room)
+        self._send(turn, block)
+        self.consumed(block, dealt)
+        return dealt > 0
+
+    def _step_due(self, turn: Turn) -> bool:
+        run = self._due.first_run(self.config.read_batch_entries)
+        room = self._look_ahead() - len(self._waiting)
+        if run is None or room <= 0:
+            return False
+        ledger_id, first, length = run
+        block = self.replay_block(Position(ledger_id, first), length)
+        if block is None:
+            return False
+        if len(block) == 0 or (block.ledger_id, block.first_entry_id) != (ledger_id, first):
+            self._due.discard(ledger_id, first, length)  # trimmed meanwhile
+            return True
+        block = block.slice(0, length)
+        dealt = self._deal(turn, block, self.cursor.unacknowledged(block), room)
+        self._due.discard(ledger_id, first, dealt)
+        self._send(turn, block)
+        return dealt > 0
+
+    def _deal(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]], room: int) -> int:
+        """Gives each entry to the owner of its key, or lets it wait; returns how many rows are dealt with.
+
+        Ends when nobody can take more, or `room` more entries wait.
+        """
+        data, starts, ends, counts = block.data, block.starts, block.ends, block.counts
+        ledger_id, first_entry_id = block.ledger_id, block.first_entry_id
+        waiting, hash_of, in_order = self._waiting, self.ranges.hash_of, not self.mode.out_of_order
+        full = len(waiting) + room
+        for first, last in ranges:
+            for row in range(first, last):
+                if turn.left <= 0 or len(waiting) >= full:
+                    return row
+                sticky_hash = hash_of(sticky_key(data, starts[row], ends[row]))
+                owner = self._may_have(sticky_hash)
+                entry_id = first_entry_id + row
+                if (in_order and waiting.has(sticky_hash)) or owner is None or not turn.give(owner, row, counts[row]):
+                    waiting.add((ledger_id, entry_id), sticky_hash, owner)
+                else:
+                    self.in_flight.add(ledger_id, entry_id, sticky_hash, owner)
+        return len(block)
+
+    def _step_waiting(self, turn: Turn, first: Entry) -> bool:
+        length = self._waiting.reach(first, self.config.read_batch_entries, READ_GAP)
+        block = self.replay_block(Position(*first), length)
+        if block is None:
+            return False
+        if len(block) == 0 or (block.ledger_id, block.first_entry_id) != first:
+            self._waiting.discard(first)  # trimmed meanwhile
+            return True
+        self._deal_waiting(turn, block, self.cursor.unacknowledged(block), length)
+        if not turn.rows:
+            self._waiting.discard(first)  # acknowledged by other ways than one by one
+        self._send(turn, block)
+        return True
+
+    def _deal_waiting(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]], length: int) -> None:
+        waiting, ledger_id, first_entry_id = self._waiting, block.ledger_id, block.first_entry_id
+        for first, last in ranges:
+            for row in range(first, min(last, length)):
+                entry = ledger_id, first_entry_id + row
+                sticky_hash = waiting.hash_of(entry)
+                if sticky_hash is None:
+                    continue
+                owner = self._may_have(sticky_hash)
+                if owner is not None and turn.give(owner, row, block.counts[row]):
+                    waiting.discard(entry)
+                    self.in_flight.add(*entry, sticky_hash, owner)
+
+    def _send(self, turn: Turn, block: Block) -> None:
+        for consumer, rows in turn.rows.items():
+            start = previous = rows[0]
+            for row in rows[1:]:
+                if row != previous + 1:
+                    self.send_pending(consumer, block, start, previous + 1)
+                    start = row
+                previous = row
+            self.send_pending(consumer, block, start, previous + 1)
+
+    def _look_ahead(self) -> int:
+        """Entries that may wait before nothing more is read."""
+        config, consumers = self.config, len(self.consumers)
+        limits = [config.look_ahead_per_consumer * consumers, config.look_ahead_per_subscription]
+        if not any(limits):  # then what may be unacknowledged bounds the memory, as in Pulsar
+            policies = self.topic.policies
+            limits = [policies.max_unacked_per_consumer * consumers, policies.max_unacked_per_subscription]
+        return min([limit for limit in limits if limit > 0], default=1 << 62)
+
+
+def _ranges(mode: KeySharedMode, config: DispatchConfig) -> HashRanges[Consumer]:
+    if mode.sticky:
+        return StickyRanges()
+    return ConsistentRanges(config.points_per_consumer) if config.consistent_hashing else SplitRanges()

@@ -1,0 +1,99 @@
+"""How many messages may be unacknowledged: at a consumer, on a subscription, in the broker.
+
+Whoever reaches a limit gets nothing more until half of it is left (a consumer: or less), so that dispatch does not
+flutter at the edge. All of it is asked when somebody is about to be served; nothing is counted per message but what
+`Pending` counts anyway, and what the broker's limit needs when there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from broker_core.config_dispatch import DispatchConfig
+    from broker_core.consumer import Consumer
+    from broker_core.topic import Topic
+
+
+class BrokerUnacked:
+    """The unacknowledged messages of all subscriptions, while `maxUnackedMessagesPerBroker` limits them."""
+
+    def __init__(self, limit: int, blocked_share: float) -> None:
+        self.limit = limit
+        self.many = int(limit * blocked_share)  # for one subscription, while the broker is blocked
+        self.messages = 0
+        self.blocked = False
+        self._waiting: set[Callable[[], None]] = set()
+
+    @classmethod
+    def of(cls, config: DispatchConfig) -> Self | None:
+        """None when there is no limit."""
+        limit = config.max_unacked_per_broker
+        return cls(limit, config.blocked_share) if limit else None
+
+    def changed(self, messages: int) -> None:
+        """So many more, or fewer, are unacknowledged."""
+        self.messages += messages
+        if self.blocked and self.messages < self.limit // 2:
+            self.blocked = False
+            waiting, self._waiting = self._waiting, set()
+            for wake in waiting:
+                wake()
+        elif not self.blocked:
+            self.blocked = self.messages >= self.limit
+
+    def holds(self, unacked: int, already: bool, wake: Callable[[], None]) -> bool:
+        """Whether a subscription with so many must wait; `wake` is called when the broker is free again."""
+        if not self.blocked or unacked < (self.many // 2 if already else self.many):
+            return False
+        self._waiting.add(wake)
+        return True
+
+
+class UnackedLimits:
+    """Of one subscription. `held_back`: somebody got nothing because of them since this was last set to False."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.blocked = False
+        self.held_back = False
+        self._topic = topic
+        self._reported = 0
+
+    def consumer_blocked(self, consumer: Consumer) -> bool:
+        limit = self._topic.policies.max_unacked_per_consumer
+        if limit <= 0:
+            consumer.blocked = False
+        elif consumer.blocked:
+            consumer.blocked = consumer.unacked_messages > limit // 2
+        else:
+            consumer.blocked = consumer.unacked_messages >= limit
+        self.held_back |= consumer.blocked
+        return consumer.blocked
+
+    def subscription_blocked(self, consumers: Sequence[Consumer], wake: Callable[[], None]) -> bool:
+        """Whether nobody of the subscription may be served; `wake` is called when it was the broker's limit."""
+        limit = self._topic.policies.max_unacked_per_subscription
+        broker = self._topic.services.unacked
+        if limit <= 0 and broker is None:
+            self.blocked = False
+            return False
+        unacked = sum([consumer.pending.messages for consumer in consumers])
+        full = limit > 0 and unacked >= (limit // 2 if self.blocked else limit)
+        if broker is not None:
+            self._report(broker, unacked)
+            full = full or broker.holds(unacked, self.blocked, wake)
+        self.blocked = full
+        self.held_back |= full
+        return full
+
+    def report(self, consumers: Sequence[Consumer]) -> None:
+        """Tells the broker's limit, if there is one, how many are unacknowledged here."""
+        broker = self._topic.services.unacked
+        if broker is not None:
+            self._report(broker, sum([consumer.pending.messages for consumer in consumers]))
+
+    def _report(self, broker: BrokerUnacked, unacked: int) -> None:
+        change, self._reported = unacked - self._reported, unacked
+        if change:
+            broker.changed(change)

@@ -1,0 +1,113 @@
+"""Entries of a Key_Shared subscription that wait to be sent, each behind the earlier ones of its key. Pure.
+
+They wait for their consumer (for permits, for room in its socket), or for their hash: while it is draining at
+another consumer, and when nobody owns it, no consumer is theirs and they are parked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
+
+from broker_core.dispatch.redelivery import Entry
+
+Owner = TypeVar("Owner")
+
+
+class WaitingKeys(Generic[Owner]):
+    def __init__(self) -> None:
+        self._hashes: dict[Entry, int] = {}
+        self._of_hash: dict[int, int] = {}  # hash -> how many wait
+        self._ready: dict[Owner, list[Entry]] = {}  # heaps; may hold entries that wait no more
+        self._parked: dict[int, list[Entry]] = {}  # hash -> entries, likewise
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def has(self, sticky_hash: int) -> bool:
+        """Whether an entry of that hash waits, so that later ones must not be sent before it."""
+        return sticky_hash in self._of_hash
+
+    def hash_of(self, entry: Entry) -> int | None:
+        """None when the entry does not wait."""
+        return self._hashes.get(entry)
+
+    def add(self, entry: Entry, sticky_hash: int, owner: Owner | None) -> None:
+        """`owner` is who may have it now; None parks it."""
+        if entry in self._hashes:
+            return
+        self._hashes[entry] = sticky_hash
+        self._of_hash[sticky_hash] = self._of_hash.get(sticky_hash, 0) + 1
+        self._put(entry, sticky_hash, owner)
+
+    def _put(self, entry: Entry, sticky_hash: int, owner: Owner | None) -> None:
+        if owner is None:
+            self._parked.setdefault(sticky_hash, []).append(entry)
+        else:
+            heappush(self._ready.setdefault(owner, []), entry)
+
+    def discard(self, entry: Entry) -> None:
+        sticky_hash = self._hashes.pop(entry, None)
+        if sticky_hash is None:
+            return
+        left = self._of_hash[sticky_hash] - 1
+        if left:
+            self._of_hash[sticky_hash] = left
+        else:
+            del self._of_hash[sticky_hash]
+
+    def discard_up_to(self, last: Entry) -> None:
+        for entry in [one for one in self._hashes if one <= last]:
+            self.discard(entry)
+
+    def clear(self) -> None:
+        for part in (self._hashes, self._of_hash, self._ready, self._parked):
+            part.clear()
+
+    def lowest(self, owners: Iterable[Owner]) -> Entry | None:
+        """The first position that waits for one of those owners."""
+        tops = [top for owner in owners if (top := self._top(owner)) is not None]
+        return min(tops) if tops else None
+
+    def _top(self, owner: Owner) -> Entry | None:
+        heap = self._ready.get(owner)
+        while heap and heap[0] not in self._hashes:
+            heappop(heap)
+        return heap[0] if heap else None
+
+    def is_parked(self, sticky_hash: int) -> bool:
+        return sticky_hash in self._parked
+
+    def unpark(self, sticky_hash: int, owner: Owner) -> None:
+        """The hash is free, and its owner may have what waits for it."""
+        for entry in self._parked.pop(sticky_hash, ()):
+            if entry in self._hashes:
+                self._put(entry, sticky_hash, owner)
+
+    def reassign(self, owner_of: Callable[[int], Owner | None]) -> None:
+        """The hashes have other owners now; `owner_of` as in `add`."""
+        self._ready.clear()
+        self._parked.clear()
+        for entry, sticky_hash in self._hashes.items():
+            owner = owner_of(sticky_hash)
+            if owner is None:
+                self._parked.setdefault(sticky_hash, []).append(entry)
+            else:
+                self._ready.setdefault(owner, []).append(entry)
+        for heap in self._ready.values():
+            heapify(heap)
+
+    def reach(self, first: Entry, entries: int, gap: int) -> int:
+        """How many consecutive entries from `first` on are worth reading at once.
+
+        At most `entries`; ends where no entry of `gap` consecutive ones waits.
+        """
+        ledger_id, entry_id = first
+        last = entry_id
+        for following in range(entry_id + 1, entry_id + entries):
+            if (ledger_id, following) in self._hashes:
+                last = following
+            elif following - last >= gap:
+                break
+        return last - entry_id + 1

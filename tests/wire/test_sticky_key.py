@@ -1,0 +1,81 @@
+"""The key of an entry: what protobuf says, read by hand."""
+
+import base64
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from broker_core.wire.message import add_broker_metadata, build_entry, remove_checksum
+from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, KeyValue, MessageMetadata
+from broker_core.wire.sticky_key import NONE_KEY, key_hash, key_of, sticky_key
+
+texts = st.text(max_size=140)
+metadatas = st.builds(
+    MessageMetadata,
+    producer_name=texts,
+    sequence_id=st.integers(0, 2**64 - 1),
+    publish_time=st.integers(0, 2**64 - 1),
+    properties=st.lists(st.builds(KeyValue, key=texts, value=texts), max_size=2),
+    partition_key=st.none() | texts,
+    partition_key_b64_encoded=st.none() | st.booleans(),
+    ordering_key=st.none() | st.binary(max_size=20),
+    uncompressed_size=st.none() | st.integers(0, 2**32 - 1),
+    num_messages_in_batch=st.none() | st.integers(1, 1000),
+    event_time=st.none() | st.integers(0, 2**63),
+    uuid=st.none() | texts,
+)
+
+
+def key(entry: bytes, before: bytes = b"", after: bytes = b"") -> bytes:
+    return sticky_key(before + entry + after, len(before), len(before) + len(entry))
+
+
+@given(metadatas, st.binary(max_size=30), st.binary(max_size=30))
+@example(MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="2"), b"", b"\x92\x01")
+@example(MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="k", uuid="2"), b"", b"")
+def test_the_key_by_hand_is_the_key_by_protobuf(metadata: MessageMetadata, payload: bytes, around: bytes) -> None:
+    entry = build_entry(metadata, payload)
+    assert key(entry, around, around) == key_of(metadata)
+    assert key(remove_checksum(entry)) == key_of(metadata)
+    assert key(add_broker_metadata(entry, BrokerEntryMetadata(index=7))) == key_of(metadata)
+
+
+@given(st.binary(max_size=60))
+@example(b"\x0e\x01")
+@example(b"\x0e\x02\xff\xff\xff\xff")
+def test_no_bytes_at_all_lack_a_key(entry: bytes) -> None:
+    assert isinstance(key(entry), bytes)
+
+
+def test_the_ordering_key_counts_before_the_partition_key() -> None:
+    metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="k", ordering_key=b"o")
+    assert key(build_entry(metadata, b"")) == b"o"
+
+
+def test_a_key_in_base64_is_decoded() -> None:
+    metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key_b64_encoded=True)
+    metadata.partition_key = base64.b64encode(b"\x00\xff").decode()
+    assert key(build_entry(metadata, b"")) == b"\x00\xff"
+
+
+def test_without_a_key_the_sequence_id_is_one() -> None:
+    metadata = MessageMetadata(producer_name="p", sequence_id=12, publish_time=1)
+    assert key(build_entry(metadata, b"x")) == b"p-12"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", 0),
+        (b"abcde", 1755028214),
+        (b"key1", 462881061),
+        (b"test-key", 1201382723),
+        (b"Order-3459134", 964695987),
+        ("日本語".encode(), 631534231),
+        (b"\x00\x01\x02\x03", 1958800441),
+        (NONE_KEY, 504741539),
+    ],
+)
+def test_the_hash_is_the_one_of_every_client(text: bytes, expected: int) -> None:
+    assert key_hash(text) == expected
