@@ -1,11 +1,11 @@
 """How much a client may have on its way to the disk, or leave unread, before its socket is not read any more.
 
-Four causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
+Five causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
 many unsynced bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages
-stop earlier, see `Consumer.writable`), and the gather pause. The gather pause is short and is there for speed:
-one cycle (read, group, sync, receipts) costs nearly the same for one message and for a hundred. After a chunk with
-several SENDs the next read waits until that chunk is answered; on a connection that sends so fast that nobody
-can be waiting for a single receipt, every chunk waits, and for `REST_SECONDS` more. A slow disk does not
+stop earlier, see `Consumer.writable`), publish rates (`hold`), and the gather pause. The gather pause is short and is
+there for speed: one cycle (read, group, sync, receipts) costs nearly the same for one message and for a hundred.
+After a chunk with several SENDs the next read waits until that chunk is answered; on a connection that sends so fast
+that nobody can be waiting for a single receipt, every chunk waits, and for `REST_SECONDS` more. A slow disk does not
 prolong the wait beyond `GATHER_SECONDS`.
 """
 
@@ -40,6 +40,7 @@ class ReadGate:
         self._busy = False
         self._waits_for_relief = False
         self._unsent = False
+        self._holds = 0
         self._paused = False
         self._closed = False
 
@@ -80,6 +81,15 @@ class ReadGate:
         self._unsent = False
         self._resume_if_free()
 
+    def hold(self) -> None:
+        """Somebody wants nothing more from this client until `release`."""
+        self._holds += 1
+        self._pause()
+
+    def release(self) -> None:
+        self._holds -= 1
+        self._resume_if_free()
+
     def close(self) -> None:
         self._closed = True
         if self._gathering is not None:
@@ -100,7 +110,11 @@ class ReadGate:
 
     def _blocked(self) -> bool:
         return (
-            self._gathering is not None or self._waits_for_relief or self._unsent or self._pending >= self._max_pending
+            self._gathering is not None
+            or self._waits_for_relief
+            or self._unsent
+            or self._holds > 0
+            or self._pending >= self._max_pending
         )
 
     def _pause(self) -> None:

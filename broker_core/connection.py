@@ -272,6 +272,12 @@ class Connection(asyncio.Protocol):
     def publish_finished(self, messages: int) -> None:
         self._gate.finished(messages)
 
+    def hold_reading(self) -> None:
+        self._gate.hold()
+
+    def release_reading(self) -> None:
+        self._gate.release()
+
     # -- is the peer alive? ------------------------------------------------------------------------------
 
     def _arm_keep_alive(self) -> None:

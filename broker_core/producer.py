@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.entry_checks import entry_refusal
 from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.publish_throttle import PublishThrottle
 from broker_core.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
@@ -39,11 +40,19 @@ class Producer:
         self.rate = Rate(topic.clock)
         self.closed = False
         self.receipts = ReceiptEncoder()
+        self.throttle = PublishThrottle(self)
         self.partition = topic.name.partition
         self._pending = 0  # runs that wait for the disk
         self._drained: asyncio.Event | None = None
 
     def publish(self, run: SendRun) -> None:
+        """Takes a run; what exceeds the publish rates follows by itself, and until then the socket is not read."""
+        if self.topic.publish_limit is None:
+            self.publish_now(run)
+        else:
+            self.throttle.publish(run)
+
+    def publish_now(self, run: SendRun) -> None:
         """Hands a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
         policies = self.topic.policies
         size = run.ends[-1] - run.starts[0]
@@ -118,6 +127,7 @@ class Producer:
     def close(self) -> None:
         """Leaves the topic; publishes on their way complete, but their receipts go nowhere."""
         self.closed = True
+        self.throttle.close()
         self.topic.remove_producer(self)
 
     def disconnect(self) -> None:
@@ -135,6 +145,7 @@ class Producer:
 
     async def drained(self) -> None:
         """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""
+        self.throttle.flush()
         if self._pending:
             self._drained = asyncio.Event()
             await self._drained.wait()

@@ -58,6 +58,12 @@ class Outbound(Protocol):
     def publish_finished(self, messages: int) -> None:
         """They were answered."""
 
+    def hold_reading(self) -> None:
+        """The socket is not read until as many calls of `release_reading` have come."""
+
+    def release_reading(self) -> None:
+        """Whoever held it needs that no more."""
+
     async def is_alive(self) -> bool:
         """Asks the peer (PING) within the liveness timeout; a silent peer's connection is closed."""
 

@@ -36,6 +36,7 @@ from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.subscription import Subscription
 from broker_core.termination import Termination
 from broker_core.topic_limits import check_subscriptions
+from broker_core.topic_throttles import TopicThrottles
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
     from broker_core.producer import Producer
+    from broker_core.rate_limit import RateLimit
     from broker_core.storage.block import EntryRun
     from broker_core.storage.factory import ManagedLedgerFactory
     from broker_core.storage.managed_ledger import ManagedLedger
+    from broker_core.topic_throttles import BrokerRates
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +80,7 @@ class TopicServices:
     delayed: DelayedServices
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
+    rates: BrokerRates
 
 
 class Topic:
@@ -99,6 +103,8 @@ class Topic:
         self.compaction = Compaction(self)
         self.termination = Termination(self)
         self.deduplication = Deduplication(self)
+        self.publish_limit: RateLimit | None = None  # kept by `throttles`
+        self.throttles = TopicThrottles(self, services.rates)
         self._housekeeping = Housekeeping(self)
         ledger.on_confirmed = self._on_confirmed
 
@@ -258,6 +264,7 @@ class Topic:
 
     def policies_changed(self) -> None:
         self.policies = self.services.policies_of(self.name)
+        self.throttles.renew()
         self.deduplication.policies_changed()
         self._housekeeping.rearm()
 

@@ -30,6 +30,7 @@ from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.storage.errors import StorageError
 from broker_core.topic import Topic, TopicServices
 from broker_core.topic_limits import check_topics
+from broker_core.topic_throttles import BrokerRates
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -72,6 +73,7 @@ class TopicRegistry:
         self._loading: dict[str, asyncio.Task[Topic]] = {}
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
+        self._rates = BrokerRates.of(config.rates, clock)
         self._delayed = DelayedServices.of(config.delayed, storage, clock)
         self._unacked = BrokerUnacked.of(config.dispatch)
         self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
@@ -198,6 +200,7 @@ class TopicRegistry:
             delayed=self._delayed,
             spawn=self._spawn,
             policies_of=self._tenancy.effective,
+            rates=self._rates,
         )
 
     async def unload(self, name: TopicName) -> None:

@@ -36,6 +36,7 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
         topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
         check_consumers(topic, session)
+        topic.throttles.check_subscribe(session, command.consumer_name, command.consumer_id)
         check_type(topic, command.subType)
         await check_consumers_schema(session, topic, command)
         subscription = await _subscription(session, topic, command)

@@ -1,0 +1,87 @@
+"""What a producer sent beyond the publish rates of its topic or of the broker: held back, in order, until it may go.
+
+While anything is held the connection is not read, so what is held is less than one chunk of the socket; a client
+notices nothing but slower receipts (Pulsar docs, "Publish rate limiting"). CLOSE_PRODUCER lets everything go at once
+and leaves the debt to those who come after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.producer import Producer
+    from broker_core.wire.send import SendRun
+
+TICK_SECONDS = 0.01  # the rest is looked at no more often, so that it goes in runs
+
+
+class PublishThrottle:
+    __slots__ = ("_holding", "_producer", "_runs", "_timer")
+
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+        self._runs: deque[SendRun] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._holding = False  # whether the connection is not read because of this
+
+    def publish(self, run: SendRun) -> None:
+        self._runs.append(run)
+        if self._timer is None:
+            self._advance()
+
+    def renewed(self) -> None:
+        """The rates were changed: what is held may be due earlier, or at once."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._advance()
+
+    def flush(self) -> None:
+        """Lets everything go, whatever the rates say."""
+        while self._runs:
+            self._publish(self._runs.popleft())
+        self._free()
+
+    def close(self) -> None:
+        """The producer is gone; what it sent and was not published is not."""
+        self._runs.clear()
+        self._free()
+
+    def _advance(self) -> None:
+        self._timer = None
+        while self._runs:
+            limit = self._producer.topic.publish_limit
+            run = self._runs.popleft()
+            sizes = [end - start for start, end in zip(run.starts, run.ends, strict=True)]
+            count = len(run) if limit is None else limit.entries_allowed(run.counts, sizes)
+            if count < len(run):
+                self._runs.appendleft(run.slice(count, len(run)))
+            if count:
+                self._publish(run.slice(0, count))
+            if limit is not None and count < len(run) and self._runs:  # a failure may have closed the producer
+                self._hold(limit.wait_seconds())
+                return
+        self._free()
+
+    def _publish(self, run: SendRun) -> None:
+        limit = self._producer.topic.publish_limit
+        if limit is not None:
+            limit.take(run.messages, run.size)
+        self._producer.publish_now(run)
+
+    def _hold(self, seconds: float) -> None:
+        if not self._holding:
+            self._holding = True
+            self._producer.topic.throttles.publishes_held += 1
+            self._producer.session.outbound.hold_reading()
+        self._timer = asyncio.get_running_loop().call_later(max(seconds, TICK_SECONDS), self._advance)
+
+    def _free(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._holding:
+            self._holding = False
+            self._producer.session.outbound.release_reading()
