@@ -9,13 +9,12 @@ from pathlib import Path
 
 from tests.bench.brokers import scratch_dir
 from tests.bench.lines import lines
-from tests.bench.procfs import cpu_seconds, resident_mb
+from tests.bench.many_topics import many_topics
+from tests.bench.rest import IDLE_SECONDS, rest
 from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
 
 STARTS = 5
-SETTLE_SECONDS = 3.0
-IDLE_SECONDS = 20.0
 TOPICS, CONNECTIONS = 1000, 100
 COMMANDS = (("--version",), ("tenants", "list"), ("produce", "bench", "-m", "x"))
 COMMAND_RUNS = 10
@@ -74,14 +73,6 @@ def idle_loaded(directory: Path) -> str:
     return f"{scene}: {memory:.0f} MB resident, {share:.2%} of a core"
 
 
-def rest(process: BrokerProcess) -> tuple[float, float]:
-    """(share of a core, resident MB) of a broker left alone, once its start has settled."""
-    time.sleep(SETTLE_SECONDS)
-    before = cpu_seconds(process.pid)
-    time.sleep(IDLE_SECONDS)
-    return (cpu_seconds(process.pid) - before) / IDLE_SECONDS, resident_mb(process.pid)
-
-
 def recovery(directory: Path) -> str:
     process = BrokerProcess(scratch_dir(directory, "recovery")).start()
     fill(process.service_url)
@@ -131,6 +122,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "start": start,
     "idle": idle,
     "idle-loaded": idle_loaded,
+    "many-topics": many_topics,
     "recovery": recovery,
     "commands": commands,
     "lines": lines,

@@ -1,0 +1,17 @@
+"""A broker at rest."""
+
+import time
+
+from tests.bench.procfs import cpu_seconds, resident_mb
+from tests.broker_process import BrokerProcess
+
+SETTLE_SECONDS = 3.0
+IDLE_SECONDS = 20.0
+
+
+def rest(process: BrokerProcess) -> tuple[float, float]:
+    """(share of a core, resident MB) of a broker left alone, once its start has settled."""
+    time.sleep(SETTLE_SECONDS)
+    before = cpu_seconds(process.pid)
+    time.sleep(IDLE_SECONDS)
+    return (cpu_seconds(process.pid) - before) / IDLE_SECONDS, resident_mb(process.pid)
