@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def entry_refusal(run: SendRun, index: int, policies: TopicPolicies) -> BrokerError | None:
-    """Why entry `index` of a run must not be stored; None when it may. In Pulsar's order."""
+    """Why entry `index` of a run must not be stored; None when it may. In Pulsar's order.
+
+    Without a size of its own a topic takes what fits into a frame.
+    """
     if policies.encryption_required and not parse_metadata(run.entry(index)).encryption_keys:
         return MetadataFailed("Messages must be encrypted")
     size, limit = run.ends[index] - run.starts[index], policies.max_message_size

@@ -168,7 +168,7 @@ class TopicPolicies:
     max_unacked_per_subscription: int = policy(
         "max_unacked_messages_per_subscription", at_least_zero, lambda c: c.dispatch.max_unacked_per_subscription
     )
-    max_message_size: int = policy("maxMessageSize", at_least_zero, lambda c: c.connection.max_message_size)
+    max_message_size: int = policy("maxMessageSize", at_least_zero, lambda _: 0)
 
     # What a topic does
     deduplication_enabled: bool = policy("deduplicationEnabled", truth, lambda c: c.deduplication.enabled)

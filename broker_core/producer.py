@@ -26,14 +26,11 @@ if TYPE_CHECKING:
 
 
 class Producer:
-    def __init__(
-        self, session: Session, topic: Topic, producer_id: int, name: str, *, epoch: int, metadata: dict[str, str]
-    ) -> None:
+    def __init__(self, session: Session, topic: Topic, producer_id: int, name: str, metadata: dict[str, str]) -> None:
         self.session = session
         self.topic = topic
         self.producer_id = producer_id
         self.name = name
-        self.epoch = epoch
         self.metadata = metadata
         self.schema_version = b""  # under which it publishes, in the eight bytes of the wire
         self.connected_since_ms = topic.clock.wall_ms()
@@ -57,7 +54,7 @@ class Producer:
         policies = self.topic.policies
         size = run.ends[-1] - run.starts[0]
         self.rate.add(sum(run.counts), size)
-        if size > policies.max_message_size or policies.encryption_required:
+        if policies.encryption_required or 0 < policies.max_message_size < size:
             self._publish_acceptable(run)
         else:
             self._publish_whole(run)
@@ -118,11 +115,6 @@ class Producer:
             self.session.outbound.send(
                 commands.send_error(self.producer_id, sequence_id, error.server_error, error.reason)
             )
-
-    def succeeds(self, other: Producer) -> bool:
-        """Whether this is the other one, come again on its connection."""
-        mine = (self.session, self.topic, self.producer_id, self.name)
-        return mine == (other.session, other.topic, other.producer_id, other.name) and self.epoch > other.epoch
 
     def close(self) -> None:
         """Leaves the topic; publishes on their way complete, but their receipts go nowhere."""

@@ -99,11 +99,6 @@ class ProducerAccess(Generic[P]):
         self._take(promoted, None)
         return promoted
 
-    def replace(self, old: P, new: P) -> None:
-        """`new` is `old` come again on its connection: it inherits the place."""
-        if self._owner is old:
-            self._owner = new
-
     def _check_epoch(self, wanted: int | None) -> None:
         if wanted is not None and self.epoch is not None and wanted < self.epoch:
             raise ProducerFenced(

@@ -60,8 +60,6 @@ class ProducerAdmission:
         self._topic.check_publishable()
         check_producers(self._topic, producer.session)
         await self._evict_dead_namesake(producer, request.mode)
-        if self._succeed(producer, request):
-            return self.epoch
         admission = self._access.request(producer, request.mode, request.epoch, occupied=bool(self.by_name))
         for waiter in admission.fenced_waiters:
             self.withdraw(waiter, ProducerFenced("Fenced out"))
@@ -127,21 +125,10 @@ class ProducerAdmission:
         self.by_name[producer.name] = producer
         self._topic.deduplication.producer_joined(producer.name)
 
-    def _succeed(self, producer: Producer, request: AccessRequest) -> bool:
-        """Takes the place of the same producer of the same connection, which its client has given up."""
-        old = self.by_name.get(producer.name)
-        if old is None or not producer.succeeds(old):
-            return False
-        request.check_wanted()
-        self._access.replace(old, producer)
-        self.by_name[producer.name] = producer
-        old.close()
-        return True
-
     async def _evict_dead_namesake(self, producer: Producer, mode: AccessMode) -> None:
         """A producer of that name on a connection that no longer answers loses its place (PIP-201's probe)."""
         namesake = self.by_name.get(producer.name)
-        if namesake is None or producer.succeeds(namesake) or mode is AccessMode.EXCLUSIVE_WITH_FENCING:
+        if namesake is None or mode is AccessMode.EXCLUSIVE_WITH_FENCING:
             return
         other_connection = namesake.session is not producer.session
         if other_connection and not await namesake.session.outbound.is_alive():

@@ -24,7 +24,7 @@ async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
     """
     name = parse_topic(command.topic)
     existing = session.producers.get(command.producer_id)
-    if existing is not None and command.epoch <= existing.epoch:
+    if existing is not None:
         return _success(command, existing)
     if command.txn_enabled:
         raise NotAllowed("Transactions are not supported by this broker")
@@ -37,16 +37,15 @@ async def _create(
 ) -> bytes:
     topic = await session.broker.topics.for_client(topic_name)
     topic.check_publishable()
+    if topic.policies.encryption_required and not command.encrypted:
+        raise MetadataFailed(f"Encryption is required in {topic.name}")
     schema_version = await version_for_producer(session, topic, command)
     await _initial_subscription(session, topic, command.initial_subscription_name)
     name = command.producer_name or await session.broker.new_producer_name()
     metadata = {pair.key: pair.value for pair in command.metadata}
-    producer = Producer(session, topic, command.producer_id, name, epoch=command.epoch, metadata=metadata)
+    producer = Producer(session, topic, command.producer_id, name, metadata)
     producer.schema_version = schema_version
     epoch = await _attach(session, command, producer, check_wanted)
-    given_up = session.producers.get(command.producer_id)
-    if given_up is not None:  # only now: had this one failed, the old one would still be there
-        given_up.close()
     session.producers[command.producer_id] = producer
     session.closed_producers.pop(command.producer_id, None)
     last = await topic.deduplication.last_sequence_id(name)

@@ -38,14 +38,12 @@ def on_single_send(session: Session, send: SingleSend) -> None:
 def _as_run(send: SingleSend) -> SendRun:
     """The message as a run of one, or the reason for refusing it."""
     command = send.send
-    if command.highest_sequence_id and command.highest_sequence_id < command.sequence_id:
-        raise MetadataFailed(
-            f"highest_sequence_id {command.highest_sequence_id} is below sequence_id {command.sequence_id}"
-        )
     if command.txnid_least_bits or command.txnid_most_bits:
         raise NotAllowed("Transactions are not supported by this broker")
     if command.marker:
         raise NotAllowed("Markers are internal to a broker")
+    if command.HasField("message_id"):
+        raise NotAllowed("Only shadow topic supports sending messages with messageId")
     if not send.checksum_ok:
         raise ChecksumMismatch("Checksum failed on the broker")
     if send.metadata is None:
@@ -53,7 +51,8 @@ def _as_run(send: SingleSend) -> SendRun:
     entry = send.headers_and_payload
     if not entry.startswith(MAGIC):
         entry = add_checksum(entry)
-    key = receipt_key(command.producer_id, command.sequence_id, command.highest_sequence_id)
+    highest = command.highest_sequence_id if command.highest_sequence_id >= command.sequence_id else 0
+    key = receipt_key(command.producer_id, command.sequence_id, highest)
     count, publish_time = max(1, command.num_messages), send.metadata.publish_time
     run = SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
     if send.metadata.HasField("deliver_at_time"):

@@ -115,14 +115,6 @@ def test_a_shared_producer_may_bring_any_epoch() -> None:
     assert access(5).request("go", SHARED, 0, occupied=True).place is Place.SHARED
 
 
-def test_a_successor_inherits_the_topic() -> None:
-    topic = taken()
-    topic.replace("a", "a'")
-    assert topic.owns("a'")
-    assert topic.leave("a", occupied=True) is None
-    assert topic.owns("a'")
-
-
 @given(st.lists(st.tuples(st.sampled_from(["request", "leave"]), st.integers(0, 4), st.sampled_from(AccessMode))))
 def test_an_owner_is_alone_and_epochs_never_go_back(steps: list[tuple[str, int, AccessMode]]) -> None:
     topic: ProducerAccess[int] = ProducerAccess(None)

@@ -162,28 +162,14 @@ def test_a_name_in_use_on_the_same_connection_is_refused(raw: RawClient, topic: 
     assert refused(raw, topic, producer_id=2, producer_name="p") == pb.ProducerBusy
 
 
-def test_the_same_producer_asked_for_twice_is_the_same(raw: RawClient, topic: str) -> None:
-    name = create(raw, topic).producer_name
-    assert create(raw, topic, request_id=2).producer_name == name
-
-
-def test_a_successor_takes_the_name_and_the_exclusive_place_over(
+def test_a_producer_asked_for_again_lives_on_under_its_name(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
-    create(raw, topic, EXCLUSIVE, producer_name="p")
-    again = create(raw, topic, EXCLUSIVE, producer_name="p", epoch=1, topic_epoch=0, request_id=2)
-    assert (again.request_id, again.topic_epoch) == (2, 0)
-    assert len(loaded(pulsar_broker, topic).producers) == 1
+    name = create(raw, topic).producer_name
+    assert create(raw, topic, request_id=2, epoch=1, producer_name="other").producer_name == name
     raw.send(send(0))
     raw.expect(BaseCommand.SEND_RECEIPT)
-
-
-def test_a_producer_lives_on_when_its_successor_is_refused(raw: RawClient, other: RawClient, topic: str) -> None:
-    create(other, f"{topic}-2", EXCLUSIVE)
-    create(raw, topic, producer_name="p")
-    assert refused(raw, f"{topic}-2", EXCLUSIVE, producer_name="p", epoch=1) == pb.ProducerFenced
-    raw.send(send(0))
-    raw.expect(BaseCommand.SEND_RECEIPT)
+    assert list(loaded(pulsar_broker, topic).producers) == [name]
 
 
 def test_the_initial_subscription_is_there_before_the_first_message(
