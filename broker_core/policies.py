@@ -43,6 +43,17 @@ STRATEGIES = (
     "FORWARD_TRANSITIVE",
     "FULL_TRANSITIVE",
 )
+# What the older setting means, for a namespace that has only that one.
+STRATEGY_OF_AUTO_UPDATE = {
+    "AutoUpdateDisabled": "ALWAYS_INCOMPATIBLE",
+    "Backward": "BACKWARD",
+    "Forward": "FORWARD",
+    "Full": "FULL",
+    "AlwaysCompatible": "ALWAYS_COMPATIBLE",
+    "BackwardTransitive": "BACKWARD_TRANSITIVE",
+    "ForwardTransitive": "FORWARD_TRANSITIVE",
+    "FullTransitive": "FULL_TRANSITIVE",
+}
 CLUSTER = "{cluster}"  # in a path: rates are kept under the name of the cluster that they are for
 
 
@@ -101,9 +112,9 @@ class TopicPolicies:
     """What is in force for one topic.
 
     Limits and thresholds: 0 is no limit; `ttl_seconds` 0 is for ever; `compaction_threshold` in bytes, 0 is never.
-    `encryption_required`, `max_topics`, `subscription_expiration_minutes`, `auto_topic_creation` and
-    `allow_schema_update` can only be set on a namespace, `max_message_size` and `dispatch_rates` (by the
-    name of the subscription) only on a topic.
+    `encryption_required`, `max_topics`, `subscription_expiration_minutes`, `auto_topic_creation`,
+    `schema_auto_update` and `allow_schema_update` can only be set on a namespace, `max_message_size` and
+    `dispatch_rates` (by the name of the subscription) only on a topic.
     """
 
     retention: RetentionPolicy = policy(
@@ -202,6 +213,9 @@ class TopicPolicies:
     encryption_required: bool = policy("encryption_required", truth, lambda c: c.topics.encryption_required)
     schema_compatibility_strategy: str = policy(
         "schema_compatibility_strategy", name_or_none(*STRATEGIES), lambda c: c.schema.compatibility
+    )
+    schema_auto_update: str = policy(
+        "schema_auto_update_compatibility_strategy", name_or_none(*STRATEGY_OF_AUTO_UPDATE), lambda _: ""
     )
     schema_validation_enforced: bool = policy(
         "schema_validation_enforced", truth, lambda c: c.schema.validation_enforced
@@ -305,4 +319,6 @@ def resolve(levels: Iterable[PolicySet], config: BrokerConfig) -> TopicPolicies:
     found: dict[str, Any] = {}
     for level in reversed(tuple(levels)):
         found.update(level)
+    if "schema_auto_update" in found:
+        found.setdefault("schema_compatibility_strategy", STRATEGY_OF_AUTO_UPDATE[found["schema_auto_update"]])
     return dataclasses.replace(configured(config), **found)

@@ -12,6 +12,7 @@ from broker_core.admin import (
     permissions,
     policies,
     quotas,
+    schemas,
     stats,
     subscriptions,
     tenants,
@@ -37,6 +38,7 @@ def all_routes() -> Routes:
             *topic_properties.ROUTES,
             *stats.ROUTES,
             *subscriptions.ROUTES,
+            *schemas.ROUTES,
             *lookup.ROUTES,
         )
     )

@@ -64,6 +64,7 @@ NAMESPACE = (
         write="PUT",
         removable=False,
     ),
+    Place("schemaAutoUpdateCompatibilityStrategy", "schema_auto_update", unset="Full", write="PUT", removable=False),
     Place("schemaValidationEnforced", "schema_validation_enforced", unset=False, removable=False),
     Place("isAllowAutoUpdateSchema", "allow_schema_update", unset=True, removable=False),
     Place("persistence", "persistence"),

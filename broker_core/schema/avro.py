@@ -82,8 +82,13 @@ def parse_avro(text: str) -> AvroType:
     """Raises `InvalidAvro`."""
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
-        return _Reader().read(document)
     except ValueError as error:
+        raise InvalidAvro(f"it is no JSON: {error}") from None
+    except RecursionError:
+        raise InvalidAvro("the schema is nested too deeply") from None
+    try:
+        return _Reader().read(document)
+    except ValueError as error:  # a text for a default that is to be a number
         raise InvalidAvro(str(error)) from None
     except RecursionError:
         raise InvalidAvro("the schema is nested too deeply") from None

@@ -107,6 +107,7 @@ class SchemaRegistry:
     async def put(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> int:
         """The version of that schema, a new one if need be. Raises `InvalidSchema` or `IncompatibleSchema`."""
         validate(schema)
+        schema = _as_stored(schema)
         name = schema_id(topic)
         async with self._lock(name):
             versions = self._in_force(name)
@@ -147,6 +148,11 @@ class SchemaRegistry:
         versions = self._versions.get(name, [])
         ends = (index for index in range(len(versions), 0, -1) if versions[index - 1].deleted)
         return versions[next(ends, 0) :]
+
+
+def _as_stored(schema: SchemaData) -> SchemaData:
+    """Pulsar's registry has no number for BYTES."""
+    return SchemaData(SchemaType.NONE, schema.data, schema.properties) if schema.type < 0 else schema
 
 
 def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:

@@ -1,0 +1,126 @@
+"""`/admin/v2/schemas`: the versions of a topic's schema, whether the topic exists or not; without a domain in the path.
+
+Statuses and bodies are those of Pulsar 4.0.7, which answers 200 to a schema that was taken, and 500 to the question
+whether one would be when it would not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote_plus
+
+from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.routes import Route
+from broker_core.errors import IncompatibleSchema, InvalidName, InvalidRequest, InvalidSchema, SchemaNotFound
+from broker_core.names import PERSISTENT, TopicName, parse_topic
+from broker_core.schema.compatibility import Strategy
+from broker_core.schema.key_value import key_value_data, key_value_text
+from broker_core.schema.registry import SchemaVersion
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import SchemaType
+
+
+def _topic(call: Call) -> TopicName:
+    try:
+        return parse_topic(f"{PERSISTENT}://{call.namespace()}/{unquote_plus(call.parts['topic'])}")
+    except InvalidName:
+        raise InvalidName("Topic name is not valid") from None
+
+
+def _sent(call: Call) -> SchemaData:
+    """The schema in the body: `type`, `schema` and `properties`."""
+    body = call.json_object()
+    name, definition = body.get("type"), body.get("schema")
+    if name not in SchemaType.__members__:
+        raise InvalidRequest(f"No such schema type: {name}")
+    if not isinstance(definition, str):
+        raise InvalidRequest("the schema is missing")
+    kind = SchemaType[str(name)]
+    data = key_value_data(definition) if kind is SchemaType.KEY_VALUE else definition.encode()
+    properties = body.get("properties") or {}
+    if not isinstance(properties, dict):
+        raise InvalidRequest("properties must be a JSON object")
+    return SchemaData(kind, data, {str(key): str(value) for key, value in properties.items()})
+
+
+def _shown(stored: SchemaVersion | None) -> dict[str, Any]:
+    if stored is None:
+        raise SchemaNotFound("Schema not found")
+    schema = stored.schema
+    return {
+        "version": stored.version,
+        "type": schema.type.name,
+        "timestamp": stored.timestamp_ms,
+        "data": key_value_text(schema) if schema.type is SchemaType.KEY_VALUE else schema.text,
+        "properties": dict(schema.properties),
+    }
+
+
+def _strategy(call: Call, topic: TopicName) -> Strategy:
+    call.broker.tenancy.namespace(topic.namespace)
+    return Strategy(call.broker.tenancy.effective(topic).schema_compatibility_strategy)
+
+
+async def get_latest(call: Call) -> dict[str, Any]:
+    return _shown(call.broker.schemas.latest(_topic(call)))
+
+
+async def get_version(call: Call) -> dict[str, Any]:
+    return _shown(call.broker.schemas.version(_topic(call), call.number("version")))
+
+
+async def get_all(call: Call) -> dict[str, Any]:
+    return {"getSchemaResponses": [_shown(stored) for stored in call.broker.schemas.versions(_topic(call))]}
+
+
+async def post(call: Call) -> dict[str, Any]:
+    """A new version, or the one that is the same; `isAllowAutoUpdateSchema` is about producers, not about this."""
+    topic = _topic(call)
+    version = await call.broker.schemas.put(topic, _sent(call), _strategy(call, topic))
+    return {"version": {"version": version}}
+
+
+async def delete(call: Call) -> dict[str, Any]:
+    """Marks the end of the schema, which is a version of its own; with `force` all versions go."""
+    if call.flag("force"):
+        await call.broker.schemas.forget(_topic(call))
+        return {"version": -1}
+    return {"version": await call.broker.schemas.delete(_topic(call))}
+
+
+async def check_compatibility(call: Call) -> Answer:
+    topic = _topic(call)
+    strategy = _strategy(call, topic)
+    try:
+        call.broker.schemas.check_compatible(topic, _sent(call), strategy)
+    except (IncompatibleSchema, InvalidSchema) as error:
+        return json_answer({"reason": error.reason}, 500)
+    return json_answer({"schemaCompatibilityStrategy": strategy.value, "compatibility": True}, 202)
+
+
+async def find_version(call: Call) -> dict[str, Any]:
+    """-1 when there is no such version."""
+    return {"version": call.broker.schemas.version_of(_topic(call), _sent(call))}
+
+
+async def metadata(call: Call) -> Any:
+    """Where Pulsar stores the versions; here they lie in no ledger, which is what -1 says."""
+    index = [
+        {"ledgerId": -1, "entryId": -1, "version": stored.version}
+        for stored in call.broker.schemas.versions(_topic(call))
+    ]
+    return {"info": index[-1], "index": index} if index else Answer(200)
+
+
+_TOPIC = "/admin/v2/schemas/{tenant}/{namespace}/{topic}"
+
+ROUTES = (
+    Route("GET", f"{_TOPIC}/schema", get_latest),
+    Route("GET", f"{_TOPIC}/schema/{{version}}", get_version),
+    Route("GET", f"{_TOPIC}/schemas", get_all),
+    Route("GET", f"{_TOPIC}/metadata", metadata),
+    Route("POST", f"{_TOPIC}/schema", post),
+    Route("DELETE", f"{_TOPIC}/schema", delete),
+    Route("POST", f"{_TOPIC}/compatibility", check_compatibility),
+    Route("POST", f"{_TOPIC}/version", find_version),
+)
