@@ -67,8 +67,16 @@ class Broker:
         self.storage = await ManagedLedgerFactory.open(directory, self.config.storage, clock=self.clock, **options)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock)
-        self.topics = TopicRegistry(self.config, self.clock, self.storage, self.tenancy, self.schemas, self.spawn)
-        self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.schemas, self.config.topics)
+        self.topics = TopicRegistry(
+            self.config,
+            self.clock,
+            self.storage,
+            self.tenancy,
+            self.schemas,
+            self.spawn,
+            lambda: self.service_url,
+        )
+        self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.schemas)
         self.tenancy.on_change(self.topics.policies_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())

@@ -130,7 +130,8 @@ class Consumer:
     async def disconnect(self) -> None:
         """The broker closes this consumer; its client subscribes again."""
         self.session.consumers.pop(self.consumer_id, None)
-        self.session.outbound.send(commands.close_consumer(self.consumer_id))
+        served_at = self.session.hint(self.subscription.topic.served_at)
+        self.session.outbound.send(commands.close_consumer(self.consumer_id, served_at=served_at))
         try:
             await self.close()
         except StorageError as error:  # they stay in memory and are written with the next ones

@@ -14,7 +14,6 @@ from broker_core.errors import Conflict, LimitReached, PreconditionFailed
 from broker_core.topic_registry import check_unused
 
 if TYPE_CHECKING:
-    from broker_core.config import TopicConfig
     from broker_core.names import TopicName
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.tenancy import Tenancy
@@ -22,24 +21,26 @@ if TYPE_CHECKING:
 
 
 class PartitionedTopics:
-    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, schemas: SchemaRegistry, config: TopicConfig) -> None:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, schemas: SchemaRegistry) -> None:
         self._topics = topics
         self._tenancy = tenancy
         self._schemas = schemas
-        self._config = config
 
     def count(self, name: TopicName) -> int:
         return self._tenancy.partitions(name)
 
     async def for_client(self, name: TopicName, *, create: bool) -> int:
         """Number of partitions, 0 for a topic without; may create the metadata of a partitioned topic."""
+        auto_creation = self._topics.auto_creation
+        auto_creation.check_partition(name)
         partitions = self._tenancy.partitions(name)
         if partitions or name.is_partition or self._topics.exists(name):
             return partitions
-        self._topics.check_auto_creation(name, create=create)
-        if self._config.auto_creation_type == "partitioned":
+        auto_creation.check_topic(name, wanted=create)
+        wanted = auto_creation.partitions_of(name)
+        if wanted:
             with contextlib.suppress(Conflict):  # another client was first
-                await self._tenancy.create_partitioned(name, self._config.default_partitions)
+                await self._tenancy.create_partitioned(name, wanted)
         return self._tenancy.partitions(name)
 
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
@@ -75,12 +76,15 @@ class PartitionedTopics:
         await asyncio.gather(*(self._topics.create(part) for part in parts if not self._topics.exists(part)))
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
+        """A topic that use created may have no first partition yet, and so nobody who would miss anything."""
+        if not self._topics.exists(name.partition_name(0)):
+            return
         model = await self._topics.get(name.partition_name(0))
-        wanted = [one.name for one in model.subscriptions.values() if one.durable]
+        wanted = {one.name: dict(one.cursor.properties) for one in model.subscriptions.values() if one.durable}
         for index in range(first, end):
             topic = await self._topics.get(name.partition_name(index))
-            for subscription in wanted:
-                await topic.subscription(subscription, durable=True, start=None, earliest=True, properties={})
+            for subscription, properties in wanted.items():
+                await topic.subscription(subscription, durable=True, start=None, earliest=True, properties=properties)
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes all partitions, then the metadata, so that a failure midway can be tried again."""

@@ -133,7 +133,8 @@ class Producer:
         self.session.producers.pop(self.producer_id, None)
         self.session.producer_closed(self.producer_id)
         self.close()
-        self.session.outbound.send(commands.close_producer(self.producer_id))
+        served_at = self.session.hint(self.topic.served_at)
+        self.session.outbound.send(commands.close_producer(self.producer_id, served_at=served_at))
 
     async def drained(self) -> None:
         """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""

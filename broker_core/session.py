@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CONNECT = pb.BaseCommand.CONNECT
+ASSIGNED_BROKER_VERSION = 21  # of the protocol
 LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
 
 
@@ -102,6 +103,10 @@ class Session:
         """After an await: the client may have gone away meanwhile."""
         if self.is_closed:
             raise ProtocolViolation(f"the connection of {self.address} was closed meanwhile")
+
+    def hint(self, served_at: str) -> str:
+        """The address of the next broker of a topic, if this client understands it (PIP-307)."""
+        return served_at if self.protocol_version >= ASSIGNED_BROKER_VERSION else ""
 
     def become(self, state: SessionState) -> None:
         if state not in TRANSITIONS[self.state]:

@@ -93,6 +93,7 @@ class Topic:
         self.dispatch_config = services.dispatch
         self.spawn = services.spawn
         self.state = TopicState.OPEN
+        self.served_at = ""  # once closed: by which broker
         self.policies = services.policies_of(name)  # what is in force; `policies_changed` renews it
         self.admission = ProducerAdmission(self, _epoch(ledger))
         self.producers = self.admission.by_name
@@ -282,9 +283,13 @@ class Topic:
         if self.state is TopicState.CLOSED:
             raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
 
-    async def close(self) -> None:
-        """Unloads: clients are told to come again, everything acknowledged is synced."""
+    async def close(self, *, served_at: str = "") -> None:
+        """Unloads: clients are told to come again, everything acknowledged is synced.
+
+        `served_at`: the broker where clients find the topic next, so that they need not look it up; "" if unknown.
+        """
         self.state = TopicState.CLOSED
+        self.served_at = served_at
         self.admission.withdraw_all(TopicFenced(f"Topic {self.name} is being unloaded; try again"))
         for producer in list(self.producers.values()):
             producer.disconnect()

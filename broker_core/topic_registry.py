@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
+from broker_core.auto_creation import AutoCreation
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.errors import (
@@ -22,7 +23,6 @@ from broker_core.errors import (
     NotAllowed,
     PersistenceFailed,
     PreconditionFailed,
-    SubscriptionNotFound,
     TopicFenced,
     TopicNotFound,
 )
@@ -62,6 +62,7 @@ class TopicRegistry:
         tenancy: Tenancy,
         schemas: SchemaRegistry,
         spawn: Spawn,
+        service_url: Callable[[], str],
     ) -> None:
         self.loaded: dict[str, Topic] = {}
         self._config = config
@@ -70,10 +71,12 @@ class TopicRegistry:
         self._tenancy = tenancy
         self._schemas = schemas
         self._spawn = spawn
+        self._service_url = service_url
         self._loading: dict[str, asyncio.Task[Topic]] = {}
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self._rates = BrokerRates.of(config.rates, clock)
+        self.auto_creation = AutoCreation(tenancy)
         self._delayed = DelayedServices.of(config.delayed, storage, clock)
         self._unacked = BrokerUnacked.of(config.dispatch)
         self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
@@ -88,27 +91,10 @@ class TopicRegistry:
             raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
         await self._settled(str(name))
         if not self.exists(name):
-            self.check_auto_creation(name, create=create)
+            self.auto_creation.check_topic(name, wanted=create)
+            self.check_room(name)
             await self.create(name)
         return await self.get(name)
-
-    def check_auto_creation(self, name: TopicName, *, create: bool) -> None:
-        if not self._tenancy.has_namespace(name.namespace):
-            raise TopicNotFound(f"Namespace {name.namespace} does not exist")
-        partitions = self._tenancy.partitions(name.base)
-        if name.is_partition and name.partition < partitions:
-            return
-        if name.is_partition and partitions:
-            raise NotAllowed(f"{name.base} has {partitions} partitions; {name} is none of them")
-        if not name.is_partition and partitions:
-            raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
-        if not (create and self._config.topics.allow_auto_creation):
-            raise TopicNotFound(f"Topic {name} does not exist")
-        self.check_room(name)
-
-    def check_auto_subscription(self, topic: TopicName, subscription: str) -> None:
-        if not self._config.topics.allow_auto_subscription:
-            raise SubscriptionNotFound(f"Subscription {subscription} does not exist on {topic}")
 
     # -- all of them ------------------------------------------------------------------------------------
 
@@ -207,13 +193,13 @@ class TopicRegistry:
         if not self.exists(name):
             raise TopicNotFound(f"Topic {name} not found")
         async with self._leaves(str(name)):
-            await self._unload(str(name))
+            await self._unload(str(name), served_at=self._service_url())
         self._spawn(self._load_if_aging(name))
 
-    async def _unload(self, key: str) -> None:
+    async def _unload(self, key: str, *, served_at: str = "") -> None:
         topic = self.loaded.pop(key, None)
         if topic is not None:
-            await topic.close()
+            await topic.close(served_at=served_at)
 
     @contextlib.asynccontextmanager
     async def _leaves(self, key: str) -> AsyncIterator[None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -30,6 +31,9 @@ log = logging.getLogger(__name__)
 REQUEST_SECONDS = 60.0
 REQUESTS_AT_A_TIME = 1024  # Pulsar's maxConcurrentHttpRequests; more are answered 503
 CLOSE_SECONDS = 2.0
+
+# Topics of Pulsar's first API: tenant, cluster, namespace, topic.
+_FOUR_PARTS = re.compile(r"/(?:admin|lookup)/(?:v2/)?(?:topic/|destination/)?(?:non-)?persistent(?:/[^/]+){4}")
 
 _HANDLERS = "broker_core.admin.all_routes"
 
@@ -120,4 +124,9 @@ def _no_route(method: str, path: str, known: frozenset[str]) -> Answer:
     if known:
         allowed = ", ".join(sorted(known))
         return json_answer({"reason": f"{method} is not allowed on {path}; allowed: {allowed}"}, 405)
+    if _FOUR_PARTS.match(path):
+        reason = (
+            "Invalid topic name: the form tenant/cluster/namespace/topic is not supported; use tenant/namespace/topic"
+        )
+        return json_answer({"reason": reason}, 412)
     return json_answer({"reason": f"this broker serves nothing at {path}"}, 404)

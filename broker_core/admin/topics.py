@@ -12,7 +12,7 @@ from broker_core.admin.targets import check_exists, every_topic, existing_partit
 from broker_core.errors import Conflict, InvalidRequest, NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.system_topics import is_system_topic
+from broker_core.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.topic import Topic
@@ -37,10 +37,16 @@ async def create_topic(call: Call) -> None:
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
     _check_partition_name(call, name)
+    _check_not_internal(name)
     if broker.partitioned.count(name) or broker.topics.exists(name):
         raise Conflict("This topic already exists")
     broker.topics.check_room(name)
     await broker.topics.create(name, _properties(call.json()))
+
+
+def _check_not_internal(name: TopicName) -> None:
+    if is_broker_internal(name):
+        raise InvalidRequest("Cannot create topic in system topic format!")
 
 
 def _check_partition_name(call: Call, name: TopicName) -> None:
@@ -90,6 +96,7 @@ async def unload(call: Call) -> None:
 
 async def create_partitioned(call: Call) -> None:
     name = call.topic()
+    _check_not_internal(name)
     partitions, properties = _partitions(call)
     await call.broker.partitioned.create(name, partitions, properties)
 

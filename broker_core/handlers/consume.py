@@ -63,7 +63,7 @@ def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
 
 async def _subscription(session: Session, topic: Topic, command: pb.CommandSubscribe) -> Subscription:
     if command.durable and command.subscription not in topic.subscriptions:
-        session.broker.topics.check_auto_subscription(topic.name, command.subscription)
+        session.broker.topics.auto_creation.check_subscription(topic.name, command.subscription)
     start = None
     if not command.durable and command.HasField("start_message_id"):
         start = position_of(command.start_message_id)

@@ -57,7 +57,7 @@ async def _initial_subscription(session: Session, topic: Topic, name: str) -> No
     if not name.strip() or name in topic.subscriptions:
         return
     try:
-        session.broker.topics.check_auto_subscription(topic.name, name)
+        session.broker.topics.auto_creation.check_subscription(topic.name, name)
     except SubscriptionNotFound as error:
         reason = "Could not create the initial subscription due to the auto subscription creation is not allowed."
         raise NotAllowed(reason) from error

@@ -265,18 +265,23 @@ def reached_end_of_topic(consumer_id: int) -> bytes:
     return frame(command)
 
 
-def close_producer(producer_id: int, request_id: int = BROKER_REQUEST_ID) -> bytes:
+def close_producer(producer_id: int, request_id: int = BROKER_REQUEST_ID, *, served_at: str = "") -> bytes:
+    """`served_at`: the broker to go to without a look-up."""
     command = BaseCommand(type=BaseCommand.CLOSE_PRODUCER)
     command.close_producer.producer_id = producer_id
     command.close_producer.request_id = request_id
+    if served_at:
+        command.close_producer.assignedBrokerServiceUrl = served_at
     return frame(command)
 
 
-def close_consumer(consumer_id: int, request_id: int = BROKER_REQUEST_ID) -> bytes:
-    """Sent by a broker as it is; a client gives a request id and gets a SUCCESS."""
+def close_consumer(consumer_id: int, request_id: int = BROKER_REQUEST_ID, *, served_at: str = "") -> bytes:
+    """Sent by a broker as it is; a client gives a request id and gets a SUCCESS. `served_at` as for producers."""
     command = BaseCommand(type=BaseCommand.CLOSE_CONSUMER)
     command.close_consumer.consumer_id = consumer_id
     command.close_consumer.request_id = request_id
+    if served_at:
+        command.close_consumer.assignedBrokerServiceUrl = served_at
     return frame(command)
 
 

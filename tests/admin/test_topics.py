@@ -43,6 +43,8 @@ FULL = "persistent://acme/shop"
             "a partitioned topic c created.",
         ),
         ("PUT", "a%2Fb", None, 412, "Topic name is not valid"),
+        ("PUT", "t-s__transaction_pending_ack", None, 400, "Cannot create topic in system topic format!"),
+        ("PUT", "t-s__transaction_pending_ack/partitions", 2, 400, "Cannot create topic in system topic format!"),
         ("POST", "none/terminate", None, 404, f"Topic {FULL}/none not found"),
         ("POST", "parted/terminate", None, 405, "Termination of a partitioned topic is not allowed"),
         (

@@ -1,0 +1,56 @@
+"""What use may create: missing topics, partitioned or not, and missing subscriptions. Pure.
+
+The policy of the namespace decides, else the configuration (Pulsar docs, "Manage non-partitioned topics" and
+"Namespace policies"; subscriptions also have a policy of the topic). Topics of the broker's own always come into
+being by use. A name that is a partition beyond its topic's number, or the bare name of a partitioned topic, is
+never created: two topics would then claim the same messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
+from broker_core.policy_values import PARTITIONED
+from broker_core.system_topics import is_broker_internal, is_system_topic
+
+if TYPE_CHECKING:
+    from broker_core.names import TopicName
+    from broker_core.tenancy import Tenancy
+
+
+class AutoCreation:
+    def __init__(self, tenancy: Tenancy) -> None:
+        self._tenancy = tenancy
+
+    def check_topic(self, name: TopicName, *, wanted: bool) -> None:
+        """Raises `TopicNotFound` or `NotAllowed` unless using the missing topic may create it."""
+        if not self._tenancy.has_namespace(name.namespace):
+            raise TopicNotFound(f"Namespace {name.namespace} does not exist")
+        if is_broker_internal(name):
+            raise NotAllowed(f"Can not create transaction system topic {name}")
+        self.check_partition(name)
+        if self._tenancy.partitions(name):
+            raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
+        if name.is_partition and self._tenancy.partitions(name.base):
+            return
+        if not wanted or not (is_system_topic(name) or self._tenancy.effective(name).auto_topic_creation.allowed):
+            raise TopicNotFound(f"Topic {name} does not exist")
+
+    def check_partition(self, name: TopicName) -> None:
+        """Raises `TopicNotFound` for a partition that its partitioned topic does not have."""
+        partitions = self._tenancy.partitions(name.base) if name.is_partition else 0
+        if 0 < partitions <= name.partition:
+            raise TopicNotFound(f"Topic not found {name}: {name.base} has {partitions} partitions")
+
+    def partitions_of(self, name: TopicName) -> int:
+        """How many partitions a topic gets that is created by use; 0: it is not partitioned."""
+        creation = self._tenancy.effective(name).auto_topic_creation
+        if name.is_partition or is_system_topic(name) or creation.kind != PARTITIONED:
+            return 0
+        return creation.partitions or 1
+
+    def check_subscription(self, topic: TopicName, subscription: str) -> None:
+        """Raises `SubscriptionNotFound` unless subscribing may create the missing subscription."""
+        if not self._tenancy.effective(topic).auto_subscription_creation.allowed:
+            raise SubscriptionNotFound(f"Subscription {subscription} does not exist on {topic}")

@@ -1,0 +1,144 @@
+"""What use creates, by configuration and by the policies of a namespace, as clients see it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig, TopicConfig
+from broker_core.names import NamespaceName, parse_topic
+from broker_core.policy_values import AutoSubscriptionCreation, AutoTopicCreation
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import (
+    BaseCommand,
+    CommandError,
+    CommandPartitionedTopicMetadataResponse,
+    ServerError,
+)
+from tests.raw_client import RawClient
+
+PREFIX = "persistent://public/default/"
+NAMESPACE = NamespaceName("public", "default")
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(broker.service_url) as raw:
+        yield raw
+
+
+def set_policies(broker: EmbeddedBroker, **policies: object) -> None:
+    broker.call(broker.broker.tenancy.set_namespace_policies(NAMESPACE, **policies))
+
+
+def partitions(raw: RawClient, topic: str, *, auto_creation: bool = True) -> CommandPartitionedTopicMetadataResponse:
+    raw.send(client_commands.partitioned_metadata(1, topic, auto_creation=auto_creation))
+    answer = raw.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE)
+    assert isinstance(answer, CommandPartitionedTopicMetadataResponse)
+    return answer
+
+
+def producer_command(topic: str) -> BaseCommand:
+    command = BaseCommand(type=BaseCommand.PRODUCER)
+    command.producer.topic, command.producer.producer_id, command.producer.request_id = topic, 1, 2
+    return command
+
+
+def produce(raw: RawClient, topic: str) -> None:
+    raw.ask(producer_command(topic), BaseCommand.PRODUCER_SUCCESS)
+
+
+def refused(raw: RawClient, topic: str) -> int:
+    error = raw.ask(producer_command(topic), BaseCommand.ERROR)
+    assert isinstance(error, CommandError)
+    return error.error
+
+
+def exists(broker: Broker, topic: str) -> bool:
+    return broker.topics.exists(parse_topic(topic))
+
+
+def test_a_namespace_may_forbid_what_the_configuration_allows(broker: EmbeddedBroker, raw: RawClient) -> None:
+    set_policies(broker, auto_topic_creation=AutoTopicCreation(allowed=False))
+    assert refused(raw, f"{PREFIX}t") == ServerError.TopicNotFound
+    assert partitions(raw, f"{PREFIX}t").error == ServerError.TopicNotFound
+    assert not exists(broker.broker, f"{PREFIX}t")
+
+
+def test_a_namespace_may_allow_what_the_configuration_forbids() -> None:
+    config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(allow_auto_creation=False))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
+        assert refused(raw, f"{PREFIX}t") == ServerError.TopicNotFound
+        set_policies(broker, auto_topic_creation=AutoTopicCreation(allowed=True, kind="non-partitioned"))
+        produce(raw, f"{PREFIX}t")
+
+
+def test_a_namespace_says_how_many_partitions_a_topic_gets(broker: EmbeddedBroker, raw: RawClient) -> None:
+    creation = AutoTopicCreation(allowed=True, kind="partitioned", partitions=3)
+    set_policies(broker, auto_topic_creation=creation)
+    assert partitions(raw, f"{PREFIX}t", auto_creation=False).error == ServerError.TopicNotFound
+    assert partitions(raw, f"{PREFIX}t").partitions == 3
+    produce(raw, f"{PREFIX}t-partition-2")
+
+
+def test_more_partitions_than_a_topic_may_have_are_not_created() -> None:
+    topics = TopicConfig(auto_creation_type="partitioned", default_partitions=4, max_partitions=2)
+    config = BrokerConfig(server=FREE_PORTS, topics=topics)
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
+        assert partitions(raw, f"{PREFIX}t").error == ServerError.NotAllowedError
+
+
+def test_a_namespace_may_forbid_subscribing_to_create(broker: EmbeddedBroker, raw: RawClient) -> None:
+    produce(raw, f"{PREFIX}t")
+    set_policies(broker, auto_subscription_creation=AutoSubscriptionCreation(allowed=False))
+    raw.send(client_commands.subscribe(3, f"{PREFIX}t", "s", 1))
+    assert raw.expect(BaseCommand.ERROR).error == ServerError.SubscriptionNotFound
+
+
+def test_a_partition_beyond_the_last_one_is_not_found(broker: EmbeddedBroker, raw: RawClient) -> None:
+    broker.create_partitioned_topic(f"{PREFIX}p", 2)
+    assert refused(raw, f"{PREFIX}p-partition-2") == ServerError.TopicNotFound
+    assert partitions(raw, f"{PREFIX}p-partition-2").error == ServerError.TopicNotFound
+
+
+def test_the_bare_name_of_a_partitioned_topic_is_not_created(broker: EmbeddedBroker, raw: RawClient) -> None:
+    broker.create_partitioned_topic(f"{PREFIX}p", 2)
+    assert refused(raw, f"{PREFIX}p") == ServerError.NotAllowedError
+    assert not exists(broker.broker, f"{PREFIX}p")
+
+
+@pytest.mark.parametrize(
+    "topic", ["pulsar/system/transaction_coordinator_assign", "public/default/t-s__transaction_pending_ack"]
+)
+def test_the_stores_of_transactions_are_not_created_by_clients(raw: RawClient, topic: str) -> None:
+    assert refused(raw, f"persistent://{topic}") == ServerError.NotAllowedError
+
+
+def test_topics_of_events_are_created_by_use_also_where_others_are_not() -> None:
+    topics = TopicConfig(allow_auto_creation=False, auto_creation_type="partitioned")
+    config = BrokerConfig(server=FREE_PORTS, topics=topics)
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
+        assert partitions(raw, f"{PREFIX}__change_events").partitions == 0
+        produce(raw, f"{PREFIX}__change_events")
+
+
+@pytest.mark.parametrize("topic", ["persistent://public/standalone/default/t", "public/standalone/default/t"])
+def test_a_name_with_a_cluster_is_invalid_on_every_command(raw: RawClient, topic: str) -> None:
+    assert refused(raw, topic) == ServerError.InvalidTopicName
+    assert partitions(raw, topic).error == ServerError.InvalidTopicName
+    raw.send(client_commands.subscribe(3, topic, "s", 1))
+    assert raw.expect(BaseCommand.ERROR).error == ServerError.InvalidTopicName
+    raw.send(client_commands.lookup(4, topic))
+    assert raw.expect(BaseCommand.LOOKUP_RESPONSE).error == ServerError.InvalidTopicName
+    command = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
+    command.getTopicsOfNamespace.request_id, command.getTopicsOfNamespace.namespace = 5, "public/standalone/default"
+    raw.send(frame(command))
+    assert raw.expect(BaseCommand.ERROR).error == ServerError.InvalidTopicName
