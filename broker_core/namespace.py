@@ -39,7 +39,6 @@ _FRESH: dict[str, Any] = {
 _KEPT = frozenset(_FRESH) | {
     "offload_deletion_lag_ms",
     "offload_policies",
-    "schema_auto_update_compatibility_strategy",
     "resource_group_name",
     "entryFilters",
     "dispatcherPauseOnAckStatePersistentEnabled",
