@@ -8,7 +8,6 @@ and leaves the debt to those who come after.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ class PublishThrottle:
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
-        self._runs: deque[SendRun] = deque()
+        self._runs: list[SendRun] = []
         self._timer: asyncio.TimerHandle | None = None
         self._holding = False  # whether the connection is not read because of this
 
@@ -41,7 +40,7 @@ class PublishThrottle:
     def flush(self) -> None:
         """Lets everything go, whatever the rates say."""
         while self._runs:
-            self._publish(self._runs.popleft())
+            self._publish(self._runs.pop(0))
         self._free()
 
     def close(self) -> None:
@@ -53,11 +52,11 @@ class PublishThrottle:
         self._timer = None
         while self._runs:
             limit = self._producer.topic.publish_limit
-            run = self._runs.popleft()
+            run = self._runs.pop(0)
             sizes = [end - start for start, end in zip(run.starts, run.ends, strict=True)]
             count = len(run) if limit is None else limit.entries_allowed(run.counts, sizes)
             if count < len(run):
-                self._runs.appendleft(run.slice(count, len(run)))
+                self._runs.insert(0, run.slice(count, len(run)))
             if count:
                 self._publish(run.slice(0, count))
             if limit is not None and count < len(run) and self._runs:  # a failure may have closed the producer

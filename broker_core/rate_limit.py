@@ -91,11 +91,13 @@ class RateLimit:
         """Both at once."""
         return RateLimit(self.messages + other.messages, self.bytes + other.bytes)
 
-    def allowed(self, messages: int) -> int:
-        """How many of that many messages may go now."""
-        if any(bucket.available() < 1 for bucket in self.bytes):
-            return 0
-        return max(0, min([messages, *(int(bucket.available()) for bucket in self.messages)]))
+    def allowed(self, messages: int, size: float) -> int:
+        """How many of that many messages, each of about that many bytes, may go now."""
+        found = [messages, *(int(bucket.available()) for bucket in self.messages)]
+        for bucket in self.bytes:
+            tokens = bucket.available()
+            found.append(0 if tokens < 1 else max(1, int(tokens / size)))  # one message may go on credit
+        return max(0, min(found))
 
     def entries_allowed(self, counts: Sequence[int], sizes: Sequence[int]) -> int:
         """How many of the entries, with so many messages and bytes each, may go now."""

@@ -46,6 +46,7 @@ class Subscription:
         self.last_acked_ms = 0
         self.last_expired_ms = 0
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, topic.ledger, topic, AUTO_SPLIT)
+        topic.throttles.limit(self)
 
     @property
     def consumers(self) -> list[Consumer]:
@@ -248,3 +249,4 @@ class Subscription:
         self.sub_type = sub_type
         self.was_used = True
         self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self.topic, consumer.key_shared)
+        self.topic.throttles.limit(self)

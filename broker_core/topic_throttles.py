@@ -1,7 +1,7 @@
-"""The rates of one topic as they are in force: publish and subscribe.
+"""The rates of one topic as they are in force: publish, dispatch and subscribe.
 
 Renewed when a policy changes; buckets of a rate that stays the same are kept, with their debts. What is not limited
-costs nothing: `Topic.publish_limit` is None then.
+costs nothing: `Topic.publish_limit` and `Dispatcher.limit` are None then.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_core.dispatch_limit import DispatchLimit
 from broker_core.errors import NotAllowed
 from broker_core.rate_limit import RateLimit, TokenBucket
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config_features import RateConfig
-    from broker_core.policy_values import SubscribeRate
+    from broker_core.policy_values import DispatchRate, SubscribeRate
     from broker_core.session import Session
+    from broker_core.subscription import Subscription
     from broker_core.topic import Topic
 
 SUBSCRIBERS_KEPT = 1000  # identities whose subscribe rates are remembered before those with all tokens are dropped
@@ -27,10 +29,16 @@ class BrokerRates:
     """The limits that all topics of the broker share."""
 
     publish: RateLimit
+    dispatch: RateLimit
+    config: RateConfig
 
     @classmethod
     def of(cls, config: RateConfig, clock: Clock) -> BrokerRates:
-        return cls(RateLimit.per_second(clock, config.broker_publish_messages, config.broker_publish_bytes))
+        return cls(
+            RateLimit.per_second(clock, config.broker_publish_messages, config.broker_publish_bytes),
+            RateLimit.per_second(clock, config.broker_dispatch_messages, config.broker_dispatch_bytes),
+            config,
+        )
 
 
 class TopicThrottles:
@@ -40,6 +48,9 @@ class TopicThrottles:
         self._broker = broker
         self._publish_rate = topic.policies.publish_rate
         self._publish = self._new_publish()
+        self._dispatch_rate = topic.policies.dispatch_rate
+        self._dispatch = self._new_dispatch(self._dispatch_rate)
+        self._of_subscriptions: dict[str, tuple[DispatchRate, RateLimit]] = {}  # of those that have a rate
         self._subscribers: dict[tuple[str, str, int], TokenBucket] = {}
         self._subscribe_rate = topic.policies.subscribe_rate
         topic.publish_limit = self._publish or None
@@ -53,9 +64,39 @@ class TopicThrottles:
             self._topic.publish_limit = self._publish or None
             for producer in list(self._topic.producers.values()):
                 producer.throttle.renewed()
+        if policies.dispatch_rate != self._dispatch_rate:
+            self._dispatch_rate = policies.dispatch_rate
+            self._dispatch = self._new_dispatch(self._dispatch_rate)
         if policies.subscribe_rate != self._subscribe_rate:
             self._subscribe_rate = policies.subscribe_rate
             self._subscribers.clear()
+        there = self._topic.subscriptions
+        self._of_subscriptions = {name: known for name, known in self._of_subscriptions.items() if name in there}
+        for subscription in there.values():
+            self.limit(subscription)
+            subscription.dispatcher.wake()
+
+    def limit(self, subscription: Subscription) -> None:
+        """Gives the subscription's dispatcher the limits in force; buckets that still hold are kept."""
+        rates = self._of_subscription(subscription.name) + self._dispatch + self._broker.dispatch
+        subscription.dispatcher.limit = None
+        if rates:
+            config = self._broker.config
+            subscription.dispatcher.limit = DispatchLimit(
+                subscription, rates, without_backlog=config.without_backlog, per_batch=config.per_batch_message
+            )
+
+    def _of_subscription(self, name: str) -> RateLimit:
+        policies = self._topic.policies
+        rate = policies.dispatch_rates.get(name, policies.subscription_dispatch_rate)
+        known = self._of_subscriptions.get(name)
+        if known is not None and known[0] == rate:
+            return known[1]
+        self._of_subscriptions.pop(name, None)
+        found = self._new_dispatch(rate)
+        if found:
+            self._of_subscriptions[name] = (rate, found)
+        return found
 
     def check_subscribe(self, session: Session, consumer_name: str, consumer_id: int) -> None:
         """Raises `NotAllowed` when that consumer has subscribed too often lately."""
@@ -81,3 +122,13 @@ class TopicThrottles:
     def _new_publish(self) -> RateLimit:
         rate = self._publish_rate
         return RateLimit.per_second(self._topic.clock, rate.messages, rate.bytes) + self._broker.publish
+
+    def _new_dispatch(self, rate: DispatchRate) -> RateLimit:
+        period = max(1, rate.period_seconds)
+        besides = self._published if rate.relative else None
+        return RateLimit.per_second(self._topic.clock, rate.messages / period, rate.bytes / period, besides)
+
+    def _published(self) -> tuple[int, int]:
+        """Messages and bytes that the topic has taken so far."""
+        rates = [self._topic.published, *(producer.rate for producer in self._topic.producers.values())]
+        return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)

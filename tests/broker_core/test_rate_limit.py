@@ -76,20 +76,28 @@ def test_of_a_run_as_many_entries_go_as_both_limits_allow_the_last_on_credit() -
     assert limit.entries_allowed([100], [10]) == 1
     limit.take(11, 10)
     assert limit.entries_allowed([1], [1]) == 0
-    assert limit.allowed(5) == 0
+    assert limit.allowed(5, 1) == 0
+
+
+def test_so_many_messages_go_as_their_bytes_may_the_last_on_credit() -> None:
+    limit = RateLimit.per_second(StillClock(), messages=0, size=4000)  # 1000 bytes at once
+    assert limit.allowed(50, 100) == 10
+    assert limit.allowed(50, 3000) == 1
+    limit.take(1, 3000)
+    assert limit.allowed(50, 1) == 0
 
 
 def test_limits_together_allow_what_the_tightest_allows() -> None:
     clock = StillClock()
     limit = RateLimit.per_second(clock, 400, 0) + RateLimit.per_second(clock, 40, 0) + NO_LIMIT
-    assert limit.allowed(1000) == 10
+    assert limit.allowed(1000, 1) == 10
     limit.take(10, 5)
-    assert limit.allowed(1000) == 0
+    assert limit.allowed(1000, 1) == 0
     assert limit.wait_seconds() == pytest.approx(1 / 40)
 
 
 def test_no_limit_allows_everything() -> None:
     assert not NO_LIMIT
     assert not RateLimit.per_second(StillClock(), 0, -1)
-    assert NO_LIMIT.allowed(7) == 7
+    assert NO_LIMIT.allowed(7, 1) == 7
     assert NO_LIMIT.wait_seconds() == 0

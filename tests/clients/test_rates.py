@@ -1,5 +1,6 @@
-"""Publish and subscribe rates as an official client meets them: slower, never refused where Pulsar does not refuse."""
+"""Publish, dispatch and subscribe rates as an official client meets them: slower, and refused only to subscribe."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 
 from broker_core.config import BrokerConfig
 from broker_core.config_features import RateConfig
-from broker_core.policy_values import PublishRate, SubscribeRate
+from broker_core.policy_values import DispatchRate, PublishRate, SubscribeRate
 from broker_core.stats import topic_stats
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -20,6 +21,8 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import loaded, set_namespace_policies, set_topic_policies
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send
+
+EARLIEST = pulsar.InitialPosition.Earliest
 
 
 @pytest.fixture(autouse=True)
@@ -40,9 +43,9 @@ def seconds_to_publish(client: pulsar.Client, topic: str, messages: int, size: i
     return took
 
 
-def published_within(url: str, topic: str, seconds: float, payload: bytes) -> int:
-    """How many messages get a receipt in that time, from a client that always has more to send, on its connection."""
-    client = official_client.connect(url)
+def published_within(broker: EmbeddedBroker, topic: str, seconds: float, payload: bytes) -> int:
+    """How many messages get a receipt in that time, from a client that always has more to send; then lifts the rate."""
+    client = official_client.connect(broker.service_url)
     sending = client.create_producer(topic, max_pending_messages=1000, block_if_queue_full=True, batching_enabled=False)
     receipts, ended = [0], threading.Event()
 
@@ -58,8 +61,9 @@ def published_within(url: str, topic: str, seconds: float, payload: bytes) -> in
     ended.wait(seconds)
     counted = receipts[0]
     ended.set()
+    set_topic_policies(broker, topic, publish_rate=None)
     sender.join()
-    client.shutdown()  # without a word to the broker: the connection is not read while it is held back
+    client.close()
     return counted
 
 
@@ -152,15 +156,119 @@ def closing(consumer_id: int) -> BaseCommand:
     return command
 
 
+def seconds_to_consume(client: pulsar.Client, topic: str, messages: int, subscription: str = "s") -> float:
+    """From the first message on; they are there already."""
+    consumer = client.subscribe(topic, subscription, pulsar.ConsumerType.Shared, initial_position=EARLIEST)
+    consumer.receive(TIMEOUT_MS)
+    start = time.monotonic()
+    for _ in range(messages - 1):
+        consumer.receive(TIMEOUT_MS)
+    took = time.monotonic() - start
+    consumer.close()
+    return took
+
+
+LIMITED = [
+    {"dispatch_rate": DispatchRate(40, -1, False, 1)},
+    {"subscription_dispatch_rate": DispatchRate(40, -1, False, 1)},
+    {"subscription_dispatch_rate": DispatchRate(80, 0, False, 2)},
+    {"dispatch_rates": {"s": DispatchRate(40, -1, False, 1)}},
+    {"dispatch_rate": DispatchRate(-1, 40 * 50, False, 1)},
+]
+
+
+@pytest.mark.parametrize("policies", LIMITED, ids=lambda policies: next(iter(policies)))
+def test_a_subscription_gets_no_more_than_its_dispatch_rate(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str, policies: dict[str, object]
+) -> None:
+    seconds_to_publish(client, topic, 30)
+    set_topic_policies(pulsar_broker, topic, **policies)
+    assert seconds_to_consume(client, topic, 30) > 0.3  # 10 at once, 20 at 40 a second; a message has over 30 bytes
+
+
+def test_the_rate_of_one_subscription_is_not_that_of_another(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    seconds_to_publish(client, topic, 100)
+    set_topic_policies(pulsar_broker, topic, dispatch_rates={"s": DispatchRate(1, 0, False, 1)})
+    assert seconds_to_consume(client, topic, 100, "other") < 5  # at that rate: 99
+
+
+def test_two_subscriptions_share_the_dispatch_rate_of_their_topic(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    seconds_to_publish(client, topic, 15)
+    set_topic_policies(pulsar_broker, topic, dispatch_rate=DispatchRate(40, -1, False, 1))
+    assert seconds_to_consume(client, topic, 15, "one") + seconds_to_consume(client, topic, 15, "two") > 0.3
+
+
+def test_a_dispatch_rate_that_is_removed_lets_everything_go(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    seconds_to_publish(client, topic, 100)
+    set_topic_policies(pulsar_broker, topic, dispatch_rate=DispatchRate(1, -1, False, 1))
+    consumer = client.subscribe(topic, "s", initial_position=EARLIEST)
+    consumer.receive(TIMEOUT_MS)
+    set_topic_policies(pulsar_broker, topic, dispatch_rate=None)
+    for _ in range(99):
+        consumer.receive(TIMEOUT_MS)
+
+
+def test_who_has_caught_up_is_not_limited_where_the_configuration_says_so() -> None:
+    rates = RateConfig(topic_dispatch_messages=1, without_backlog=False)
+    with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, rates=rates)) as broker:
+        client = official_client.connect(broker.service_url)
+        seconds_to_publish(client, "t", 100)
+        assert seconds_to_consume(client, "t", 100) < 5
+        client.close()
+
+
+def test_a_batch_counts_as_one_where_the_configuration_says_so() -> None:
+    rates = RateConfig(topic_dispatch_messages=1, per_batch_message=True)
+    with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, rates=rates)) as broker:
+        client = official_client.connect(broker.service_url)
+        batches = client.create_producer("t", batching_enabled=True, batching_max_publish_delay_ms=1000)
+        for _ in range(2):
+            for _ in range(100):
+                batches.send_async(b"x", lambda result, message_id: None)
+            batches.flush()
+        assert seconds_to_consume(client, "t", 200) < 5  # as messages: 100 seconds for the second batch
+        client.close()
+
+
 @pytest.mark.slow
 def test_publish_rates_are_kept_within_a_tenth_over_ten_seconds(pulsar_broker: EmbeddedBroker, topic: str) -> None:
     rates = [PublishRate(100, -1), PublishRate(3000, -1), PublishRate(-1, 1_000_000)]
     topics = [f"{topic}-{index}" for index in range(len(rates))]
     for one, rate in zip(topics, rates, strict=True):
         set_topic_policies(pulsar_broker, one, publish_rate=rate)
-    url = pulsar_broker.service_url
     with ThreadPoolExecutor() as pool:
-        counted = list(pool.map(lambda one: published_within(url, one, 10, b"x" * 1000), topics))
+        counted = list(pool.map(lambda one: published_within(pulsar_broker, one, 10, b"x" * 1000), topics))
     by_size = topic_stats(loaded(pulsar_broker, topics[2])).incoming
     assert counted[:2] == [pytest.approx(1000, rel=0.1), pytest.approx(30_000, rel=0.1)]
     assert counted[2] * by_size.bytes / by_size.messages == pytest.approx(10_000_000, rel=0.1)
+
+
+@pytest.mark.slow
+def test_dispatch_rates_are_kept_within_a_tenth_over_ten_seconds(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    rates = {"slow": DispatchRate(100, 0, False, 1), "fast": DispatchRate(3000, 0, False, 1)}
+    counted = dict.fromkeys(rates, 0)
+    set_topic_policies(pulsar_broker, topic, dispatch_rates=rates)
+    for name in rates:
+        client.subscribe(topic, name).close()
+    seconds_to_publish(client, topic, 40_000)
+
+    def consume(name: str) -> None:
+        consumer = client.subscribe(topic, name, receiver_queue_size=1000)
+        consumer.receive(TIMEOUT_MS)
+        end = time.monotonic() + 10
+        while (left := end - time.monotonic()) > 0:
+            with contextlib.suppress(pulsar.Timeout):
+                consumer.receive(max(1, round(left * 1000)))
+                counted[name] += 1
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(consume, rates))
+    assert counted == {"slow": pytest.approx(1000, rel=0.1), "fast": pytest.approx(30_000, rel=0.1)}

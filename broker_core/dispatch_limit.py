@@ -1,0 +1,52 @@
+"""The dispatch rates of one subscription: its own, its topic's and the broker's together.
+
+A dispatcher asks before it deals and tells what it sent; after a refusal it is woken when there are tokens again.
+With `dispatchThrottlingOnNonBacklogConsumerEnabled` false, subscriptions that have caught up are left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.rate_limit import RateLimit
+    from broker_core.subscription import Subscription
+
+TICK_SECONDS = 0.01  # no more often is a dispatcher woken, so that messages go in runs
+FIRST_GUESS_BYTES = 1024  # size of a message before the first one was sent
+LOOK_AGAIN_SECONDS = 1.0  # however great the debt: the subscription may be gone by then, or the rate
+CAUGHT_UP_ENTRIES = 1000  # Pulsar's managedLedgerCursorBackloggedThreshold
+
+
+class DispatchLimit:
+    def __init__(self, subscription: Subscription, rates: RateLimit, *, without_backlog: bool, per_batch: bool) -> None:
+        self._rates = rates
+        self._per_batch = per_batch
+        self._subscription = subscription
+        self._without_backlog = without_backlog
+        self._message_size = float(FIRST_GUESS_BYTES)  # of what was sent last
+        self._timer: asyncio.TimerHandle | None = None
+
+    def allowed(self, messages: int) -> int:
+        """How many of that many messages may go now; after a 0 the dispatcher is woken when some may again."""
+        if not self._applies():
+            return messages
+        allowed = self._rates.allowed(messages, self._message_size)
+        if not allowed and self._timer is None:
+            seconds = min(max(self._rates.wait_seconds(), TICK_SECONDS), LOOK_AGAIN_SECONDS)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
+        return allowed
+
+    def dispatched(self, messages: int, size: int, entries: int) -> None:
+        """That many messages of so many bytes were sent, in so many entries."""
+        self._message_size = max(1.0, size / messages)
+        if self._applies():
+            self._rates.take(entries if self._per_batch else messages, size)
+
+    def _applies(self) -> bool:
+        return self._without_backlog or self._subscription.cursor.backlog_entries >= CAUGHT_UP_ENTRIES
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._subscription.dispatcher.wake()
