@@ -61,8 +61,8 @@ class KeySharedDispatcher(IndividualDispatcher):
         super().__init__(cursor, source, topic)
         self.mode = mode
         self.ranges: HashRanges[Consumer] = _ranges(mode, self.config)
-        self.in_flight = KeysInFlight[Consumer]()
-        self._waiting = WaitingKeys["Consumer"]()
+        self.in_flight: KeysInFlight[Consumer] = KeysInFlight()
+        self._waiting: WaitingKeys[Consumer] = WaitingKeys()
         self._due = EntrySet()
         self._unblocking: TimerHandle | None = None
 
