@@ -122,7 +122,8 @@ def _topic_samples(labels: str, stats: TopicStats) -> Iterator[Sample]:
 
 def _subscription_samples(labels: str, stats: SubscriptionStats) -> Iterator[Sample]:
     yield "pulsar_subscription_back_log", labels, stats.backlog_entries
-    yield "pulsar_subscription_back_log_no_delayed", labels, stats.backlog_entries
+    yield "pulsar_subscription_back_log_no_delayed", labels, stats.backlog_not_delayed
+    yield "pulsar_subscription_delayed", labels, stats.delayed
     yield "pulsar_subscription_unacked_messages", labels, stats.unacked_messages
     yield "pulsar_subscription_blocked_on_unacked_messages", labels, stats.blocked
     yield "pulsar_subscription_in_replay", labels, stats.in_replay

@@ -14,6 +14,7 @@ from broker_core.dispatch.individual import IndividualDispatcher
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
+    from broker_core.delayed.tracker import DelayedTracker
     from broker_core.producer import Producer
     from broker_core.rate import Rate
     from broker_core.storage.cursor import ManagedCursor
@@ -140,8 +141,15 @@ class SubscriptionStats:
     last_consumed_ms: int
     last_flow_ms: int
     ack_ranges: int
+    delayed: int
+    delayed_index_bytes: int
     properties: Mapping[str, str]
     consumers: tuple[ConsumerStats, ...]
+
+    @property
+    def backlog_not_delayed(self) -> int:
+        """Entries of the backlog that are not held back; approximate while some are being acknowledged."""
+        return max(0, self.backlog_entries - self.delayed)
 
     @classmethod
     def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
@@ -150,6 +158,7 @@ class SubscriptionStats:
         kind = subscription.type_name if subscription.was_used else ""
         unacked = sum(consumer.unacked_messages for consumer in consumers)
         active = subscription.dispatcher.active_consumer
+        delays = _delays(subscription)
         return cls(
             name=subscription.name,
             type=kind,
@@ -170,6 +179,8 @@ class SubscriptionStats:
             last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
             last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
             ack_ranges=sum(1 for _range in cursor.ack_ranges()),
+            delayed=0 if delays is None else delays.count,
+            delayed_index_bytes=0 if delays is None else delays.memory,
             properties=cursor.properties,
             consumers=consumers,
         )
@@ -197,9 +208,16 @@ def _compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
         last_consumed_ms=0,
         last_flow_ms=0,
         ack_ranges=0,
+        delayed=0,
+        delayed_index_bytes=0,
         properties={},
         consumers=(),
     )
+
+
+def _delays(subscription: Subscription) -> DelayedTracker | None:
+    dispatcher = subscription.dispatcher
+    return dispatcher.delays if isinstance(dispatcher, IndividualDispatcher) else None
 
 
 def _in_replay(subscription: Subscription) -> int:

@@ -81,7 +81,7 @@ def _topic_tail(stats: TopicStats) -> dict[str, Any]:
     return {
         "nonContiguousDeletedMessagesRanges": ranges,
         "nonContiguousDeletedMessagesRangesSerializedSize": ranges * _ACK_RANGE_BYTES,
-        "delayedMessageIndexSizeInBytes": 0,
+        "delayedMessageIndexSizeInBytes": sum(one.delayed_index_bytes for one in stats.subscriptions.values()),
         "compaction": _compaction_body(stats.compaction),
     }
 
@@ -118,9 +118,9 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         "msgBacklog": stats.backlog_entries,
         "backlogSize": stats.backlog_bytes if with_size else -1,
         "earliestMsgPublishTimeInBacklog": stats.earliest_backlog_ms,
-        "msgBacklogNoDelayed": stats.backlog_entries,
+        "msgBacklogNoDelayed": stats.backlog_not_delayed,
         "blockedSubscriptionOnUnackedMsgs": stats.blocked,
-        "msgDelayed": 0,
+        "msgDelayed": stats.delayed,
         "msgInReplay": stats.in_replay,
         "unackedMessages": stats.unacked_messages,
         "type": stats.type or "None",
@@ -140,7 +140,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         **_DRAINING,
         "nonContiguousDeletedMessagesRanges": stats.ack_ranges,
         "nonContiguousDeletedMessagesRangesSerializedSize": stats.ack_ranges * _ACK_RANGE_BYTES,
-        "delayedMessageIndexSizeInBytes": 0,
+        "delayedMessageIndexSizeInBytes": stats.delayed_index_bytes,
         "subscriptionProperties": dict(stats.properties),
         **_FILTER,
         **_THROTTLED,

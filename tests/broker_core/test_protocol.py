@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.names import parse_topic
+from broker_core.policy_values import DelayedDelivery
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -13,6 +15,8 @@ from broker_core.wire.frame import Command
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.raw_client import RawClient
+
+PUBLISHED_MS = 1_700_000_000_000
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def producer(topic: str, **fields: object) -> BaseCommand:
 
 
 def send(sequence_id: int, payload: bytes = b"x", *, deliver_at: int | None = None, **fields: object) -> bytes:
-    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1_700_000_000_000)
+    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=PUBLISHED_MS)
     if deliver_at is not None:
         metadata.deliver_at_time = deliver_at
     command = BaseCommand(type=BaseCommand.SEND)
@@ -133,17 +137,28 @@ def test_a_bad_checksum_is_refused_and_the_connection_stays(raw: RawClient) -> N
     assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 6
 
 
-def test_a_delayed_message_is_refused_among_others(raw: RawClient) -> None:
+def test_a_delayed_message_is_taken_among_others(raw: RawClient) -> None:
     raw.ask(producer("persistent://public/default/delayed"), BaseCommand.PRODUCER_SUCCESS)
     raw.send(send(0) + send(1) + send(2, deliver_at=1_800_000_000_000) + send(3))
     answers = [raw.next() for _ in range(4)]
     found = {item.message.sequence_id: item.type for item in answers if isinstance(item, Command)}
-    assert found == {
-        0: BaseCommand.SEND_RECEIPT,
-        1: BaseCommand.SEND_RECEIPT,
-        2: BaseCommand.SEND_ERROR,
-        3: BaseCommand.SEND_RECEIPT,
-    }
+    assert found == dict.fromkeys(range(4), BaseCommand.SEND_RECEIPT)
+
+
+def test_a_delay_beyond_the_longest_is_refused(raw: RawClient, pulsar_broker: EmbeddedBroker) -> None:
+    topic = "persistent://public/default/long-delay"
+    raw.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
+    policy = DelayedDelivery(tick_ms=1000, active=True, max_delay_ms=10_000)
+    tenancy = pulsar_broker.broker.tenancy
+    pulsar_broker.call(tenancy.set_topic_policies(parse_topic(topic), delayed_delivery=policy))
+    raw.send(send(0, deliver_at=PUBLISHED_MS + 10_000))
+    raw.expect(BaseCommand.SEND_RECEIPT)
+    raw.send(send(1, deliver_at=PUBLISHED_MS + 10_001))
+    refused = raw.expect(BaseCommand.SEND_ERROR)
+    assert (refused.sequence_id, refused.error) == (1, pb.NotAllowedError)
+    assert refused.message == "Exceeds max allowed delivery delay of 10000 milliseconds"
+    raw.send(send(2))
+    assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 2
 
 
 def test_a_property_that_looks_like_a_delivery_time_is_no_delay(raw: RawClient) -> None:

@@ -96,5 +96,9 @@ async def test_cancelled_alarms_do_not_pile_up(rung: Rung, clock: SettableClock)
 
 async def test_an_alarm_may_set_another(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
-    ringing.set(clock.wall_ms(), lambda: ringing.set(clock.wall_ms() + 1, lambda: queue.put_nowait("again")) and None)
+
+    def ring() -> None:
+        ringing.set(clock.wall_ms() + 1, lambda: queue.put_nowait("again"))
+
+    ringing.set(clock.wall_ms(), ring)
     assert await next_of(queue) == "again"

@@ -1,0 +1,311 @@
+"""Delayed delivery with the official client: nothing comes early or gets lost, and the rest does not wait for it."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pulsar
+import pytest
+
+from broker_core.clock import SystemClock
+from broker_core.config import BrokerConfig
+from broker_core.config_features import DelayedConfig
+from broker_core.names import NamespaceName, parse_topic
+from broker_core.policy_values import DelayedDelivery
+from broker_core.storage.position import Position
+from broker_core.subscription import Subscription
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from tests.clients.conftest import TIMEOUT_MS
+from tests.condition import wait_until
+from tests.official_client import connect
+
+STRICT = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(strict=True))
+SHARED = pulsar.ConsumerType.Shared
+KINDS = [SHARED, pulsar.ConsumerType.KeyShared]
+AT_ONCE = [pulsar.ConsumerType.Exclusive, pulsar.ConsumerType.Failover]
+LATER = timedelta(hours=1)
+NAMESPACE = NamespaceName("public", "default")
+
+
+@pytest.fixture(scope="module")
+def strict_broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(config=STRICT) as broker:
+        yield broker
+
+
+@pytest.fixture
+def client(strict_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    client = connect(strict_broker.service_url)
+    yield client
+    client.close()
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def receive(consumer: pulsar.Consumer, count: int) -> list[tuple[bytes, int]]:
+    """Contents and when they came (ms); everything is acknowledged."""
+    found = []
+    for _ in range(count):
+        message = consumer.receive(TIMEOUT_MS)
+        found.append((message.data(), now_ms()))
+        consumer.acknowledge(message)
+    return found
+
+
+def is_silent(consumer: pulsar.Consumer, milliseconds: int = 150) -> bool:
+    try:
+        consumer.receive(milliseconds)
+    except pulsar.Timeout:
+        return True
+    return False
+
+
+def subscription_of(broker: EmbeddedBroker, topic: str) -> Subscription:
+    found = broker.call(broker.broker.topics.get(parse_topic(topic)))
+    return found.subscriptions["s"]
+
+
+def stats_of(broker: EmbeddedBroker, topic: str) -> dict[str, Any]:
+    with urlopen(f"{broker.http_url}/admin/v2/{topic.replace('://', '/')}/stats") as response:
+        return dict(json.load(response)["subscriptions"]["s"])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_message_comes_at_its_time_and_not_before(client: pulsar.Client, topic: str, kind: Any) -> None:
+    consumer = client.subscribe(topic, "s", kind)
+    producer = client.create_producer(topic)
+    due = now_ms() + 400
+    producer.send(b"after", deliver_after=timedelta(milliseconds=300))
+    producer.send(b"at", deliver_at=due)
+    (first, _), (second, came) = receive(consumer, 2)
+    assert [first, second] == [b"after", b"at"]
+    assert due <= came < due + 200
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_messages_behind_a_delayed_one_do_not_wait_for_it(client: pulsar.Client, topic: str, kind: Any) -> None:
+    consumer = client.subscribe(topic, "s", kind, receiver_queue_size=1)
+    producer = client.create_producer(topic)
+    for _ in range(100):
+        producer.send_async(b"later", lambda result, message_id: None, deliver_after=LATER)
+    for number in range(3):
+        producer.send(b"%d" % number)
+    assert [content for content, _ in receive(consumer, 3)] == [b"0", b"1", b"2"]
+    assert is_silent(consumer)
+
+
+@pytest.mark.parametrize("kind", AT_ONCE, ids=lambda kind: kind.name)
+def test_exclusive_and_failover_deliver_at_once(client: pulsar.Client, topic: str, kind: Any) -> None:
+    consumer = client.subscribe(topic, "s", kind)
+    client.create_producer(topic).send(b"later", deliver_after=LATER)
+    assert receive(consumer, 1)[0][0] == b"later"
+
+
+def test_they_come_in_the_order_of_their_times(client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "s", SHARED)
+    producer = client.create_producer(topic)
+    start = now_ms() + 200
+    for number in (3, 1, 4, 0, 2):
+        producer.send(b"%d" % number, deliver_at=start + 40 * number)
+    found = receive(consumer, 5)
+    assert [content for content, _ in found] == [b"0", b"1", b"2", b"3", b"4"]
+    assert all(came >= start + 40 * int(content) for content, came in found)
+
+
+def test_a_message_that_was_due_is_not_delayed_again(client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "s", SHARED, negative_ack_redelivery_delay_ms=100)
+    client.create_producer(topic).send(b"due", deliver_after=timedelta(milliseconds=200))
+    message = consumer.receive(TIMEOUT_MS)
+    consumer.negative_acknowledge(message)
+    again = consumer.receive(TIMEOUT_MS)
+    assert (again.data(), again.redelivery_count()) == (b"due", 1)
+
+
+def test_consumers_that_come_later_wait_too(client: pulsar.Client, topic: str) -> None:
+    first = client.subscribe(topic, "s", SHARED)
+    due = now_ms() + 600
+    client.create_producer(topic).send(b"due", deliver_at=due)
+    assert is_silent(first)
+    first.close()
+    ((_, came),) = receive(client.subscribe(topic, "s", SHARED), 1)
+    assert came >= due
+
+
+def test_what_is_delayed_is_shown_apart(client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str) -> None:
+    consumer = client.subscribe(topic, "s", SHARED)
+    producer = client.create_producer(topic)
+    for _ in range(3):
+        producer.send(b"later", deliver_after=LATER)
+    producer.send(b"now")
+    message = consumer.receive(TIMEOUT_MS)
+    stats = stats_of(strict_broker, topic)
+    assert (stats["msgBacklog"], stats["msgDelayed"], stats["msgBacklogNoDelayed"]) == (4, 3, 1)
+    assert stats["unackedMessages"] == 1
+    assert stats["delayedMessageIndexSizeInBytes"] > 0
+    consumer.acknowledge(message)
+
+
+def test_a_seek_finds_them_again(client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str) -> None:
+    consumer = client.subscribe(topic, "s", SHARED)
+    producer = client.create_producer(topic)
+    producer.send(b"now")
+    producer.send(b"later", deliver_after=LATER)
+    producer.send(b"soon", deliver_after=timedelta(milliseconds=300))
+    assert [content for content, _ in receive(consumer, 2)] == [b"now", b"soon"]
+    consumer.seek(pulsar.MessageId.earliest)
+    assert [content for content, _ in receive(consumer, 2)] == [b"now", b"soon"]
+    wait_until(lambda: stats_of(strict_broker, topic)["msgDelayed"] == 1, 5)
+
+
+@pytest.mark.parametrize("how", ["clear", "skip", "expire"])
+def test_a_backlog_that_is_let_go_is_not_delivered_later(
+    client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str, how: str
+) -> None:
+    consumer = client.subscribe(topic, "s", SHARED)
+    producer = client.create_producer(topic)
+    producer.send(b"gone", deliver_after=timedelta(milliseconds=400))
+    gone = producer.send(b"gone too", deliver_after=timedelta(milliseconds=400))
+    wait_until(lambda: stats_of(strict_broker, topic)["msgDelayed"] == 2, 5)
+    subscription = subscription_of(strict_broker, topic)
+    if how == "clear":
+        strict_broker.call(subscription.clear_backlog())
+    elif how == "skip":
+        strict_broker.call(subscription.skip(2))
+    else:
+        last = Position(gone.ledger_id(), gone.entry_id())
+        strict_broker.call(subscription.expire_up_to(last, inclusive=True))
+    assert stats_of(strict_broker, topic)["msgDelayed"] == 0
+    producer.send(b"kept", deliver_after=timedelta(milliseconds=450))
+    assert receive(consumer, 1)[0][0] == b"kept"
+
+
+def test_one_that_is_acknowledged_before_its_time_never_comes(
+    client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s", SHARED)
+    producer = client.create_producer(topic)
+    known = producer.send(b"gone", deliver_after=timedelta(milliseconds=400))
+    producer.send(b"kept", deliver_after=timedelta(milliseconds=450))
+    wait_until(lambda: stats_of(strict_broker, topic)["msgDelayed"] == 2, 5)
+    consumer.acknowledge(known)
+    wait_until(lambda: stats_of(strict_broker, topic)["msgDelayed"] == 1, 5)
+    assert receive(consumer, 1)[0][0] == b"kept"
+
+
+def test_without_the_feature_messages_come_at_once(
+    client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s", SHARED)
+    policy = DelayedDelivery(tick_ms=1000, active=False, max_delay_ms=0)
+    tenancy = strict_broker.broker.tenancy
+    strict_broker.call(tenancy.set_topic_policies(parse_topic(topic), delayed_delivery=policy))
+    client.create_producer(topic).send(b"later", deliver_after=LATER)
+    assert receive(consumer, 1)[0][0] == b"later"
+
+
+def test_a_restart_neither_loses_nor_hastens_them(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path, config=STRICT) as broker:
+        client = connect(broker.service_url)
+        client.subscribe("t", "s", SHARED)
+        producer = client.create_producer("t")
+        due = now_ms() + 1500
+        producer.send(b"later", deliver_after=LATER)
+        producer.send(b"due", deliver_at=due)
+        client.close()
+    with EmbeddedBroker(tmp_path, config=STRICT) as broker:
+        client = connect(broker.service_url)
+        consumer = client.subscribe("t", "s", SHARED)
+        ((content, came),) = receive(consumer, 1)
+        assert content == b"due"
+        assert came >= due
+        assert stats_of(broker, "persistent://public/default/t")["msgDelayed"] == 1
+        client.close()
+
+
+def test_by_default_a_message_comes_at_most_a_tick_early(tmp_path: Path) -> None:
+    tick_ms = 300
+    config = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(tick_ms=tick_ms))
+    with EmbeddedBroker(tmp_path, config=config) as broker:
+        client = connect(broker.service_url)
+        consumer = client.subscribe("t", "s", SHARED)
+        producer = client.create_producer("t")
+        start = now_ms() + 500
+        for number in range(100):
+            producer.send_async(b"%d" % number, lambda result, message_id: None, deliver_at=start + 7 * number)
+        for content, came in receive(consumer, 100):
+            due = start + 7 * int(content)
+            assert due - tick_ms <= came < due + 200
+        client.close()
+
+
+class SettableClock(SystemClock):
+    def __init__(self) -> None:
+        self.offset_ms = 0
+
+    def wall_ms(self) -> int:
+        return super().wall_ms() + self.offset_ms
+
+
+def test_a_wall_clock_that_is_set_moves_the_moment_of_delivery(tmp_path: Path) -> None:
+    clock = SettableClock()
+    with EmbeddedBroker(tmp_path, config=STRICT, clock=clock) as broker:
+        client = connect(broker.service_url)
+        consumer = client.subscribe("t", "s", SHARED)
+        producer = client.create_producer("t")
+        producer.send(b"far", deliver_after=LATER)
+        producer.send(b"near", deliver_after=timedelta(milliseconds=300))
+        clock.offset_ms = -3600_000
+        assert is_silent(consumer, 700)
+        clock.offset_ms = 0
+        assert receive(consumer, 1)[0][0] == b"near"
+        clock.offset_ms = 3600_000
+        assert receive(consumer, 1)[0][0] == b"far"
+        client.close()
+
+
+def test_reading_stops_behind_enough_messages_of_one_delay_and_goes_on_when_they_are_due(tmp_path: Path) -> None:
+    config = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(strict=True, lookahead=10))
+    with EmbeddedBroker(tmp_path, config=config) as broker:
+        client = connect(broker.service_url)
+        producer = client.create_producer("persistent://public/default/t")
+        due = now_ms() + 1500
+        client.subscribe("t", "s", SHARED, receiver_queue_size=5).close()
+        for _ in range(100):
+            producer.send_async(b"e", lambda result, message_id: None, deliver_at=due)
+        producer.flush()
+        consumer = client.subscribe("t", "s", SHARED, receiver_queue_size=5)
+        topic = "persistent://public/default/t"
+        wait_until(lambda: 10 <= stats_of(broker, topic)["msgDelayed"] < 100, 5)
+        assert min(came for _, came in receive(consumer, 100)) >= due
+        client.close()
+
+
+@pytest.mark.slow
+def test_ten_thousand_due_over_ten_seconds_are_late_by_fifty_milliseconds_at_most(tmp_path: Path) -> None:
+    count, done, late = 10_000, threading.Event(), []
+
+    def listen(consumer: pulsar.Consumer, message: pulsar.Message) -> None:
+        late.append(now_ms() - int(message.data()))
+        consumer.acknowledge(message)
+        if len(late) == count:
+            done.set()
+
+    with EmbeddedBroker(tmp_path, config=STRICT) as broker:
+        client = connect(broker.service_url)
+        client.subscribe("t", "s", SHARED, message_listener=listen)
+        producer = client.create_producer("t", block_if_queue_full=True)
+        start = now_ms() + 4000
+        for number in range(count):
+            producer.send_async(b"%d" % (start + number), lambda result, message_id: None, deliver_at=start + number)
+        assert done.wait(60)
+        client.close()
+    late.sort()
+    assert late[0] >= 0
+    assert late[int(count * 0.99)] <= 50
