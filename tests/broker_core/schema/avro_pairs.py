@@ -128,7 +128,8 @@ class PairMaker:
         free = [name for name in FIELDS if name not in taken]
         choice = self._random.randint(0, 3)
         if choice == 0 and free:
-            kind = self._random.choice([*PRIMITIVES, ["null", "string"], ["int", "null"]])
+            kinds: list[Any] = [*PRIMITIVES, ["null", "string"], ["int", "null"]]
+            kind = self._random.choice(kinds)
             field = {"name": self._random.choice(free), "type": kind}
             if self._random.random() < 0.7:
                 field["default"] = self._default(kind)
@@ -144,11 +145,9 @@ class PairMaker:
 
     def _change_field(self, field: dict[str, Any]) -> None:
         if not _defines(field):
-            field["type"] = self._random.choice(
-                [*PRIMITIVES, [field["type"], "null"] if isinstance(field["type"], str) else "long", ["int", "string"]]
-            )
-            if field["type"] == ["null", "null"]:
-                field["type"] = "null"
+            optional = [field["type"], "null"] if isinstance(field["type"], str) and field["type"] != "null" else "long"
+            others: list[Any] = [*PRIMITIVES, optional, ["int", "string"]]
+            field["type"] = self._random.choice(others)
         if "default" in field:
             field["default"] = self._default(field["type"])
 

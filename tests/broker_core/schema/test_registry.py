@@ -1,0 +1,69 @@
+"""The registry with a real metadata store: numbers, identity, and what happens side by side."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig
+from broker_core.names import parse_topic
+from broker_core.schema.compatibility import Strategy
+from broker_core.schema.registry import SchemaRegistry
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import SchemaType
+from tests.broker_core.schema.test_compatibility import avro, string
+
+TOPIC = parse_topic("t")
+
+
+@pytest.fixture
+async def registry(tmp_path: Path) -> AsyncIterator[SchemaRegistry]:
+    broker = Broker(BrokerConfig())
+    await broker.start(tmp_path)
+    yield broker.schemas
+    await broker.stop()
+
+
+async def test_the_same_schema_brought_by_many_at_once_is_one_version(registry: SchemaRegistry) -> None:
+    versions = await asyncio.gather(*(registry.put(TOPIC, avro("a"), Strategy.FULL) for _ in range(20)))
+    assert set(versions) == {0}
+
+
+async def test_schemas_brought_at_once_are_each_checked_against_the_other(registry: SchemaRegistry) -> None:
+    await registry.put(TOPIC, avro("a"), Strategy.BACKWARD)
+    both = (registry.put(TOPIC, avro(one), Strategy.BACKWARD) for one in ("a b=", "a b= c="))
+    assert sorted(await asyncio.gather(*both)) == [1, 2]
+    both = (registry.put(TOPIC, schema, Strategy.FULL) for schema in (avro("x="), string()))
+    refused = await asyncio.gather(*both, return_exceptions=True)
+    assert sum(isinstance(one, Exception) for one in refused) == 2
+
+
+async def test_a_schema_written_differently_is_the_same_version(registry: SchemaRegistry) -> None:
+    await registry.put(TOPIC, avro("a"), Strategy.ALWAYS_INCOMPATIBLE)
+    spaced = SchemaData(SchemaType.AVRO, avro("a").data.replace(b",", b" , "))
+    assert await registry.put(TOPIC, spaced, Strategy.ALWAYS_INCOMPATIBLE) == 0
+    assert registry.version_of(TOPIC, spaced) == -1
+
+
+async def test_the_same_definition_under_another_type_is_another_schema(registry: SchemaRegistry) -> None:
+    await registry.put(TOPIC, avro("a"), Strategy.FULL)
+    assert await registry.put(TOPIC, avro("a", SchemaType.JSON), Strategy.ALWAYS_COMPATIBLE) == 1
+
+
+async def test_topics_of_any_name_keep_their_schemas_apart(registry: SchemaRegistry) -> None:
+    names = ["a", "a%2Fb", "a b", "a+b", "a/1".replace("/", "%"), "ä"]
+    topics = [parse_topic(f"persistent://public/default/{name}") for name in names]
+    for index, topic in enumerate(topics):
+        await registry.put(topic, avro(" ".join(f"f{number}" for number in range(index))), Strategy.FULL)
+    for index, topic in enumerate(topics):
+        assert [one.schema.text.count('"f') for one in registry.versions(topic)] == [index + 1]
+
+
+async def test_who_comes_while_schemas_are_forgotten_begins_anew(registry: SchemaRegistry) -> None:
+    await registry.put(TOPIC, avro("a"), Strategy.FULL)
+    await registry.delete(TOPIC)
+    _, version = await asyncio.gather(registry.forget(TOPIC), registry.put(TOPIC, string(), Strategy.FULL))
+    assert version == 0
+    assert [one.schema for one in registry.versions(TOPIC)] == [string()]

@@ -1,0 +1,271 @@
+"""Schemas as the protocol carries them: PRODUCER, SUBSCRIBE, GET_SCHEMA and GET_OR_CREATE_SCHEMA, answer by answer."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from broker_core.names import NamespaceName
+from broker_core.testing import EmbeddedBroker
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import close_producer, frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, Schema
+from broker_core.wire.schema_commands import version_bytes
+from tests.raw_client import RawClient
+
+NO_SCHEMA = Schema.Type.Value("None")
+DEFAULT = NamespaceName("public", "default")
+INVALID = "Invalid schema definition data for AVRO schema"
+ACTIVE = "Failed to add schema to an active topic with empty(BYTES) schema: new schema type STRING"
+NOT_ENFORCED = "Producers cannot connect or send message without a schema to topics with a schema"
+
+
+def avro(*names: str, default: int | None = None) -> str:
+    more: dict[str, Any] = {} if default is None else {"default": default}
+    return json.dumps(
+        {"type": "record", "name": "A", "fields": [{"name": name, "type": "int", **more} for name in names]}
+    )
+
+
+@dataclass
+class Talk:
+    """What a client asks about one topic; each answer is a version, or the text of a refusal."""
+
+    raw: RawClient
+    topic: str
+    _ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 1000)))
+
+    def produce(self, schema_type: int | None = None, data: str = "") -> bytes | str:
+        command = BaseCommand(type=BaseCommand.PRODUCER)
+        command.producer.topic = self.topic
+        command.producer.request_id = command.producer.producer_id = next(self._ids)
+        _fill(command.producer, schema_type, data)
+        answer = self._ask(command)
+        return answer.schema_version if isinstance(answer, pb.CommandProducerSuccess) else _refusal(answer)
+
+    def subscribe(self, schema_type: int | None = None, data: str = "") -> str:
+        """Empty when it went well."""
+        command = BaseCommand(type=BaseCommand.SUBSCRIBE)
+        command.subscribe.topic = self.topic
+        command.subscribe.request_id = command.subscribe.consumer_id = next(self._ids)
+        command.subscribe.subscription = "s"
+        command.subscribe.subType = pb.CommandSubscribe.Shared
+        _fill(command.subscribe, schema_type, data)
+        answer = self._ask(command)
+        return "" if isinstance(answer, pb.CommandSuccess) else _refusal(answer)
+
+    def get(self, version: bytes | None = None) -> pb.CommandGetSchemaResponse:
+        command = BaseCommand(type=BaseCommand.GET_SCHEMA)
+        command.getSchema.topic = self.topic
+        command.getSchema.request_id = next(self._ids)
+        if version is not None:
+            command.getSchema.schema_version = version
+        found: pb.CommandGetSchemaResponse = self._ask(command)
+        return found
+
+    def get_or_create(self, schema_type: int, data: str = "") -> bytes | str:
+        command = BaseCommand(type=BaseCommand.GET_OR_CREATE_SCHEMA)
+        command.getOrCreateSchema.topic = self.topic
+        command.getOrCreateSchema.request_id = next(self._ids)
+        _fill(command.getOrCreateSchema, schema_type, data)
+        answer = self._ask(command)
+        if answer.HasField("error_code"):
+            return str(answer.error_message)
+        return bytes(answer.schema_version)
+
+    def _ask(self, command: BaseCommand) -> Any:
+        self.raw.send(frame(command))
+        return self.raw.next().message
+
+
+def _fill(body: Any, schema_type: int | None, data: str) -> None:
+    if schema_type is not None:
+        body.schema.name = "s"
+        body.schema.type = schema_type
+        body.schema.schema_data = data.encode()
+
+
+def _refusal(answer: Any) -> str:
+    assert isinstance(answer, pb.CommandError)
+    assert answer.error == pb.IncompatibleSchema
+    return answer.message
+
+
+@pytest.fixture
+def talk(pulsar_broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Talk]:
+    with RawClient(pulsar_broker.service_url) as raw:
+        yield Talk(raw, f"persistent://public/default/{request.node.name.replace('[', '-').replace(']', '')}")
+
+
+@pytest.fixture
+def policies(pulsar_broker: EmbeddedBroker) -> Iterator[Any]:
+    """Sets policies of the namespace, until the test is over."""
+    touched: dict[str, Any] = {}
+
+    def change(**values: Any) -> None:
+        touched.update(dict.fromkeys(values))
+        pulsar_broker.call(pulsar_broker.broker.tenancy.set_namespace_policies(DEFAULT, **values))
+
+    yield change
+    change(**touched)
+
+
+def v(version: int) -> bytes:
+    return version_bytes(version)
+
+
+def test_a_producer_is_told_the_version_of_its_schema(talk: Talk) -> None:
+    assert talk.produce(Schema.Avro, avro("a")) == v(0)
+    assert talk.produce(Schema.Avro, avro("a")) == v(0)
+    assert talk.produce(Schema.Avro, avro("a", "b", default=0)) == v(1)
+
+
+def test_a_producer_without_a_schema_is_told_no_version(talk: Talk) -> None:
+    talk.produce(Schema.String)
+    assert talk.produce() == b""
+
+
+def test_a_producer_asked_for_again_is_told_its_version_again(talk: Talk) -> None:
+    talk.produce(Schema.Avro, avro("a"))
+    talk.produce(Schema.Avro, avro("a", "b", default=0))
+    talk._ids = iter([1])
+    assert talk.produce(Schema.Avro, avro("a")) == v(0)
+
+
+@pytest.mark.parametrize("number", [one for one in Schema.Type.values() if one not in (0, 3, 4, 15, 2, 20, 21, 22)])
+def test_every_plain_type_is_registered_and_comes_back(talk: Talk, number: int) -> None:
+    assert talk.produce(number) == v(0)
+    found = talk.get()
+    assert (found.schema.type, found.schema.schema_data, found.schema_version) == (number, b"", v(0))
+
+
+def test_a_schema_that_is_not_compatible_is_refused_with_the_reason(talk: Talk) -> None:
+    talk.produce(Schema.Avro, avro("a"))
+    assert "A.b was not written and has no default" in str(talk.produce(Schema.Avro, avro("a", "b")))
+    assert talk.produce(Schema.Int32) == "Incompatible schema: exists schema type AVRO, new schema type INT32"
+
+
+@pytest.mark.parametrize(
+    ("schema_type", "data", "reason"),
+    [
+        (Schema.Avro, "oops", INVALID),
+        (Schema.Int8, "x", "Invalid schema definition data for primitive schemas"),
+        (Schema.AutoConsume, "", "Schema AUTO_CONSUME is a client-side schema type"),
+        (Schema.External, "", "Unknown schema type : EXTERNAL"),
+    ],
+)
+def test_a_schema_that_makes_no_sense_is_refused(talk: Talk, schema_type: int, data: str, reason: str) -> None:
+    assert str(talk.produce(schema_type, data)).startswith(reason)
+    assert str(talk.get_or_create(schema_type, data)).startswith(reason)
+
+
+def test_the_latest_version_and_each_by_its_number_are_found(talk: Talk) -> None:
+    talk.produce(Schema.Avro, avro("a"))
+    talk.produce(Schema.Avro, avro("a", "b", default=0))
+    assert talk.get().schema_version == v(1)
+    first = talk.get(v(0))
+    assert (first.schema.schema_data.decode(), first.schema.type) == (avro("a"), Schema.Avro)
+    assert first.schema.name == talk.topic.removeprefix("persistent://")
+
+
+def test_a_version_that_there_is_not_is_not_found(talk: Talk) -> None:
+    missing = talk.get()
+    assert (missing.error_code, missing.error_message) == (
+        pb.TopicNotFound,
+        f"Topic not found or no-schema {talk.topic}",
+    )
+    talk.produce(Schema.String)
+    assert talk.get(v(7)).error_code == pb.TopicNotFound
+
+
+def test_an_empty_version_is_refused(talk: Talk) -> None:
+    refused = talk.get(b"")
+    assert (refused.error_code, refused.error_message) == (pb.IncompatibleSchema, "Empty schema version")
+
+
+def test_a_schema_can_be_brought_after_the_producer(talk: Talk) -> None:
+    talk.produce(Schema.Avro, avro("a"))
+    assert talk.get_or_create(Schema.Avro, avro("a", "b", default=0)) == v(1)
+    assert talk.get_or_create(Schema.Avro, avro("a")) == v(0)
+    assert "A.c was not written" in str(talk.get_or_create(Schema.Avro, avro("c")))
+    assert talk.get_or_create(NO_SCHEMA) == b""
+
+
+def test_a_schema_is_not_brought_to_a_topic_that_there_is_not(talk: Talk) -> None:
+    assert talk.get_or_create(Schema.String) == f"Topic not found {talk.topic}"
+
+
+# Consumers
+
+
+def test_a_consumers_schema_becomes_that_of_a_topic_nobody_used(talk: Talk) -> None:
+    assert talk.subscribe(Schema.String) == ""
+    assert talk.get().schema.type == Schema.String
+
+
+def test_a_consumer_must_read_what_the_topic_has(talk: Talk) -> None:
+    talk.produce(Schema.Avro, avro("a"))
+    assert talk.subscribe(Schema.Avro, avro("a", "b", default=0)) == ""
+    assert "A.b was not written" in talk.subscribe(Schema.Avro, avro("b"))
+    assert talk.subscribe(Schema.String) == "Incompatible schema: exists schema type AVRO, new schema type STRING"
+    assert talk.get().schema_version == v(0)
+
+
+def test_a_consumer_without_a_schema_or_with_any_is_welcome(talk: Talk) -> None:
+    talk.produce(Schema.Avro, avro("a"))
+    assert talk.subscribe() == ""
+    assert talk.subscribe(Schema.AutoConsume) == ""
+
+
+def test_a_consumers_schema_does_not_come_to_a_topic_that_has_a_consumer(talk: Talk) -> None:
+    talk.subscribe()
+    assert talk.subscribe(Schema.String) == ACTIVE
+
+
+def test_a_consumers_schema_does_not_come_to_a_topic_that_has_a_producer_but_the_producers_does(talk: Talk) -> None:
+    talk.produce()
+    assert talk.subscribe(Schema.String) == ACTIVE
+    assert talk.produce(Schema.String) == v(0)
+    assert talk.subscribe(Schema.String) == ""
+
+
+def test_a_consumer_that_takes_any_schema_does_not_use_the_topic(talk: Talk) -> None:
+    talk.subscribe(Schema.AutoConsume)
+    assert talk.subscribe(Schema.String) == ""
+
+
+def test_a_producer_that_left_without_a_message_did_not_use_the_topic(talk: Talk) -> None:
+    talk.produce()
+    talk.raw.send(close_producer(1, 99))
+    talk.raw.expect(BaseCommand.SUCCESS)
+    assert talk.subscribe(Schema.String) == ""
+
+
+# Policies
+
+
+def test_a_producer_needs_a_schema_where_validation_is_enforced_and_there_is_one(talk: Talk, policies: Any) -> None:
+    policies(schema_validation_enforced=True)
+    assert talk.produce() == b""
+    talk.produce(Schema.String)
+    assert str(talk.produce()).startswith(NOT_ENFORCED)
+    assert talk.subscribe() == ""
+
+
+def test_only_known_schemas_come_in_where_producers_may_not_change_them(talk: Talk, policies: Any) -> None:
+    talk.produce(Schema.String)
+    policies(allow_schema_update=False)
+    assert talk.produce(Schema.String) == v(0)
+    refused = "Schema not found and schema auto updating is disabled."
+    assert talk.produce(Schema.Int32) == refused
+    assert talk.get_or_create(Schema.Int32) == refused
+
+
+def test_a_strategy_is_obeyed_as_soon_as_it_is_set(talk: Talk, policies: Any) -> None:
+    talk.produce(Schema.String)
+    assert isinstance(talk.produce(Schema.Int32), str)
+    policies(schema_compatibility_strategy="ALWAYS_COMPATIBLE")
+    assert talk.produce(Schema.Int32) == v(1)
+    assert talk.subscribe(Schema.Avro, avro("a")) == ""
