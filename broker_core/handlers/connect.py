@@ -1,7 +1,8 @@
 """CONNECT, PING, PONG.
 
-The protocol version that is announced is the newest whose commands all exist here: 12 (GET_LAST_MESSAGE_ID,
-ACTIVE_CONSUMER_CHANGE, topic lists). Newer ones would promise schemas and Key_Shared.
+The protocol version that is announced is the newest that this release knows, 21. Of what the versions up to it
+promise, transactions (19) and authentication (14) are missing: their commands are refused by name, as by a broker whose
+coordinator or authentication is switched off.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from broker_core.session import Session, SessionState
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 
-PROTOCOL_VERSION = 12
+PROTOCOL_VERSION = 21
 OLDEST_PROTOCOL_VERSION = 11  # before it, clients misread the checksum of a message
 SERVER_VERSION = f"pulsarctl-{__version__}"
 
@@ -30,7 +31,10 @@ def on_connect(session: Session, command: pb.CommandConnect) -> bytes:
         server_version=SERVER_VERSION,
         protocol_version=session.protocol_version,
         max_message_size=session.broker.config.connection.max_message_size,
-        feature_flags={"supports_get_partitioned_metadata_without_auto_creation": True},
+        feature_flags={
+            "supports_topic_watchers": session.broker.config.topic_lists.watchers,
+            "supports_get_partitioned_metadata_without_auto_creation": True,
+        },
     )
 
 
