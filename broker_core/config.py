@@ -146,6 +146,11 @@ class TopicConfig:
     allow_auto_subscription: bool = setting(
         "allowAutoSubscriptionCreation", True, "Whether subscribing creates a missing subscription."
     )
+    batch_index_acks: bool = setting(
+        "acknowledgmentAtBatchIndexLevelEnabled",
+        True,
+        "Whether the messages of a batch are acknowledged one by one, where clients ask for it.",
+    )
     max_partitions: int = setting(
         "maxNumPartitionsPerPartitionedTopic", 0, "Most partitions of a topic; 0 is no limit.", least=0
     )

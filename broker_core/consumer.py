@@ -15,6 +15,7 @@ from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.pending import Pending
 from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError
+from broker_core.storage.open_batches import OpenBatches, words_of
 from broker_core.wire import commands
 from broker_core.wire.encode import MessageEncoder
 
@@ -86,21 +87,60 @@ class Consumer:
 
     def deliver(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None = None) -> int:
         """Sends entries `first` .. `last` - 1 of the block as they were stored; returns their messages."""
-        starts, ends = block.starts[first:last], block.ends[first:last]
         messages = sum(block.counts[first:last])
-        frames = self._encoder.encode(
-            block.ledger_id, block.first_entry_id + first, block.data, starts, ends, redeliveries
-        )
-        self.permits -= messages
-        self.rate.add(messages, ends[-1] - starts[0])
+        batches = self.subscription.cursor.open_batches
+        if batches:
+            frames = self._encode_partly(block, first, last, redeliveries, batches)
+        else:
+            frames = self._encode(block, first, last, redeliveries)
+            self.permits -= messages
+        self.rate.add(messages, block.ends[last - 1] - block.starts[first])
         self.delivered_entries += last - first
         self.last_consumed_ms = self.subscription.clock.wall_ms()
         self.session.outbound.send(frames)
         return messages
 
+    def _encode(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None) -> bytes:
+        first_entry_id = block.first_entry_id + first
+        starts, ends = block.starts[first:last], block.ends[first:last]
+        return self._encoder.encode(block.ledger_id, first_entry_id, block.data, starts, ends, redeliveries)
+
+    def _encode_partly(
+        self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None, batches: OpenBatches
+    ) -> bytes:
+        """As `_encode`; entries of which some messages are acknowledged say so, and cost fewer permits."""
+        counts = redeliveries or [0] * (last - first)
+        frames = []
+        start = first
+        for entry_id, batch in batches.rows_within(block.ledger_id, block.first_entry_id + first, last - first):
+            row = entry_id - block.first_entry_id
+            if start < row:
+                frames.append(self._encode(block, start, row, counts[start - first : row - first]))
+            frames.append(
+                self._encoder.encode_one(
+                    block.ledger_id,
+                    entry_id,
+                    block.entry(row),
+                    redelivery_count=counts[row - first],
+                    ack_set=words_of(batch.bits),
+                )
+            )
+            self.permits += block.counts[row] - batch.open
+            start = row + 1
+        if start < last:
+            frames.append(self._encode(block, start, last, counts[start - first :]))
+        self.permits -= sum(block.counts[first:last])
+        return b"".join(frames)
+
     def remember(self, block: Block, first: int, last: int) -> None:
         """Notes the entries as pending at this consumer."""
-        self.pending.add(block.ledger_id, block.first_entry_id + first, block.counts[first:last])
+        first_entry_id = block.first_entry_id + first
+        self.pending.add(block.ledger_id, first_entry_id, block.counts[first:last])
+        batches = self.subscription.cursor.open_batches
+        if batches:
+            for entry_id, batch in batches.rows_within(block.ledger_id, first_entry_id, last - first):
+                acknowledged = block.counts[entry_id - block.first_entry_id] - batch.open
+                self.pending.reduce(block.ledger_id, entry_id, acknowledged)
 
     def forget(self, ledger_id: int, entry_id: int) -> bool:
         """Takes an entry out of `pending`; False if this consumer did not have it."""

@@ -8,6 +8,7 @@ consumers that arrive meanwhile are told to come again. A non-durable one lives 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from broker_core.consumer import Consumer
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic import Topic
+
+log = logging.getLogger(__name__)
 
 RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
 
@@ -106,11 +109,28 @@ class Subscription:
         self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
         self._acknowledged(consumer, len(entry_ids))
 
-    def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> None:
-        """Everything up to the position; ignored where acknowledgement is individual, as in Pulsar."""
-        if self.sub_type not in INDIVIDUAL_ACK_TYPES:
-            self.cursor.acknowledge_up_to(position)
-            self._acknowledged(consumer, 1)
+    def acknowledge_indexes(self, consumer: Consumer, position: Position, open_bits: int, messages: int) -> None:
+        """All messages of a batch but those in the bit set; `messages` is its size as the client says, or 0."""
+        if not self.topic.limits.batch_index_acks:
+            return  # the batch comes again as a whole
+        newly, done = self.cursor.acknowledge_indexes(position, open_bits, messages)
+        if done:
+            self.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
+        elif newly:
+            for holder in self.consumers:  # not always the one that acknowledges
+                if holder.pending.reduce(*position, newly):
+                    break
+            self.dispatcher.acknowledged(consumer, position.ledger_id, [])
+        self._acknowledged(consumer, newly)
+
+    def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> bool:
+        """Everything up to the position; ignored (False) where acknowledgement is individual, as in Pulsar."""
+        if self.sub_type in INDIVIDUAL_ACK_TYPES:
+            log.warning("a cumulative acknowledgement of consumer %s on %s is ignored", consumer.name, self.type_name)
+            return False
+        self.cursor.acknowledge_up_to(position)
+        self._acknowledged(consumer, 1)
+        return True
 
     def _acknowledged(self, consumer: Consumer, count: int) -> None:
         consumer.acks.add(count, 0)
@@ -136,19 +156,20 @@ class Subscription:
         finally:
             self.fenced = False
 
-    async def reset(self, position: Position) -> None:
-        """Moves the subscription so that the entry at `position` is the next one read.
+    async def reset(self, position: Position, open_bits: int = 0) -> None:
+        """Moves the subscription so that the entry at `position` is the next one read, or of it the messages in the bit
+        set, if there is one.
 
-        The consumers are closed first and come back by themselves, so that no message sent before the seek
-        can reach the application after it (Pulsar binary protocol, "Seek").
+        Who gets messages is closed first and comes back by itself, so that no message sent before the seek can
+        reach the application after it (Pulsar binary protocol, "Seek"). Of Failover that is the active consumer only.
         """
         self.check_free()
         self.fenced = True
         try:
-            await self._disconnect_all()
+            await self._disconnect_served()
             if self.closed:
                 raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
-            await self.cursor.reset(position)
+            await self.cursor.reset(position, open_bits if self.topic.limits.batch_index_acks else 0)
             self.dispatcher.jump()
         finally:
             self.fenced = False
@@ -156,6 +177,10 @@ class Subscription:
                 self._moves += 1
                 self.topic.spawn(self._forget_if_nobody_returns(self._moves))
         self.topic.acknowledged()
+
+    async def reset_to_time(self, publish_time_ms: int) -> None:
+        """As `reset`, to the first entry that was published at the time or later."""
+        await self.reset(await self.topic.ledger.find_by_time(publish_time_ms))
 
     async def _forget_if_nobody_returns(self, move: int) -> None:
         """A reader that has moved its subscription subscribes again, unless it was closed meanwhile."""
@@ -212,6 +237,10 @@ class Subscription:
         self.closed = True
         await self._disconnect_all()
         self.dispatcher.close()
+
+    async def _disconnect_served(self) -> None:
+        active = self.dispatcher.active_consumer
+        await (self._disconnect_all() if active is None else active.disconnect())
 
     async def _disconnect_all(self) -> None:
         await asyncio.gather(*(consumer.disconnect() for consumer in list(self.consumers)))

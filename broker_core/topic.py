@@ -193,8 +193,8 @@ class Topic:
         found = self.subscriptions.get(name)
         if found is not None:
             if found.durable != durable:
-                kind = "durable" if found.durable else "non-durable"
-                raise NotAllowed(f"Subscription {name} exists already and is {kind}")
+                kind = "Durable" if found.durable else "NonDurable"
+                raise NotAllowed(f"{kind} subscription with the same name already exists.")
             return found
         check_subscriptions(self)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 
 from broker_core.consumer import Consumer
-from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed, ProtocolViolation
+from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed
 from broker_core.handlers.seek import position_of
 from broker_core.session import Session
 from broker_core.storage.errors import StorageError
+from broker_core.storage.open_batches import bits_of
 from broker_core.storage.position import Position
 from broker_core.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
@@ -51,22 +52,33 @@ async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes | N
 
 
 def _ack_individual(consumer: Consumer, command: pb.CommandAck) -> None:
-    """Ids with an ack_set acknowledge a part of a batch: not kept here, so the batch stays unacknowledged."""
     by_ledger: dict[int, list[int]] = {}
     for message_id in command.message_id:
-        if not message_id.ack_set:
+        if message_id.ack_set:
+            _ack_indexes(consumer, message_id)
+        else:
             by_ledger.setdefault(message_id.ledgerId, []).append(message_id.entryId)
     for ledger_id, entry_ids in by_ledger.items():
         consumer.subscription.acknowledge(consumer, ledger_id, entry_ids)
 
 
+def _ack_indexes(consumer: Consumer, message_id: pb.MessageIdData) -> None:
+    consumer.subscription.acknowledge_indexes(
+        consumer, position_of(message_id), bits_of(message_id.ack_set), message_id.batch_size
+    )
+
+
 def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:
+    """What Pulsar ignores, with a warning, is ignored: not exactly one id, or a type that acknowledges one by one."""
     if len(command.message_id) != 1:
-        raise ProtocolViolation(f"A cumulative ACK names one message, not {len(command.message_id)}")
-    position = position_of(command.message_id[0])
-    if command.message_id[0].ack_set:
-        position = Position(position.ledger_id, position.entry_id - 1)  # the batch itself is not done
-    consumer.subscription.acknowledge_cumulative(consumer, position)
+        log.warning("consumer %s acknowledged cumulatively up to %d messages", consumer.name, len(command.message_id))
+        return
+    message_id = command.message_id[0]
+    position = position_of(message_id)
+    if not message_id.ack_set:
+        consumer.subscription.acknowledge_cumulative(consumer, position)
+    elif consumer.subscription.acknowledge_cumulative(consumer, Position(position.ledger_id, position.entry_id - 1)):
+        _ack_indexes(consumer, message_id)
 
 
 def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:

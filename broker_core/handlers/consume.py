@@ -79,9 +79,9 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
 async def _attach(
     session: Session, subscription: Subscription, command: pb.CommandSubscribe, check_wanted: Callable[[], None]
 ) -> None:
-    if command.start_message_rollback_duration_sec and not command.durable and not subscription.consumers:
-        wanted = subscription.clock.wall_ms() - command.start_message_rollback_duration_sec * 1000
-        await subscription.cursor.reset(await subscription.topic.ledger.find_by_time(wanted))
+    if command.start_message_rollback_duration_sec:  # also of a durable subscription, and whoever uses it already
+        back_ms = command.start_message_rollback_duration_sec * 1000
+        await subscription.reset_to_time(subscription.clock.wall_ms() - back_ms)
     consumer = Consumer(
         session,
         subscription,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from broker_core.errors import MetadataFailed
 from broker_core.session import Session
+from broker_core.storage.open_batches import bits_of
 from broker_core.storage.position import Position
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -12,16 +13,16 @@ from broker_core.wire.message import parse_metadata
 
 async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
     """SEEK: consumers are closed first, so that nothing sent before it can follow its SUCCESS."""
+    if not command.HasField("message_id") and not command.HasField("message_publish_time"):
+        raise MetadataFailed("Message id and message publish time were not present")
     consumer = session.consumers.get(command.consumer_id)
     if consumer is None:
         raise MetadataFailed(f"Consumer {command.consumer_id} not found")
     subscription = consumer.subscription
     if command.HasField("message_id"):
-        await subscription.reset(position_of(command.message_id))
-    elif command.HasField("message_publish_time"):
-        await subscription.reset(await subscription.topic.ledger.find_by_time(command.message_publish_time))
+        await subscription.reset(position_of(command.message_id), bits_of(command.message_id.ack_set))
     else:
-        raise MetadataFailed("Message id and message publish time were not present")
+        await subscription.reset_to_time(command.message_publish_time)
     return commands.success(command.request_id)
 
 

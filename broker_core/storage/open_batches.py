@@ -133,12 +133,13 @@ class OpenBatches:
             if not self._ledgers[ledger_id]:
                 del self._ledgers[ledger_id]
 
-    def rows_within(self, ledger_id: int, first: int, stop: int) -> list[tuple[int, OpenBatch]]:
-        """(entry id, batch) of those with first <= entry id < stop, in order."""
+    def rows_within(self, ledger_id: int, first: int, count: int) -> list[tuple[int, OpenBatch]]:
+        """(entry id, batch) of those among the `count` entries from `first` on, in order."""
         batches = self._ledgers.get(ledger_id)
         if batches is None:
             return []
-        if len(batches) <= stop - first:
+        stop = first + count
+        if len(batches) <= count:
             return sorted((entry_id, batch) for entry_id, batch in batches.items() if first <= entry_id < stop)
         return [(entry_id, batches[entry_id]) for entry_id in range(first, stop) if entry_id in batches]
 

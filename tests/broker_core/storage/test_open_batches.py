@@ -86,5 +86,5 @@ def test_batches_within_a_stretch_come_in_order(entry_ids: set[int], first: int,
     found = OpenBatches()
     for entry_id in entry_ids:
         found.put(7, entry_id, OpenBatch(2, 0b10))
-    within = [entry_id for entry_id, _ in found.rows_within(7, first, first + length)]
+    within = [entry_id for entry_id, _ in found.rows_within(7, first, length)]
     assert within == sorted(i for i in entry_ids if first <= i < first + length)

@@ -1,0 +1,244 @@
+"""Acknowledging single messages of a batch, command by command (rules 3.9 and 4.10)."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.config import BrokerConfig, TopicConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands, commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.batch import BatchMessage, join_batch
+from broker_core.wire.commands import frame
+from broker_core.wire.message import build_entry
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.test_protocol import producer
+from tests.raw_client import RawClient
+
+TOPIC = "persistent://public/default/t"
+EXCLUSIVE, SHARED, FAILOVER = pb.CommandSubscribe.Exclusive, pb.CommandSubscribe.Shared, pb.CommandSubscribe.Failover
+KEY_SHARED = pb.CommandSubscribe.Key_Shared
+EARLIEST = pb.CommandSubscribe.Earliest
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def client(broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with RawClient(broker.service_url) as client:
+        yield client
+
+
+def publish(broker: EmbeddedBroker, *sizes: int) -> list[pb.MessageIdData]:
+    """Batches of these sizes; 0 is a message outside of any batch. Returns their ids."""
+    with RawClient(broker.service_url) as client:
+        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+        return [send(client, sequence_id, size) for sequence_id, size in enumerate(sizes)]
+
+
+def send(client: RawClient, sequence_id: int, size: int) -> pb.MessageIdData:
+    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1000 + sequence_id)
+    command = BaseCommand(type=BaseCommand.SEND)
+    command.send.producer_id = 1
+    command.send.sequence_id = sequence_id
+    payload = b"single"
+    if size:
+        metadata.num_messages_in_batch = command.send.num_messages = size
+        payload = join_batch([BatchMessage(pb.SingleMessageMetadata(), b"%d" % index) for index in range(size)])
+    client.send(frame(command, build_entry(metadata, payload)))
+    message_id: pb.MessageIdData = client.expect(BaseCommand.SEND_RECEIPT).message_id
+    return message_id
+
+
+def subscribe(client: RawClient, sub_type: int, consumer_id: int = 1, permits: int = 100) -> None:
+    command = client_commands.subscribe(
+        consumer_id, TOPIC, "s", consumer_id, sub_type=sub_type, initial_position=EARLIEST
+    )
+    client.send(command)
+    if sub_type == FAILOVER:
+        client.expect(BaseCommand.ACTIVE_CONSUMER_CHANGE)
+    client.expect(BaseCommand.SUCCESS)
+    client.send(client_commands.flow(consumer_id, permits))
+
+
+def receive(client: RawClient, count: int = 1) -> list[pb.CommandMessage]:
+    return [client.expect(BaseCommand.MESSAGE) for _ in range(count)]
+
+
+def still_open(message_id: pb.MessageIdData, words: Iterable[int]) -> pb.MessageIdData:
+    marked = commands.message_id(message_id.ledgerId, message_id.entryId)
+    marked.ack_set.extend(words)
+    return marked
+
+
+def acknowledge(client: RawClient, *ids: pb.MessageIdData, consumer_id: int = 1, cumulative: bool = False) -> None:
+    client.send(client_commands.acknowledge(consumer_id, ids, request_id=5, cumulative=cumulative))
+    assert not client.expect(BaseCommand.ACK_RESPONSE).HasField("error")
+
+
+def give_back(client: RawClient, *ids: pb.MessageIdData, consumer_id: int = 1) -> None:
+    command = BaseCommand(type=BaseCommand.REDELIVER_UNACKNOWLEDGED_MESSAGES)
+    command.redeliverUnacknowledgedMessages.consumer_id = consumer_id
+    command.redeliverUnacknowledgedMessages.message_ids.extend(ids)
+    client.send(frame(command))
+
+
+def stats(client: RawClient, consumer_id: int = 1) -> pb.CommandConsumerStatsResponse:
+    command = BaseCommand(type=BaseCommand.CONSUMER_STATS)
+    command.consumerStats.request_id = 9
+    command.consumerStats.consumer_id = consumer_id
+    answer: pb.CommandConsumerStatsResponse = client.ask(command, BaseCommand.CONSUMER_STATS_RESPONSE)
+    return answer
+
+
+@pytest.mark.parametrize("sub_type", [EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED])
+def test_a_batch_that_comes_again_says_what_is_open(broker: EmbeddedBroker, client: RawClient, sub_type: int) -> None:
+    first, long, last = publish(broker, 3, 70, 0)
+    subscribe(client, sub_type, permits=200)
+    assert [list(message.ack_set) for message in receive(client, 3)] == [[], [], []]
+    acknowledge(client, still_open(first, [0b101]), still_open(long, [-2, 0b111111]))
+    give_back(client, *(() if sub_type in (EXCLUSIVE, FAILOVER) else (first, long, last)))
+    again = receive(client, 3)
+    assert [list(message.ack_set) for message in again] == [[0b101], [-2, 0b111111], []]
+
+
+def test_a_batch_is_done_when_its_last_message_is_acknowledged(broker: EmbeddedBroker, client: RawClient) -> None:
+    batch, last = publish(broker, 3, 0)
+    subscribe(client, SHARED)
+    receive(client, 2)
+    for words in ([0b110], [0b011], [0b101]):
+        acknowledge(client, still_open(batch, words))
+    give_back(client)
+    assert receive(client)[0].message_id.entryId == last.entryId
+    assert stats(client).msgBacklog == 1
+
+
+def test_each_acknowledged_message_leaves_the_counters_once(broker: EmbeddedBroker, client: RawClient) -> None:
+    single, batch = publish(broker, 0, 4)
+    subscribe(client, SHARED)
+    receive(client, 2)
+    assert stats(client).unackedMessages == 5
+    for words, unacked in (([0b1110], 4), ([0b1110], 4), ([0b1100], 3)):
+        acknowledge(client, still_open(batch, words))
+        assert stats(client).unackedMessages == unacked
+    acknowledge(client, batch, single)
+    assert stats(client).unackedMessages == 0
+
+
+def test_acknowledged_messages_cost_no_permits_when_the_batch_comes_again(
+    broker: EmbeddedBroker, client: RawClient
+) -> None:
+    (batch,) = publish(broker, 4)
+    subscribe(client, SHARED)
+    receive(client)
+    acknowledge(client, still_open(batch, [0b1000]))
+    give_back(client, batch)
+    receive(client)
+    assert stats(client).availablePermits == 100 - 4 - 1
+    assert stats(client).unackedMessages == 1
+
+
+def test_an_acknowledgement_through_another_consumer_counts_at_the_holder(
+    broker: EmbeddedBroker, client: RawClient
+) -> None:
+    (batch,) = publish(broker, 4)
+    subscribe(client, SHARED)
+    receive(client)
+    subscribe(client, SHARED, consumer_id=2)
+    acknowledge(client, still_open(batch, [0b1000]), consumer_id=2)
+    assert stats(client).unackedMessages == 1
+    acknowledge(client, still_open(batch, [0b0111]), consumer_id=2)
+    assert stats(client).unackedMessages == 0
+
+
+def test_what_a_consumer_leaves_behind_comes_with_its_acknowledged_messages(
+    broker: EmbeddedBroker, client: RawClient
+) -> None:
+    (batch,) = publish(broker, 4)
+    with RawClient(broker.service_url) as leaving:
+        subscribe(leaving, SHARED)
+        receive(leaving)
+        subscribe(client, SHARED)
+        acknowledge(leaving, still_open(batch, [0b0110]))
+    (message,) = receive(client)
+    assert (list(message.ack_set), message.redelivery_count) == ([0b0110], 1)
+
+
+def test_a_cumulative_acknowledgement_ends_inside_a_batch(broker: EmbeddedBroker, client: RawClient) -> None:
+    _, middle, _ = publish(broker, 4, 4, 4)
+    subscribe(client, EXCLUSIVE)
+    receive(client, 3)
+    acknowledge(client, still_open(middle, [0b1100]), cumulative=True)
+    give_back(client)
+    again = receive(client, 2)
+    assert [message.message_id.entryId for message in again] == [1, 2]
+    assert [list(message.ack_set) for message in again] == [[0b1100], []]
+
+
+@pytest.mark.parametrize("sub_type", [SHARED, KEY_SHARED])
+@pytest.mark.parametrize("words", [[], [0b1100]])
+def test_a_cumulative_acknowledgement_changes_nothing_where_order_does_not_hold(
+    broker: EmbeddedBroker, client: RawClient, sub_type: int, words: list[int]
+) -> None:
+    batches = publish(broker, 4, 4)
+    subscribe(client, sub_type)
+    receive(client, 2)
+    acknowledge(client, still_open(batches[1], words), cumulative=True)
+    assert (stats(client).unackedMessages, stats(client).msgBacklog) == (8, 2)
+
+
+def test_a_cumulative_acknowledgement_of_several_ids_changes_nothing(broker: EmbeddedBroker, client: RawClient) -> None:
+    batches = publish(broker, 4, 4)
+    subscribe(client, EXCLUSIVE)
+    receive(client, 2)
+    acknowledge(client, *batches, cumulative=True)
+    assert stats(client).msgBacklog == 2
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        pytest.param(lambda batch: still_open(batch, [0b1111, -1, -1]), id="more words than the batch has messages"),
+        pytest.param(lambda batch: still_open(batch, [-1]), id="nothing is acknowledged"),
+        pytest.param(lambda batch: still_open(commands.message_id(batch.ledgerId, 99), [1]), id="no such entry"),
+        pytest.param(lambda batch: still_open(commands.message_id(1 << 40, 0), [1]), id="no such ledger"),
+        pytest.param(lambda batch: still_open(commands.message_id(-1, -1), [1]), id="the id of nothing"),
+    ],
+)
+def test_bit_sets_that_make_no_sense_acknowledge_nothing(
+    broker: EmbeddedBroker, client: RawClient, poison: Callable[[pb.MessageIdData], pb.MessageIdData]
+) -> None:
+    (batch,) = publish(broker, 4)
+    subscribe(client, SHARED)
+    receive(client)
+    acknowledge(client, poison(batch))
+    assert stats(client).unackedMessages == 4
+    give_back(client, batch)
+    assert list(receive(client)[0].ack_set) == []
+
+
+def test_acknowledged_messages_of_a_batch_are_remembered_over_a_restart(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker, RawClient(broker.service_url) as client:
+        batch, _ = publish(broker, 3, 3)
+        subscribe(client, EXCLUSIVE)
+        receive(client, 2)
+        acknowledge(client, still_open(batch, [0b010]))
+    with EmbeddedBroker(tmp_path) as broker, RawClient(broker.service_url) as client:
+        subscribe(client, EXCLUSIVE)
+        assert [list(message.ack_set) for message in receive(client, 2)] == [[0b010], []]
+
+
+def test_a_broker_that_does_not_keep_them_sends_the_whole_batch_again() -> None:
+    config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(batch_index_acks=False))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
+        batch, last = publish(broker, 3, 0)
+        subscribe(client, SHARED)
+        receive(client, 2)
+        acknowledge(client, still_open(batch, [0b010]), last)
+        give_back(client, batch)
+        assert list(receive(client)[0].ack_set) == []
