@@ -73,6 +73,7 @@ PATIENT = frozenset(
         _T.SUBSCRIBE,
         _T.SEEK,
         _T.GET_LAST_MESSAGE_ID,
+        _T.GET_OR_CREATE_SCHEMA,
     }
 )
 
