@@ -20,6 +20,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from broker_core import __version__
+from broker_core.backlog_quota import check_forever
 from broker_core.clock import Clock, SystemClock
 from broker_core.partitioned import PartitionedTopics
 from broker_core.rate import sample_forever
@@ -81,6 +82,7 @@ class Broker:
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())
         self.spawn(sample_forever(self.topics.rates))
+        self.spawn(check_forever(self.topics.loaded.values, self.config.backlog_quota.check_seconds))
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to come again, everything acknowledged is synced, the lock is freed."""

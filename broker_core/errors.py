@@ -8,6 +8,7 @@
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
+    ├── ProducerHeld, ProducerBlocked
     ├── SchemaNotFound, IncompatibleSchema, InvalidSchema
     ├── InvalidConfiguration              before the broker starts; no client ever sees it
     └── ProtocolViolation                 the only one that closes the connection
@@ -153,6 +154,20 @@ class ProducerFenced(BrokerError):
 
     server_error = 25
     http_status = 409
+
+
+class ProducerHeld(BrokerError):
+    """The backlog exceeds its quota: the client tries again until it has shrunk."""
+
+    server_error = 7
+    http_status = 412
+
+
+class ProducerBlocked(BrokerError):
+    """The backlog exceeds its quota, and the client is to give up what it has to send."""
+
+    server_error = 8
+    http_status = 412
 
 
 class TopicTerminated(BrokerError):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core import deduplication_snapshot
+from broker_core.backlog_quota import BacklogQuotas
 from broker_core.compaction import Compaction
 from broker_core.deduplication import Deduplication
 from broker_core.errors import (
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config import TopicConfig
     from broker_core.config_dispatch import DispatchConfig
-    from broker_core.config_features import DeduplicationConfig
+    from broker_core.config_features import BacklogQuotaConfig, DeduplicationConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Source, Spawn
     from broker_core.dispatch.unacked_limits import BrokerUnacked
@@ -81,6 +82,7 @@ class TopicServices:
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
     rates: BrokerRates
+    backlog_quota: BacklogQuotaConfig
 
 
 class Topic:
@@ -106,6 +108,7 @@ class Topic:
         self.deduplication = Deduplication(self)
         self.publish_limit: RateLimit | None = None  # kept by `throttles`
         self.throttles = TopicThrottles(self, services.rates)
+        self.quotas = BacklogQuotas(self, services.backlog_quota)
         self._housekeeping = Housekeeping(self)
         ledger.on_confirmed = self._on_confirmed
 
@@ -266,6 +269,7 @@ class Topic:
     def policies_changed(self) -> None:
         self.policies = self.services.policies_of(self.name)
         self.throttles.renew()
+        self.quotas.renew()
         self.deduplication.policies_changed()
         self._housekeeping.rearm()
 
@@ -277,6 +281,10 @@ class Topic:
     def flowed(self) -> None:
         """A consumer is ready for messages; there may be none any more."""
         self.termination.tell_readers()
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state is TopicState.CLOSED
 
     def check_open(self) -> None:
         """Raises `TopicFenced` after the topic was unloaded or deleted."""

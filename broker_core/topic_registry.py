@@ -187,6 +187,7 @@ class TopicRegistry:
             spawn=self._spawn,
             policies_of=self._tenancy.effective,
             rates=self._rates,
+            backlog_quota=self._config.backlog_quota,
         )
 
     async def unload(self, name: TopicName) -> None:

@@ -37,6 +37,7 @@ async def _create(
 ) -> bytes:
     topic = await session.broker.topics.for_client(topic_name)
     topic.check_publishable()
+    await topic.quotas.check_producer()
     if topic.policies.encryption_required and not command.encrypted:
         raise MetadataFailed(f"Encryption is required in {topic.name}")
     schema_version = await version_for_producer(session, topic, command)

@@ -1,0 +1,208 @@
+"""Backlog quotas by size and age: producers held, producers refused, old messages dropped; and the end of all that."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pulsar
+import pytest
+
+from broker_core.clock import SystemClock
+from broker_core.config import BrokerConfig
+from broker_core.config_features import BacklogQuotaConfig
+from broker_core.policy_values import EVICT, HOLD, REFUSE, BacklogQuota
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests import official_client
+from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.policies import loaded, set_topic_policies
+from tests.condition import wait_until
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer as asking
+
+KB = 1024
+REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
+
+
+class LaterClock(SystemClock):
+    """The wall clock of a machine on which time can be made to pass."""
+
+    passed_ms = 0
+
+    def wall_ms(self) -> int:
+        return super().wall_ms() + self.passed_ms
+
+
+@pytest.fixture
+def clock() -> LaterClock:
+    return LaterClock()
+
+
+@pytest.fixture
+def precise(clock: LaterClock) -> Iterator[EmbeddedBroker]:
+    """A broker that takes the age of a backlog from its oldest message."""
+    config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
+    with EmbeddedBroker(config=config, clock=clock) as broker:
+        yield broker
+
+
+def publish(client: pulsar.Client, topic: str, count: int, size: int = KB) -> None:
+    producer = client.create_producer(topic, batching_enabled=False)
+    for _ in range(count):
+        producer.send_async(b"x" * size, lambda result, message_id: None)
+    producer.flush()
+    producer.close()
+
+
+def check(broker: EmbeddedBroker, topic: str) -> None:
+    """What the broker does at every interval."""
+    broker.call(loaded(broker, topic).quotas.check())
+
+
+def backlog_of(broker: EmbeddedBroker, topic: str, subscription: str = "s") -> int:
+    return loaded(broker, topic).subscriptions[subscription].cursor.backlog_entries
+
+
+@pytest.mark.parametrize(
+    ("policy", "error"),
+    [(HOLD, pb.ProducerBlockedQuotaExceededError), (REFUSE, pb.ProducerBlockedQuotaExceededException)],
+)
+def test_above_the_quota_no_producer_is_let_in_until_the_backlog_has_shrunk(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str, policy: str, error: int
+) -> None:
+    consumer = client.subscribe(topic, "s")
+    publish(client, topic, 10)
+    set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, policy))
+    with RawClient(pulsar_broker.service_url) as raw:
+        refused = raw.ask(asking(topic), BaseCommand.ERROR)
+        assert (refused.error, refused.message) == (error, REFUSAL)
+        for _ in range(6):
+            consumer.acknowledge(consumer.receive(TIMEOUT_MS))
+        wait_until(lambda: backlog_of(pulsar_broker, topic) == 4, 5)
+        raw.ask(asking(topic), BaseCommand.PRODUCER_SUCCESS)
+
+
+def test_without_a_durable_subscription_there_is_no_backlog(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, REFUSE))
+    client.create_reader(topic, pulsar.MessageId.earliest)
+    publish(client, topic, 10)
+    client.create_producer(topic).close()
+
+
+def test_producers_that_are_held_go_on_when_the_backlog_has_shrunk(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s")
+    producer = client.create_producer(topic, batching_enabled=False)
+    set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, HOLD))
+    for _ in range(10):
+        producer.send(b"x" * KB)  # the quota is soft between two checks
+    check(pulsar_broker, topic)
+    assert not loaded(pulsar_broker, topic).producers
+    with ThreadPoolExecutor() as pool:
+        held = pool.submit(producer.send, b"last")
+        for _ in range(10):
+            consumer.acknowledge(consumer.receive(TIMEOUT_MS))
+        held.result(20)
+    assert consumer.receive(TIMEOUT_MS).data() == b"last"
+
+
+def test_producers_that_are_refused_are_told_so(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    client.subscribe(topic, "s").close()
+    publish(client, topic, 10)
+    set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, REFUSE))
+    with pytest.raises(pulsar.ProducerBlockedQuotaExceededException):
+        client.create_producer(topic)
+
+
+def test_a_quota_that_is_set_is_enforced_at_once_and_lifted_at_once(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    client.subscribe(topic, "s").close()
+    producer = client.create_producer(topic, batching_enabled=False)
+    for _ in range(10):
+        producer.send(b"x" * KB)
+    set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, HOLD))
+    wait_until(lambda: not loaded(pulsar_broker, topic).producers, 5)
+    set_topic_policies(pulsar_broker, topic, size_quota=None)
+    producer.send(b"x")
+
+
+def test_the_oldest_are_dropped_down_to_nine_tenths_of_the_quota(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    for name in ("s", "ahead"):
+        client.subscribe(topic, name).close()
+    publish(client, topic, 100)
+    ahead = client.subscribe(topic, "ahead")
+    for _ in range(95):
+        ahead.acknowledge_cumulative(ahead.receive(TIMEOUT_MS))
+    wait_until(lambda: backlog_of(pulsar_broker, topic, "ahead") == 5, 5)
+    set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(50 * KB, 0, EVICT))
+    wait_until(lambda: backlog_of(pulsar_broker, topic) < 100, 5)
+    cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
+    assert 40 * KB < cursor.backlog_bytes <= 46 * KB
+    first = cursor.oldest_unacknowledged()
+    assert first is not None and first.entry_id == 100 - cursor.backlog_entries
+    assert backlog_of(pulsar_broker, topic, "ahead") == 5
+    client.create_producer(topic).close()
+
+
+def test_above_the_age_no_producer_is_let_in(precise: EmbeddedBroker, clock: LaterClock, topic: str) -> None:
+    client = official_client.connect(precise.service_url)
+    client.subscribe(topic, "s").close()
+    publish(client, topic, 1)
+    set_topic_policies(precise, topic, age_quota=BacklogQuota(0, 100, REFUSE))
+    client.create_producer(topic).close()
+    clock.passed_ms = 101_000
+    with pytest.raises(pulsar.ProducerBlockedQuotaExceededException):
+        client.create_producer(topic)
+    precise.call(loaded(precise, topic).subscriptions["s"].clear_backlog())
+    client.create_producer(topic).close()
+    client.close()
+
+
+def test_what_is_older_than_nine_tenths_of_the_age_is_dropped(
+    precise: EmbeddedBroker, clock: LaterClock, topic: str
+) -> None:
+    client = official_client.connect(precise.service_url)
+    client.subscribe(topic, "s").close()
+    publish(client, topic, 5)
+    clock.passed_ms = 101_000
+    set_topic_policies(precise, topic, age_quota=BacklogQuota(0, 100, EVICT))
+    wait_until(lambda: backlog_of(precise, topic) == 0, 5)
+    client.close()
+
+
+def test_whole_ledgers_that_are_too_old_are_dropped(clock: LaterClock, topic: str) -> None:
+    with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS), clock=clock) as broker:
+        client = official_client.connect(broker.service_url)
+        client.subscribe(topic, "s").close()
+        publish(client, topic, 5)
+        ledger = loaded(broker, topic).ledger
+        broker.call(ledger.roll())
+        publish(client, topic, 3)
+        set_topic_policies(broker, topic, age_quota=BacklogQuota(0, 100, EVICT))
+        check(broker, topic)
+        assert backlog_of(broker, topic) == 8
+        clock.passed_ms = 101_000
+        check(broker, topic)
+        assert backlog_of(broker, topic) == 3  # the open ledger is as old, but not whole
+        client.close()
+
+
+def test_the_quota_of_the_configuration_holds_where_no_policy_is_set() -> None:
+    quota = BacklogQuotaConfig(default_bytes=5 * KB, default_policy=REFUSE, check_seconds=1)
+    with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, backlog_quota=quota)) as broker:
+        client = official_client.connect(broker.service_url)
+        client.subscribe("t", "s").close()
+        producer = client.create_producer("t", batching_enabled=False)
+        for _ in range(10):
+            producer.send(b"x" * KB)
+        topic = "persistent://public/default/t"
+        wait_until(lambda: not loaded(broker, topic).producers, 5)  # by the check at every interval
+        client.close()
