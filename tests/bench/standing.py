@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.brokers import scratch_dir
+from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.rest import IDLE_SECONDS, rest
@@ -123,6 +124,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "idle": idle,
     "idle-loaded": idle_loaded,
     "many-topics": many_topics,
+    "delayed": delayed_backlog,
     "recovery": recovery,
     "commands": commands,
     "lines": lines,
