@@ -157,22 +157,31 @@ class InactiveConfig:
         return self.max_seconds or self.check_seconds
 
 
+COMPATIBILITY_STRATEGIES = (
+    "ALWAYS_INCOMPATIBLE",
+    "ALWAYS_COMPATIBLE",
+    "BACKWARD",
+    "FORWARD",
+    "FULL",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD_TRANSITIVE",
+    "FULL_TRANSITIVE",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaConfig:
     compatibility: str = setting(
         "schemaCompatibilityStrategy",
         "FULL",
         "Which new versions of a schema are accepted.",
-        choices=(
-            "ALWAYS_INCOMPATIBLE",
-            "ALWAYS_COMPATIBLE",
-            "BACKWARD",
-            "FORWARD",
-            "FULL",
-            "BACKWARD_TRANSITIVE",
-            "FORWARD_TRANSITIVE",
-            "FULL_TRANSITIVE",
-        ),
+        choices=COMPATIBILITY_STRATEGIES,
+    )
+    system_compatibility: str = setting(
+        "systemTopicSchemaCompatibilityStrategy",
+        "ALWAYS_COMPATIBLE",
+        "The same for topics that the broker makes for itself.",
+        choices=COMPATIBILITY_STRATEGIES,
     )
     validation_enforced: bool = setting(
         "isSchemaValidationEnforced", False, "Whether a topic with a schema refuses producers without one."

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from broker_core.config import BrokerConfig
+from broker_core.config_features import COMPATIBILITY_STRATEGIES
 from broker_core.errors import InvalidRequest, PreconditionFailed
 from broker_core.json_values import Reader, name_or_none, truth, whole_number
 from broker_core.policy_values import (
@@ -33,16 +34,6 @@ from broker_core.policy_values import (
 Configured = Callable[[BrokerConfig], Any]
 
 SUBSCRIPTION_TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
-STRATEGIES = (
-    "ALWAYS_INCOMPATIBLE",
-    "ALWAYS_COMPATIBLE",
-    "BACKWARD",
-    "FORWARD",
-    "FULL",
-    "BACKWARD_TRANSITIVE",
-    "FORWARD_TRANSITIVE",
-    "FULL_TRANSITIVE",
-)
 # What the older setting means, for a namespace that has only that one.
 STRATEGY_OF_AUTO_UPDATE = {
     "AutoUpdateDisabled": "ALWAYS_INCOMPATIBLE",
@@ -212,7 +203,7 @@ class TopicPolicies:
     )
     encryption_required: bool = policy("encryption_required", truth, lambda c: c.topics.encryption_required)
     schema_compatibility_strategy: str = policy(
-        "schema_compatibility_strategy", name_or_none(*STRATEGIES), lambda c: c.schema.compatibility
+        "schema_compatibility_strategy", name_or_none(*COMPATIBILITY_STRATEGIES), lambda c: c.schema.compatibility
     )
     schema_auto_update: str = policy(
         "schema_auto_update_compatibility_strategy", name_or_none(*STRATEGY_OF_AUTO_UPDATE), lambda _: ""

@@ -27,6 +27,7 @@ from broker_core.errors import (
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
 from broker_core.namespace import Namespace
 from broker_core.policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
+from broker_core.system_topics import is_system_topic
 
 TENANT = "tenant"
 NAMESPACE = "namespace"
@@ -201,7 +202,11 @@ class Tenancy:
 
         Resolved anew at each call; a loaded topic keeps the answer until `on_change` tells of a change.
         """
-        return resolve([self.topic_policies(topic), self._policies_of(topic.namespace)], self._config)
+        levels = [self.topic_policies(topic), self._policies_of(topic.namespace)]
+        if is_system_topic(topic):  # its writers are brokers, of several versions
+            anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
+            levels = [PolicySet(allow_schema_update=True), *levels, anything]
+        return resolve(levels, self._config)
 
     def effective_in(self, namespace: NamespaceName) -> TopicPolicies:
         """What is in force for a topic of the namespace that has no policies of its own, also one not there yet."""
