@@ -12,6 +12,7 @@ from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.rest import IDLE_SECONDS, rest
+from tests.bench.unacked import unacked
 from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
 
@@ -125,6 +126,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "idle-loaded": idle_loaded,
     "many-topics": many_topics,
     "delayed": delayed_backlog,
+    "unacked": unacked,
     "recovery": recovery,
     "commands": commands,
     "lines": lines,
