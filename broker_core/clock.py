@@ -5,6 +5,7 @@ The wall clock may jump in either direction, so what is due is decided anew when
 """
 
 import time
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -22,3 +23,8 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+def iso(wall_ms: int) -> str:
+    """A wall time as Pulsar's JSON has it."""
+    return datetime.fromtimestamp(wall_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,6 +7,10 @@ With `dispatchThrottlingOnNonBacklogConsumerEnabled` false, subscriptions that h
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,8 +24,14 @@ CAUGHT_UP_ENTRIES = 1000  # Pulsar's managedLedgerCursorBackloggedThreshold
 
 
 class DispatchLimit:
-    def __init__(self, subscription: Subscription, rates: RateLimit, *, without_backlog: bool, per_batch: bool) -> None:
-        self._rates = rates
+    """`levels`: the limits by `Subscription`, `Topic` and `Broker`. `events` counts refusals by Pulsar's names."""
+
+    def __init__(
+        self, subscription: Subscription, levels: Mapping[str, RateLimit], *, without_backlog: bool, per_batch: bool
+    ) -> None:
+        self.events: Counter[str] = Counter()
+        self._levels = levels
+        self._rates = reduce(add, levels.values())
         self._per_batch = per_batch
         self._subscription = subscription
         self._without_backlog = without_backlog
@@ -36,6 +46,7 @@ class DispatchLimit:
         if not allowed and self._timer is None:
             seconds = min(max(self._rates.wait_seconds(), TICK_SECONDS), LOOK_AGAIN_SECONDS)
             self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
+            self._count_refusal()
         return allowed
 
     def dispatched(self, messages: int, size: int, entries: int) -> None:
@@ -46,6 +57,12 @@ class DispatchLimit:
 
     def _applies(self) -> bool:
         return self._without_backlog or self._subscription.cursor.backlog_entries >= CAUGHT_UP_ENTRIES
+
+    def _count_refusal(self) -> None:
+        for level, rates in self._levels.items():
+            for what, buckets in (("Msg", rates.messages), ("Bytes", rates.bytes)):
+                if any(bucket.available() < 1 for bucket in buckets):
+                    self.events[f"dispatchThrottled{what}EventsBy{level}Limit"] += 1
 
     def _wake(self) -> None:
         self._timer = None

@@ -6,11 +6,14 @@ counts, as in Pulsar.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from broker_core.stats import CompactionStats, ConsumerStats, PublisherStats, SubscriptionStats, TopicStats, Traffic
+from broker_core.stats import CompactionStats, PublisherStats, TopicStats
+from broker_core.subscription_stats import ConsumerStats, SubscriptionStats
+from broker_core.traffic import Traffic
 
 
 def merge(parts: Iterable[TopicStats]) -> TopicStats:
@@ -33,6 +36,9 @@ def merge(parts: Iterable[TopicStats]) -> TopicStats:
             max((part.compaction.last_failure_ms for part in stats), default=0),
             max((part.compaction.last_duration_ms for part in stats), default=0),
         ),
+        waiting_publishers=sum(part.waiting_publishers for part in stats),
+        publishes_held=sum(part.publishes_held for part in stats),
+        has_chunks=any(part.has_chunks for part in stats),
     )
 
 
@@ -62,6 +68,8 @@ def _merged_consumer(same: Sequence[ConsumerStats]) -> ConsumerStats:
         last_acked_ms=max(one.last_acked_ms for one in same),
         last_consumed_ms=max(one.last_consumed_ms for one in same),
         last_flow_ms=max(one.last_flow_ms for one in same),
+        hash_ranges=None,
+        draining=tuple(draining for one in same for draining in one.draining),
     )
 
 
@@ -85,6 +93,11 @@ def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats
         last_acked_ms=max(one.last_acked_ms for one in same),
         last_consumed_ms=max(one.last_consumed_ms for one in same),
         last_flow_ms=max(one.last_flow_ms for one in same),
+        last_advanced_ms=max(one.last_advanced_ms for one in same),
         ack_ranges=sum(one.ack_ranges for one in same),
+        delayed=sum(one.delayed for one in same),
+        delayed_index_bytes=sum(one.delayed_index_bytes for one in same),
+        key_shared_mode="",
+        throttled=sum((Counter(one.throttled) for one in same), Counter()),
         consumers=tuple(_merged_consumer(alike) for alike in consumers.values()),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.entry_checks import entry_refusal
 from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.producer_access import AccessMode
 from broker_core.publish_throttle import PublishThrottle
 from broker_core.rate import Rate
 from broker_core.wire import commands
@@ -32,6 +33,7 @@ class Producer:
         self.producer_id = producer_id
         self.name = name
         self.metadata = metadata
+        self.access_mode = AccessMode.SHARED
         self.schema_version = b""  # under which it publishes, in the eight bytes of the wire
         self.connected_since_ms = topic.clock.wall_ms()
         self.rate = Rate(topic.clock)

@@ -1,59 +1,25 @@
 """What a topic is doing, as immutable snapshots; `admin.stats_body` and `metrics` only put them into words.
 
 Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
-A backlog counts entries, as Pulsar's `msgBacklog` does; a batch is one entry.
+Subscriptions and consumers are in `subscription_stats`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_core.dispatch.individual import IndividualDispatcher
+from broker_core.producer_access import AccessMode
+from broker_core.subscription_stats import SubscriptionStats, compaction_subscription
+from broker_core.traffic import Traffic
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
-    from broker_core.delayed.tracker import DelayedTracker
     from broker_core.producer import Producer
-    from broker_core.rate import Rate
-    from broker_core.storage.cursor import ManagedCursor
-    from broker_core.subscription import Subscription
     from broker_core.topic import Topic
 
-
 NO_BACKLOG = -1  # publish time of the oldest message of an empty backlog
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Messages and bytes so far, and their rates."""
-
-    messages: int = 0
-    bytes: int = 0
-    message_rate: float = 0.0
-    byte_rate: float = 0.0
-
-    @property
-    def average_size(self) -> float:
-        """Bytes a message at the current rates; 0 when nothing moves."""
-        return self.byte_rate / self.message_rate if self.message_rate else 0.0
-
-    @classmethod
-    def of(cls, rates: Iterable[Rate]) -> Traffic:
-        total = cls()
-        for rate in rates:
-            message_rate, byte_rate = rate.per_second()
-            total += cls(rate.messages, rate.bytes, message_rate, byte_rate)
-        return total
-
-    def __add__(self, other: Traffic) -> Traffic:
-        return Traffic(
-            self.messages + other.messages,
-            self.bytes + other.bytes,
-            self.message_rate + other.message_rate,
-            self.byte_rate + other.byte_rate,
-        )
+NO_QUOTA = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +31,7 @@ class PublisherStats:
     connected_since_ms: int
     client_version: str
     metadata: Mapping[str, str]
+    access_mode: AccessMode
 
     @classmethod
     def of(cls, producer: Producer) -> PublisherStats:
@@ -76,154 +43,8 @@ class PublisherStats:
             producer.connected_since_ms,
             producer.session.client_version,
             producer.metadata,
+            producer.access_mode,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerStats:
-    name: str
-    traffic: Traffic
-    ack_rate: float
-    redelivery_rate: float
-    permits: int
-    unacked_messages: int
-    messages_per_entry: int
-    blocked: bool
-    address: str
-    connected_since_ms: int
-    client_version: str
-    last_acked_ms: int
-    last_consumed_ms: int
-    last_flow_ms: int
-    metadata: Mapping[str, str]
-
-    @classmethod
-    def of(cls, consumer: Consumer) -> ConsumerStats:
-        return cls(
-            consumer.name,
-            Traffic.of([consumer.rate]),
-            consumer.acks.per_second()[0],
-            consumer.redeliveries.per_second()[0],
-            consumer.permits,
-            consumer.unacked_messages,
-            round(consumer.rate.messages / consumer.delivered_entries) if consumer.delivered_entries else 0,
-            consumer.blocked,
-            consumer.session.address,
-            consumer.connected_since_ms,
-            consumer.session.client_version,
-            consumer.last_acked_ms,
-            consumer.last_consumed_ms,
-            consumer.last_flow_ms,
-            consumer.metadata,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionStats:
-    """`type` is Pulsar's name of it, "" before the first consumer; `active_consumer` only of an Exclusive one."""
-
-    name: str
-    type: str
-    active_consumer: str
-    durable: bool
-    traffic: Traffic
-    ack_rate: float
-    redelivery_rate: float
-    expired: Traffic
-    backlog_entries: int
-    backlog_bytes: int
-    earliest_backlog_ms: int
-    unacked_messages: int
-    blocked: bool
-    in_replay: int
-    last_expired_ms: int
-    last_acked_ms: int
-    last_consumed_ms: int
-    last_flow_ms: int
-    ack_ranges: int
-    delayed: int
-    delayed_index_bytes: int
-    properties: Mapping[str, str]
-    consumers: tuple[ConsumerStats, ...]
-
-    @property
-    def backlog_not_delayed(self) -> int:
-        """Entries of the backlog that are not held back; approximate while some are being acknowledged."""
-        return max(0, self.backlog_entries - self.delayed)
-
-    @classmethod
-    def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
-        cursor = subscription.cursor
-        consumers = tuple(ConsumerStats.of(consumer) for consumer in subscription.consumers)
-        kind = subscription.type_name if subscription.was_used else ""
-        unacked = sum(consumer.unacked_messages for consumer in consumers)
-        active = subscription.dispatcher.active_consumer
-        delays = _delays(subscription)
-        return cls(
-            name=subscription.name,
-            type=kind,
-            active_consumer=active.name if active is not None else "",
-            durable=subscription.durable,
-            traffic=sum((one.traffic for one in consumers), Traffic.of([subscription.deliveries])),
-            ack_rate=sum((one.ack_rate for one in consumers), 0.0),
-            redelivery_rate=sum((one.redelivery_rate for one in consumers), 0.0),
-            expired=Traffic.of([subscription.expired]),
-            backlog_entries=cursor.backlog_entries,
-            backlog_bytes=cursor.backlog_bytes,
-            earliest_backlog_ms=earliest_backlog_ms,
-            unacked_messages=unacked,
-            blocked=0 < subscription.topic.dispatch_config.max_unacked_per_subscription <= unacked,
-            in_replay=_in_replay(subscription),
-            last_expired_ms=subscription.last_expired_ms,
-            last_acked_ms=subscription.last_acked_ms,
-            last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
-            last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
-            ack_ranges=sum(1 for _range in cursor.ack_ranges()),
-            delayed=0 if delays is None else delays.count,
-            delayed_index_bytes=0 if delays is None else delays.memory,
-            properties=cursor.properties,
-            consumers=consumers,
-        )
-
-
-def _compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
-    """The compactor as Pulsar shows it: its backlog is what is not compacted yet."""
-    return SubscriptionStats(
-        name=cursor.name,
-        type="Exclusive",
-        active_consumer="",
-        durable=True,
-        traffic=Traffic(),
-        ack_rate=0.0,
-        redelivery_rate=0.0,
-        expired=Traffic(),
-        backlog_entries=cursor.backlog_entries,
-        backlog_bytes=cursor.backlog_bytes,
-        earliest_backlog_ms=0,
-        unacked_messages=0,
-        blocked=False,
-        in_replay=0,
-        last_expired_ms=0,
-        last_acked_ms=0,
-        last_consumed_ms=0,
-        last_flow_ms=0,
-        ack_ranges=0,
-        delayed=0,
-        delayed_index_bytes=0,
-        properties={},
-        consumers=(),
-    )
-
-
-def _delays(subscription: Subscription) -> DelayedTracker | None:
-    dispatcher = subscription.dispatcher
-    return dispatcher.delays if isinstance(dispatcher, IndividualDispatcher) else None
-
-
-def _in_replay(subscription: Subscription) -> int:
-    """Messages given back by consumers and not delivered again yet."""
-    dispatcher = subscription.dispatcher
-    return dispatcher.waiting if isinstance(dispatcher, IndividualDispatcher) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +56,17 @@ class CompactionStats:
 
 
 @dataclass(frozen=True, slots=True)
+class OldestMessage:
+    """Of those that some durable subscription has not acknowledged."""
+
+    subscription: str
+    published_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class TopicStats:
+    """`quota_bytes` and `quota_seconds`: of the backlog, -1 for none. `oldest`: None without a backlog."""
+
     incoming: Traffic
     outgoing: Traffic
     storage_bytes: int
@@ -245,6 +76,14 @@ class TopicStats:
     publishers: tuple[PublisherStats, ...]
     subscriptions: Mapping[str, SubscriptionStats]
     compaction: CompactionStats
+    waiting_publishers: int = 0
+    publishes_held: int = 0
+    quota_bytes: int = NO_QUOTA
+    quota_seconds: int = NO_QUOTA
+    oldest: OldestMessage | None = None
+    deduplicates: bool = False
+    epoch: int | None = None
+    has_chunks: bool = False
 
     @property
     def earliest_backlog_ms(self) -> int:
@@ -257,15 +96,17 @@ class TopicStats:
         return sum(one.backlog_entries for one in self.subscriptions.values())
 
 
-def topic_stats(topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = None) -> TopicStats:
-    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription, where it was looked up."""
+def topic_stats(
+    topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = None, oldest: OldestMessage | None = None
+) -> TopicStats:
+    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription and `oldest` where they were looked up."""
     earliest = earliest_backlog_ms or {}
     subscriptions = {
         name: SubscriptionStats.of(one, earliest.get(name, 0)) for name, one in topic.subscriptions.items()
     }
     compaction = topic.compaction
     if compaction.cursor is not None:
-        subscriptions[compaction.cursor.name] = _compaction_subscription(compaction.cursor)
+        subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
         outgoing=sum((one.traffic for one in subscriptions.values()), Traffic.of([topic.delivered])),
@@ -281,6 +122,14 @@ def topic_stats(topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = No
             compaction.last_failure_ms,
             compaction.last_duration_ms,
         ),
+        waiting_publishers=topic.admission.waiting,
+        publishes_held=topic.throttles.publishes_held,
+        quota_bytes=topic.policies.size_quota.size if topic.policies.size_quota.size > 0 else NO_QUOTA,
+        quota_seconds=topic.policies.age_quota.seconds if topic.policies.age_quota.seconds > 0 else NO_QUOTA,
+        oldest=oldest,
+        deduplicates=topic.deduplication.enabled,
+        epoch=topic.admission.epoch,
+        has_chunks=topic.has_chunks,
     )
 
 
@@ -292,3 +141,14 @@ async def earliest_backlog(topic: Topic) -> dict[str, int]:
         published = await topic.ledger.publish_time(oldest) if oldest is not None else None
         found[name] = published or NO_BACKLOG
     return found
+
+
+def oldest_of(topic: Topic, earliest: Mapping[str, int]) -> OldestMessage | None:
+    """Of what `earliest_backlog` found, the oldest that a durable subscription waits for."""
+    there = topic.subscriptions
+    found = [
+        OldestMessage(name, published)
+        for name, published in earliest.items()
+        if published != NO_BACKLOG and name in there and there[name].durable
+    ]
+    return min(found, key=lambda one: one.published_ms, default=None)

@@ -48,6 +48,8 @@ class Subscription:
         self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.last_expired_ms = 0
+        self.last_advanced_ms = 0  # when everything up to some later position was acknowledged
+        self._mark_delete = cursor.mark_delete
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, topic.ledger, topic, AUTO_SPLIT)
         topic.throttles.limit(self)
 
@@ -135,6 +137,8 @@ class Subscription:
     def _acknowledged(self, consumer: Consumer, count: int) -> None:
         consumer.acks.add(count, 0)
         self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
+        if self.cursor.mark_delete != self._mark_delete:
+            self._mark_delete, self.last_advanced_ms = self.cursor.mark_delete, self.last_acked_ms
         self.topic.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:

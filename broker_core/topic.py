@@ -106,6 +106,7 @@ class Topic:
         self.compaction = Compaction(self)
         self.termination = Termination(self)
         self.deduplication = Deduplication(self)
+        self.has_chunks = False  # since it was loaded
         self.publish_limit: RateLimit | None = None  # kept by `throttles`
         self.throttles = TopicThrottles(self, services.rates)
         self.quotas = BacklogQuotas(self, services.backlog_quota)

@@ -28,6 +28,7 @@ from broker_core.errors import (
 )
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.storage.errors import StorageError
+from broker_core.system_topics import is_system_topic
 from broker_core.topic import Topic, TopicServices
 from broker_core.topic_limits import check_topics
 from broker_core.topic_throttles import BrokerRates
@@ -50,7 +51,6 @@ class TopicListener(Protocol):
 
 
 TOPIC = "topic"  # kind of the documents that say which topics exist
-SYSTEM_PREFIX = "__"  # local names of topics that the broker makes for itself; no limit counts them
 
 
 class TopicRegistry:
@@ -109,13 +109,9 @@ class TopicRegistry:
     def check_room(self, name: TopicName, new: int = 1) -> None:
         """Raises `LimitReached` when the namespace may not get that many topics more."""
         limit = self._tenancy.effective_in(name.namespace).max_topics
-        if limit and not name.local.startswith(SYSTEM_PREFIX):
-            prefix = f"{name.domain}://{name.namespace}/"
-            hidden = f"{prefix}{SYSTEM_PREFIX}"
-            existing = sum(
-                key.startswith(prefix) and not key.startswith(hidden) for key in self._storage.metadata.list(TOPIC)
-            )
-            check_topics(existing, new, limit)
+        if limit and not is_system_topic(name):
+            existing = [parse_topic(key) for key in self.of_namespace(name.namespace, name.domain)]
+            check_topics(sum(not is_system_topic(one) for one in existing), new, limit)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> None:
         document = {"created_ms": self._clock.wall_ms(), "properties": properties or {}}

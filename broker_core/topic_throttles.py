@@ -78,13 +78,20 @@ class TopicThrottles:
 
     def limit(self, subscription: Subscription) -> None:
         """Gives the subscription's dispatcher the limits in force; buckets that still hold are kept."""
-        rates = self._of_subscription(subscription.name) + self._dispatch + self._broker.dispatch
-        subscription.dispatcher.limit = None
-        if rates:
+        levels = {
+            "Subscription": self._of_subscription(subscription.name),
+            "Topic": self._dispatch,
+            "Broker": self._broker.dispatch,
+        }
+        before, limit = subscription.dispatcher.limit, None
+        if any(levels.values()):
             config = self._broker.config
-            subscription.dispatcher.limit = DispatchLimit(
-                subscription, rates, without_backlog=config.without_backlog, per_batch=config.per_batch_message
+            limit = DispatchLimit(
+                subscription, levels, without_backlog=config.without_backlog, per_batch=config.per_batch_message
             )
+            if isinstance(before, DispatchLimit):
+                limit.events = before.events
+        subscription.dispatcher.limit = limit
 
     def _of_subscription(self, name: str) -> RateLimit:
         policies = self._topic.policies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.stats_body import iso
+from broker_core.clock import iso
 
 if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo

@@ -12,7 +12,7 @@ from broker_core.admin.targets import existing_partitions, one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
 from broker_core.merged_stats import merge
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.stats import TopicStats, earliest_backlog, topic_stats
+from broker_core.stats import TopicStats, earliest_backlog, oldest_of, topic_stats
 from broker_core.turns import in_turns
 
 if TYPE_CHECKING:
@@ -96,14 +96,16 @@ async def _snapshot(call: Call, topic: Topic) -> TopicStats:
     """Exact: what is needed of the disk to weigh each backlog is read before."""
     for subscription in list(topic.subscriptions.values()):
         await subscription.cursor.measure()
-    earliest = await earliest_backlog(topic) if call.flag("getEarliestTimeInBacklog") else None
-    return topic_stats(topic, earliest)
+    earliest = await earliest_backlog(topic)
+    shown = earliest if call.flag("getEarliestTimeInBacklog") else None
+    return topic_stats(topic, shown, oldest_of(topic, earliest))
 
 
 def _body(call: Call, snapshot: TopicStats) -> dict[str, Any]:
     body = topic_body(
         snapshot,
         owner=call.broker.http_url.removeprefix("http://"),
+        now_ms=call.broker.clock.wall_ms(),
         subscription_sizes=call.flag("subscriptionBacklogSize", True),
     )
     if call.flag("excludePublishers"):

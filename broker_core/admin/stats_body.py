@@ -6,13 +6,21 @@ and lists are always there, because clients look into them; a time as text carri
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
-from broker_core.stats import CompactionStats, ConsumerStats, PublisherStats, SubscriptionStats, TopicStats
+from broker_core.clock import iso
+from broker_core.producer_access import AccessMode
+from broker_core.stats import CompactionStats, PublisherStats, TopicStats
+from broker_core.subscription_stats import ConsumerStats, DrainingHash, SubscriptionStats
 
 _ACK_RANGE_BYTES = 12  # of one range in `nonContiguousDeletedMessagesRangesSerializedSize`
-_DRAINING = {"drainingHashesCount": 0, "drainingHashesClearedTotal": 0, "drainingHashesUnackedMessages": 0}
+_ACCESS_MODES = {
+    AccessMode.SHARED: "Shared",
+    AccessMode.EXCLUSIVE: "Exclusive",
+    AccessMode.WAIT_FOR_EXCLUSIVE: "WaitForExclusive",
+    AccessMode.EXCLUSIVE_WITH_FENCING: "ExclusiveWithFencing",
+}
 _FILTER = {f"filter{verb}MsgCount": 0 for verb in ("Processed", "Accepted", "Rejected", "Rescheduled")}
 _THROTTLED = {
     f"dispatchThrottled{what}EventsBy{level}Limit": 0
@@ -21,22 +29,19 @@ _THROTTLED = {
 }
 
 
-def iso(wall_ms: int) -> str:
-    return datetime.fromtimestamp(wall_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def topic_body(stats: TopicStats, *, owner: str, subscription_sizes: bool = True) -> dict[str, Any]:
+def topic_body(stats: TopicStats, *, owner: str, now_ms: int, subscription_sizes: bool = True) -> dict[str, Any]:
     """TopicStats. `subscription_sizes` False: -1 instead of the bytes of each subscription's backlog."""
     subscriptions = {
         name: subscription_body(one, with_size=subscription_sizes) for name, one in stats.subscriptions.items()
     }
     return {
-        **_topic_head(stats),
+        **_topic_head(stats, now_ms),
         "publishers": [publisher_body(one) for one in stats.publishers],
-        "waitingPublishers": 0,
+        "waitingPublishers": stats.waiting_publishers,
         "subscriptions": subscriptions,
         "replication": {},
-        "deduplicationStatus": "Disabled",
+        "deduplicationStatus": "Enabled" if stats.deduplicates else "Disabled",
+        **({} if stats.epoch is None else {"topicEpoch": stats.epoch}),
         **_topic_tail(stats),
         "ownerBroker": owner,
         "topicCreationTimeStamp": stats.created_ms,
@@ -44,7 +49,16 @@ def topic_body(stats: TopicStats, *, owner: str, subscription_sizes: bool = True
     }
 
 
-def _topic_head(stats: TopicStats) -> dict[str, Any]:
+def _oldest(stats: TopicStats, now_ms: int) -> dict[str, Any]:
+    if stats.oldest is None:
+        return {"oldestBacklogMessageAgeSeconds": -1}
+    return {
+        "oldestBacklogMessageAgeSeconds": max(0, now_ms - stats.oldest.published_ms) // 1000,
+        "oldestBacklogMessageSubscriptionName": stats.oldest.subscription,
+    }
+
+
+def _topic_head(stats: TopicStats, now_ms: int) -> dict[str, Any]:
     incoming, outgoing = stats.incoming, stats.outgoing
     return {
         "msgRateIn": incoming.message_rate,
@@ -58,13 +72,13 @@ def _topic_head(stats: TopicStats) -> dict[str, Any]:
         "msgOutCounter": outgoing.messages,
         "bytesOutInternalCounter": 0,
         "averageMsgSize": incoming.average_size,
-        "msgChunkPublished": False,
+        "msgChunkPublished": stats.has_chunks,
         "storageSize": stats.storage_bytes,
         "backlogSize": stats.backlog_bytes,
-        "backlogQuotaLimitSize": -1,
-        "backlogQuotaLimitTime": -1,
-        "oldestBacklogMessageAgeSeconds": -1,
-        "publishRateLimitedTimes": 0,
+        "backlogQuotaLimitSize": stats.quota_bytes,
+        "backlogQuotaLimitTime": stats.quota_seconds,
+        **_oldest(stats, now_ms),
+        "publishRateLimitedTimes": stats.publishes_held,
         "earliestMsgPublishTimeInBacklogs": stats.earliest_backlog_ms,
         "offloadedStorageSize": 0,
         "lastOffloadLedgerId": 0,
@@ -97,7 +111,7 @@ def _compaction_body(stats: CompactionStats) -> dict[str, int]:
 
 def publisher_body(stats: PublisherStats) -> dict[str, Any]:
     return {
-        "accessMode": "Shared",
+        "accessMode": _ACCESS_MODES[stats.access_mode],
         "msgRateIn": stats.traffic.message_rate,
         "msgThroughputIn": stats.traffic.byte_rate,
         "averageMsgSize": stats.traffic.average_size,
@@ -131,22 +145,48 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         "lastConsumedFlowTimestamp": stats.last_flow_ms,
         "lastConsumedTimestamp": stats.last_consumed_ms,
         "lastAckedTimestamp": stats.last_acked_ms,
-        "lastMarkDeleteAdvancedTimestamp": 0,
+        "lastMarkDeleteAdvancedTimestamp": stats.last_advanced_ms,
         "consumers": [consumer_body(one) for one in stats.consumers],
         "isDurable": stats.durable,
         "isReplicated": False,
-        "allowOutOfOrderDelivery": False,
+        "allowOutOfOrderDelivery": stats.out_of_order,
+        **({"keySharedMode": stats.key_shared_mode} if stats.key_shared_mode else {}),
         "consumersAfterMarkDeletePosition": {},
-        **_DRAINING,
+        **_draining(stats.draining),
         "nonContiguousDeletedMessagesRanges": stats.ack_ranges,
         "nonContiguousDeletedMessagesRangesSerializedSize": stats.ack_ranges * _ACK_RANGE_BYTES,
         "delayedMessageIndexSizeInBytes": stats.delayed_index_bytes,
         "subscriptionProperties": dict(stats.properties),
         **_FILTER,
         **_THROTTLED,
+        **stats.throttled,
         "durable": stats.durable,
         "replicated": False,
     }
+
+
+def _draining(draining: Sequence[DrainingHash]) -> dict[str, int]:
+    return {
+        "drainingHashesCount": len(draining),
+        "drainingHashesClearedTotal": 0,
+        "drainingHashesUnackedMessages": sum(one.entries for one in draining),
+    }
+
+
+def _hashes_of(stats: ConsumerStats) -> dict[str, Any]:
+    """Of a consumer of Key_Shared; how often a hash held something up is not counted."""
+    if stats.hash_ranges is None:
+        return {}
+    hashes = [{"hash": one.sticky_hash, "unackMsgs": one.entries, "blockedAttempts": 0} for one in stats.draining]
+    return {"drainingHashes": hashes}
+
+
+def _ranges_of(stats: ConsumerStats) -> dict[str, Any]:
+    """Twice: as newer tools read them, and as texts for older ones."""
+    if stats.hash_ranges is None:
+        return {}
+    ranges = [list(one) for one in stats.hash_ranges]
+    return {"keyHashRangeArrays": ranges, "keyHashRanges": [str(one) for one in ranges]}
 
 
 def _outgoing(stats: SubscriptionStats | ConsumerStats) -> dict[str, Any]:
@@ -170,13 +210,15 @@ def consumer_body(stats: ConsumerStats) -> dict[str, Any]:
         "unackedMessages": stats.unacked_messages,
         "avgMessagesPerEntry": stats.messages_per_entry,
         "blockedConsumerOnUnackedMsgs": stats.blocked,
-        **_DRAINING,
+        **_draining(stats.draining),
+        **_hashes_of(stats),
         "address": stats.address,
         "connectedSince": iso(stats.connected_since_ms),
         "clientVersion": stats.client_version,
         "lastAckedTimestamp": stats.last_acked_ms,
         "lastConsumedTimestamp": stats.last_consumed_ms,
         "lastConsumedFlowTimestamp": stats.last_flow_ms,
+        **_ranges_of(stats),
         "metadata": dict(stats.metadata),
         "lastAckedTime": iso(stats.last_acked_ms),
         "lastConsumedTime": iso(stats.last_consumed_ms),

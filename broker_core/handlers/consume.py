@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
+from broker_core.clock import iso
 from broker_core.consumer import Consumer
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.errors import (
@@ -20,6 +21,7 @@ from broker_core.handlers.seek import position_of
 from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session, creation
 from broker_core.subscription import Subscription
+from broker_core.subscription_stats import ConsumerStats
 from broker_core.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
 from broker_core.topic import Topic
 from broker_core.topic_limits import check_consumers
@@ -129,19 +131,22 @@ def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> byt
     if consumer is None:
         error = ConsumerNotFound(f"Consumer {command.consumer_id} not found")
         return commands.consumer_stats(command.request_id, error_code=error.server_error, error_message=error.reason)
-    rate, throughput = consumer.rate.per_second()
+    subscription, stats = consumer.subscription, ConsumerStats.of(consumer)
     return commands.consumer_stats(
         command.request_id,
-        msgRateOut=rate,
-        msgThroughputOut=throughput,
-        consumerName=consumer.name,
-        availablePermits=max(0, consumer.permits),
-        unackedMessages=consumer.unacked_messages,
-        blockedConsumerOnUnackedMsgs=consumer.blocked,
-        address=session.address,
-        connectedSince=str(consumer.connected_since_ms),
-        type=consumer.subscription.type_name,
-        msgBacklog=consumer.subscription.cursor.backlog_entries,
+        msgRateOut=stats.traffic.message_rate,
+        msgThroughputOut=stats.traffic.byte_rate,
+        msgRateRedeliver=stats.redelivery_rate,
+        consumerName=stats.name,
+        availablePermits=max(0, stats.permits),
+        unackedMessages=stats.unacked_messages,
+        blockedConsumerOnUnackedMsgs=stats.blocked,
+        address=stats.address,
+        connectedSince=iso(stats.connected_since_ms),
+        type=subscription.type_name,
+        msgRateExpired=subscription.expired.per_second()[0],
+        msgBacklog=subscription.cursor.backlog_entries,
+        messageAckRate=stats.ack_rate,
     )
 
 

@@ -46,6 +46,7 @@ async def _create(
     metadata = {pair.key: pair.value for pair in command.metadata}
     producer = Producer(session, topic, command.producer_id, name, metadata)
     producer.schema_version = schema_version
+    producer.access_mode = AccessMode(command.producer_access_mode)
     epoch = await _attach(session, command, producer, check_wanted)
     session.producers[command.producer_id] = producer
     session.closed_producers.pop(command.producer_id, None)
@@ -81,7 +82,7 @@ async def _attach(
 
     admission = producer.topic.admission
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None
-    request = AccessRequest(AccessMode(command.producer_access_mode), epoch, queued, check)
+    request = AccessRequest(producer.access_mode, epoch, queued, check)
     try:
         return await admission.attach(producer, request)
     finally:

@@ -30,6 +30,8 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         run = _as_run(send)
         if run.delivery_times:
             _check_delay(producer.topic, run)
+        if run.chunk is not None:
+            producer.topic.has_chunks = True
         producer.publish(run)
     except BrokerError as error:
         producer.refuse(send.send.sequence_id, error)
