@@ -42,8 +42,8 @@ def unacked(directory: Path) -> str:
     scratch_dir(directory, "unacked")
     return (
         f"{MESSAGES:,} unacknowledged messages of {len(PAYLOAD)} bytes on a Shared subscription: {loaded:.0f} MB "
-        f"resident ({idle:.0f} MB before); half of them given back and dealt again in {dealt_again:.1f} s: {given_back:.0f} MB; "
-        f"every other one acknowledged: {holes:.0f} MB; {peak:.0f} MB at most"
+        f"resident ({idle:.0f} MB before); half of them given back and dealt again in {dealt_again:.1f} s: "
+        f"{given_back:.0f} MB; every other one acknowledged: {holes:.0f} MB; {peak:.0f} MB at most"
     )
 
 
