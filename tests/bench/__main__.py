@@ -21,7 +21,18 @@ from tests.bench.table import aligned
 from tests.broker_process import BrokerProcess
 
 COUNTED_SYNCS = ("sync", "fan-in")
-STANDING = ("start", "idle", "idle-loaded", "many-topics", "delayed", "unacked", "recovery", "commands", "lines")
+STANDING = (
+    "start",
+    "idle",
+    "idle-loaded",
+    "many-topics",
+    "delayed",
+    "unacked",
+    "seek",
+    "recovery",
+    "commands",
+    "lines",
+)
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.rest import IDLE_SECONDS, rest
+from tests.bench.seek import seek
 from tests.bench.unacked import unacked
 from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
@@ -127,6 +128,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "many-topics": many_topics,
     "delayed": delayed_backlog,
     "unacked": unacked,
+    "seek": seek,
     "recovery": recovery,
     "commands": commands,
     "lines": lines,
