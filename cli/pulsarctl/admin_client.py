@@ -14,6 +14,7 @@ from pulsarctl.names import namespace_path, segment, subscription_segment
 from pulsarctl.settings import Settings
 
 if TYPE_CHECKING:
+    from pulsarctl.admin_schemas import Schemas
     from pulsarctl.admin_topics import Topics
 
 Document = dict[str, Any]
@@ -51,6 +52,12 @@ class AdminClient:
         from pulsarctl.admin_topics import Topics
 
         return Topics(self.http)
+
+    @cached_property
+    def schemas(self) -> "Schemas":
+        from pulsarctl.admin_schemas import Schemas
+
+        return Schemas(self.http)
 
 
 class Tenants:
@@ -127,9 +134,9 @@ class Namespaces:
         middle = f"/{bundle}" if bundle else ""
         self._http.post(f"{self._path(namespace)}{middle}/unsubscribe/{subscription_segment(subscription)}")
 
-    def policy(self, namespace: str, name: str) -> Any:
+    def policy(self, namespace: str, name: str, *, applied: bool | None = None) -> Any:
         """The value of one policy (the last part of its path), None when it is unset."""
-        return self._http.get(f"{self._path(namespace)}/{name}")
+        return self._http.get(f"{self._path(namespace)}/{name}", applied=applied)
 
     def set_policy(self, namespace: str, name: str, value: Any, *, method: str = "POST") -> None:
         self._http.request(method, f"{self._path(namespace)}/{name}", body=value)

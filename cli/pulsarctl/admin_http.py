@@ -6,8 +6,10 @@ message, and the request line with the source of its URL follows, because "which
 first question.
 """
 
+import html
 import http.client
 import json
+import re
 import socket
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -213,11 +215,14 @@ def _value(text: str) -> Any:
 
 
 def _reason(text: str) -> str:
-    """The `reason` of an error body; the first line of a body that is no JSON (a stack trace, a proxy's page)."""
+    """The `reason` of an error body, without Java's stack trace; else a page's title, or the first line."""
     try:
-        return str(json.loads(text)["reason"])
+        reason = str(json.loads(text)["reason"])
     except (ValueError, KeyError, TypeError):
-        return text.strip().split("\n", 1)[0][:300]
+        title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)
+        return html.unescape(title.group(1)) if title else text.strip().split("\n", 1)[0][:300]
+    unexpected = re.search(r"\AMessage: (.*?)\n\nStacktrace:", reason.partition("\n\n")[2], re.DOTALL)
+    return unexpected.group(1) if unexpected else reason
 
 
 def _words(error: Exception) -> str:

@@ -259,8 +259,8 @@ class Topics:
         """The value of one policy (the last part of its path), None when it is unset."""
         return self._http.get(f"{_path(topic)}/{name}", applied=applied, isGlobal=is_global)
 
-    def set_policy(self, topic: str, name: str, value: Any, **query: object) -> None:
-        self._http.post(f"{_path(topic)}/{name}", value, **query)
+    def set_policy(self, topic: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
+        self._http.request(method, f"{_path(topic)}/{name}", body=value, query=query)
 
     def remove_policy(self, topic: str, name: str, *, is_global: bool = False) -> None:
         self._http.delete(f"{_path(topic)}/{name}", isGlobal=is_global)

@@ -22,6 +22,7 @@ COMMANDS = {
     "topics": "Create, list, inspect, compact and delete topics; their subscriptions and policies.",
     "subscriptions": "List, create, move and delete subscriptions of a topic.",
     "topicPolicies": "Policies of single topics.",
+    "schemas": "Show, upload and delete the schemas of topics.",
     "namespaces": "Create, list and delete namespaces; their policies.",
     "tenants": "Create, list and delete tenants.",
     "clusters": "List and show clusters.",

@@ -9,6 +9,7 @@ from pulsarctl.arguments import Force, Namespace, Tenant, Yes, csv, pairs
 from pulsarctl.call import Call
 from pulsarctl.errors import UsageProblem
 from pulsarctl.grammar import Noun
+from pulsarctl.schema_policies import install_schema_policies_of_namespaces
 
 app = Noun("namespaces", "Create, list and delete namespaces; their policies.")
 
@@ -211,6 +212,7 @@ def _install_policy(policy: str, path: str) -> None:
 
 for _policy, _path in policies.PATHS.items():
     _install_policy(_policy, _path)
+install_schema_policies_of_namespaces(app)
 
 
 @app.verb("set-message-ttl")

@@ -2,6 +2,8 @@
 
 from pulsarctl.grammar import Noun
 from pulsarctl.policies import install_topic_policies
+from pulsarctl.schema_policies import install_schema_policies_of_topics
 
 app = Noun("topicPolicies", "Policies of single topics.")
 install_topic_policies(app)
+install_schema_policies_of_topics(app)

@@ -3,6 +3,7 @@
 from pulsarctl.commands.topics import compaction, lifecycle, properties, statistics, subscriptions
 from pulsarctl.grammar import Noun
 from pulsarctl.policies import install_topic_policies
+from pulsarctl.schema_policies import install_schema_policies_of_topics
 
 app = Noun(
     "topics",
@@ -14,3 +15,4 @@ app = Noun(
     compaction.app,
 )
 install_topic_policies(app)
+install_schema_policies_of_topics(app)
