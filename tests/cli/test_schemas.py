@@ -11,8 +11,8 @@ from tests.cli.runner import Cli, Outcome
 
 OK = Outcome(0, "", "")
 A = {"type": "record", "name": "A", "fields": [{"name": "a", "type": "int"}]}
-B = {**A, "fields": [*A["fields"], {"name": "b", "type": "int", "default": 1}]}  # type: ignore[misc]  # a list of fields
-C = {**A, "fields": [*A["fields"], {"name": "c", "type": "int"}]}  # type: ignore[misc]  # a list of fields
+B = {**A, "fields": [*A["fields"], {"name": "b", "type": "int", "default": 1}]}
+C = {**A, "fields": [*A["fields"], {"name": "c", "type": "int"}]}
 
 
 @pytest.fixture
