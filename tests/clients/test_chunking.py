@@ -1,0 +1,169 @@
+"""Messages larger than the largest entry: the official client cuts and joins them, the broker passes the chunks on."""
+
+import threading
+from collections.abc import Iterator
+
+import pulsar
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.deduplication import DeduplicationStatus
+from broker_core.names import parse_topic
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic import Topic
+from tests.clients.conftest import TIMEOUT_MS
+from tests.condition import wait_until
+
+LARGEST = 10_000  # bytes: a message of 100,000 has about ten chunks
+EARLIEST = pulsar.InitialPosition.Earliest
+
+
+@pytest.fixture(scope="module")
+def pulsar_broker() -> Iterator[EmbeddedBroker]:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_message_size=LARGEST))
+    with EmbeddedBroker(config=config) as broker:
+        yield broker
+
+
+def payload(number: int, size: int = 50_000) -> bytes:
+    text = f"{number}:".encode()
+    return (text * (size // len(text) + 1))[:size]
+
+
+def chunking(client: pulsar.Client, topic: str, **options: object) -> pulsar.Producer:
+    return client.create_producer(topic, chunking_enabled=True, **options)
+
+
+def receive(consumer: pulsar.Consumer, count: int) -> list[bytes]:
+    found = []
+    for _ in range(count):
+        message = consumer.receive(timeout_millis=TIMEOUT_MS)
+        consumer.acknowledge(message)
+        found.append(message.data())
+    return found
+
+
+@pytest.mark.parametrize("size", [LARGEST, LARGEST + 1, 100_000, 2_000_000])
+def test_a_large_message_arrives_whole(client: pulsar.Client, topic: str, size: int) -> None:
+    consumer = client.subscribe(topic, "s")
+    chunking(client, topic).send(payload(1, size), {"p": "1"}, partition_key="k")
+    message = consumer.receive(timeout_millis=TIMEOUT_MS)
+    assert message.data() == payload(1, size)
+    assert (message.properties(), message.partition_key()) == ({"p": "1"}, "k")
+
+
+def test_a_large_message_is_refused_by_the_client_without_chunking(client: pulsar.Client, topic: str) -> None:
+    with pytest.raises(pulsar.MessageTooBig):
+        client.create_producer(topic).send(payload(1))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pulsar.ConsumerType.Exclusive, pulsar.ConsumerType.Shared, pulsar.ConsumerType.Failover],
+    ids=["exclusive", "shared", "failover"],
+)
+def test_chunks_of_several_producers_do_not_mix(client: pulsar.Client, topic: str, kind: pulsar.ConsumerType) -> None:
+    consumer = client.subscribe(topic, "s", kind)
+    producers = [chunking(client, topic) for _ in range(4)]
+
+    def publish(first: int, producer: pulsar.Producer) -> None:
+        for number in range(first, 40, 4):
+            producer.send(payload(number))
+
+    threads = [threading.Thread(target=publish, args=pair) for pair in enumerate(producers)]
+    for thread in threads:
+        thread.start()
+    assert sorted(receive(consumer, 40)) == sorted(payload(number) for number in range(40))
+    for thread in threads:
+        thread.join()
+
+
+def test_small_and_large_messages_keep_their_order(client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "s")
+    producer = chunking(client, topic)
+    sent = [payload(number, 50_000 if number % 3 == 0 else 10) for number in range(30)]
+    for one in sent:
+        producer.send_async(one, lambda result, message_id: None)
+    producer.flush()
+    assert receive(consumer, 30) == sent
+
+
+def test_a_compressed_large_message_arrives_whole(client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "s")
+    chunking(client, topic, compression_type=pulsar.CompressionType.LZ4).send(payload(1, 3_000_000))
+    assert receive(consumer, 1) == [payload(1, 3_000_000)]
+
+
+def test_a_large_message_that_is_not_acknowledged_comes_again(client: pulsar.Client, topic: str) -> None:
+    first = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
+    chunking(client, topic).send(payload(1))
+    first.receive(timeout_millis=TIMEOUT_MS)
+    first.close()
+    second = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
+    assert receive(second, 1) == [payload(1)]
+
+
+def test_acknowledging_a_large_message_acknowledges_its_chunks(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s")
+    chunking(client, topic).send(payload(1))
+    receive(consumer, 1)
+    consumer.close()
+    assert backlog(pulsar_broker, topic) == 0
+
+
+def backlog(broker: EmbeddedBroker, topic: str) -> int:
+    async def read(broker: Broker) -> int:
+        return (await broker.topics.get(parse_topic(topic))).subscriptions["s"].cursor.backlog_entries
+
+    return broker.call(read(broker.broker))
+
+
+def test_a_seek_to_a_large_message_finds_its_first_chunk(client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "s", start_message_id_inclusive=True)
+    producer = chunking(client, topic)
+    for number in range(4):
+        producer.send(payload(number))
+    messages = [consumer.receive(timeout_millis=TIMEOUT_MS) for _ in range(4)]
+    consumer.seek(messages[2].message_id())
+    assert receive(consumer, 2) == [payload(2), payload(3)]
+
+
+def test_a_reader_starts_at_a_large_message_and_sees_the_end(client: pulsar.Client, topic: str) -> None:
+    producer = chunking(client, topic)
+    ids = [producer.send(payload(number)) for number in range(3)]
+    reader = client.create_reader(topic, ids[1], start_message_id_inclusive=True)
+    found = []
+    while reader.has_message_available():
+        found.append(reader.read_next(TIMEOUT_MS).data())
+    assert found == [payload(1), payload(2)]
+
+
+def test_the_last_message_id_is_that_of_the_last_chunk(client: pulsar.Client, topic: str) -> None:
+    consumer = client.subscribe(topic, "s")
+    sent = chunking(client, topic).send(payload(1))
+    last = consumer.get_last_message_id()
+    assert (last.ledger_id(), last.entry_id()) == (sent.ledger_id(), sent.entry_id())
+    assert sent.entry_id() > 3, "several chunks"
+
+
+def deduplicate(broker: EmbeddedBroker, topic: str) -> None:
+    async def set_policy(broker: Broker) -> Topic:
+        await broker.tenancy.set_topic_policies(parse_topic(topic), deduplication_enabled=True)
+        return await broker.topics.get(parse_topic(topic))
+
+    loaded = broker.call(set_policy(broker.broker))
+    wait_until(lambda: loaded.deduplication.status is DeduplicationStatus.ENABLED, 5)
+
+
+def test_a_large_message_sent_again_is_stored_once(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s")
+    deduplicate(pulsar_broker, topic)
+    producer = chunking(client, topic, producer_name="p")
+    for sequence_id in (1, 1, 2, 1, 2, 3):  # the client takes 0 for none
+        producer.send(payload(sequence_id), sequence_id=sequence_id)
+    assert receive(consumer, 3) == [payload(1), payload(2), payload(3)]
