@@ -14,11 +14,11 @@ from broker_core.storage.position import EARLIEST, Position
 if TYPE_CHECKING:
     from broker_core.compaction import Compaction
     from broker_core.storage.block import Block
-    from broker_core.storage.managed_ledger import ManagedLedger
+    from broker_core.topic_log import TopicLog
 
 
 class CompactedView:
-    def __init__(self, compaction: Compaction, ledger: ManagedLedger) -> None:
+    def __init__(self, compaction: Compaction, ledger: TopicLog) -> None:
         self._compaction = compaction
         self._ledger = ledger
         self._found: deque[Block] = deque()  # what the compacted ledger holds from `_found_from` on, without gaps

@@ -64,6 +64,12 @@ class ConnectionConfig:
         "Unacknowledged publishes at which a connection is not read.",
         least=1,
     )
+    max_non_persistent: int = setting(
+        "maxConcurrentNonPersistentMessagePerConnection",
+        1000,
+        "Messages of non-persistent topics under way at which a connection's next ones are dropped.",
+        least=1,
+    )
     write_buffer_bytes: int = setting(
         "connectionWriteBufferBytes",
         MB // 8,
@@ -143,6 +149,7 @@ class TopicConfig:
     default_partitions: int = setting(
         "defaultNumPartitions", 1, "Partitions of an automatically created topic.", least=1
     )
+    non_persistent: bool = setting("enableNonPersistentTopics", True, "Whether there may be non-persistent topics.")
     allow_auto_subscription: bool = setting(
         "allowAutoSubscriptionCreation", True, "Whether subscribing creates a missing subscription."
     )

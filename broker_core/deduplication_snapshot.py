@@ -18,7 +18,7 @@ from broker_core.wire.message import parse_metadata
 
 if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.managed_ledger import ManagedLedger
+    from broker_core.topic_log import TopicLog
 
 log = logging.getLogger(__name__)
 
@@ -30,13 +30,13 @@ READ_BYTES = 256 * 1024
 class Snapshot:
     """Every method raises StorageError when the disk does not do its part."""
 
-    def __init__(self, ledger: ManagedLedger, max_producers: int) -> None:
+    def __init__(self, ledger: TopicLog, max_producers: int) -> None:
         self._ledger = ledger
         self._max_producers = max_producers
         self._cursor: ManagedCursor | None = None
 
     @staticmethod
-    def exists(ledger: ManagedLedger) -> bool:
+    def exists(ledger: TopicLog) -> bool:
         return CURSOR in ledger.cursors
 
     async def restore(self, ids: SequenceIds) -> int:

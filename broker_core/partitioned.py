@@ -71,6 +71,8 @@ class PartitionedTopics:
         await self._create_partitions(name, 0, self._tenancy.partitions(name))
 
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
+        if not name.is_persistent:
+            return  # their partitions exist while they are used
         parts = [name.partition_name(index) for index in range(first, end)]
         # Side by side, so that the metadata store commits them together.
         await asyncio.gather(*(self._topics.create(part) for part in parts if not self._topics.exists(part)))

@@ -132,11 +132,15 @@ class Producer:
         """
         if self.closed:
             return
-        self.session.producers.pop(self.producer_id, None)
-        self.session.producer_closed(self.producer_id)
+        self.ignore_sends()
         self.close()
         served_at = self.session.hint(self.topic.served_at)
         self.session.outbound.send(commands.close_producer(self.producer_id, served_at=served_at))
+
+    def ignore_sends(self) -> None:
+        """What the client sends from here on is not taken; it sends it again when it is told to come again."""
+        self.session.producers.pop(self.producer_id, None)
+        self.session.producer_closed(self.producer_id)
 
     async def drained(self) -> None:
         """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""

@@ -87,6 +87,7 @@ class Session:
         # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
+        self.non_persistent_messages = 0  # of non-persistent topics, on their way to consumers
         self._large_answers = asyncio.Lock()
         self._drained: asyncio.Event | None = None
 

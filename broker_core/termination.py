@@ -29,9 +29,14 @@ class Termination:
         """Durable on return; publishes that came before complete. Returns the last position, also the second time."""
         topic = self._topic
         topic.check_open()
-        last = await topic.ledger.terminate()
-        for producer in list(topic.producers.values()):
-            producer.disconnect()  # its client comes again and reads why it may not
+        producers = list(topic.producers.values())
+        for producer in producers:
+            producer.ignore_sends()  # a SEND_ERROR would make clients close the connection before receipts are read
+        try:
+            last = await topic.ledger.terminate()
+        finally:
+            for producer in producers:
+                producer.disconnect()  # its client comes again and reads why it may not
         self.tell_readers()
         return last
 

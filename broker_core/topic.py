@@ -30,6 +30,7 @@ from broker_core.errors import (
     TopicTerminated,
 )
 from broker_core.expiry import Housekeeping
+from broker_core.producer import Producer
 from broker_core.producer_admission import ProducerAdmission
 from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError, Terminated
@@ -49,11 +50,10 @@ if TYPE_CHECKING:
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
-    from broker_core.producer import Producer
     from broker_core.rate_limit import RateLimit
     from broker_core.storage.block import EntryRun
     from broker_core.storage.factory import ManagedLedgerFactory
-    from broker_core.storage.managed_ledger import ManagedLedger
+    from broker_core.topic_log import TopicLog
     from broker_core.topic_throttles import BrokerRates
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,10 @@ class TopicServices:
 
 
 class Topic:
-    def __init__(self, name: TopicName, ledger: ManagedLedger, services: TopicServices) -> None:
+    producer_type = Producer
+    subscription_type = Subscription
+
+    def __init__(self, name: TopicName, ledger: TopicLog, services: TopicServices) -> None:
         self.name = name
         self.ledger = ledger
         self.services = services
@@ -119,7 +122,7 @@ class Topic:
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
             elif name != deduplication_snapshot.CURSOR:
-                self.subscriptions[name] = Subscription(self, name, cursor)
+                self.subscriptions[name] = self.subscription_type(self, name, cursor)
         await self.deduplication.load()
         self._housekeeping.rearm()
 
@@ -208,7 +211,7 @@ class Topic:
             cursor = self.ledger.cursors.get(name)
             if cursor is not None and self.state is not TopicState.CLOSED:
                 # Two requests may have awaited the same cursor: the first one's subscription is the one.
-                self.subscriptions.setdefault(name, Subscription(self, name, cursor))
+                self.subscriptions.setdefault(name, self.subscription_type(self, name, cursor))
         self.check_open()
         return self.get_subscription(name)
 
@@ -310,7 +313,7 @@ class Topic:
         await self.ledger.close()
 
 
-def _epoch(ledger: ManagedLedger) -> int | None:
+def _epoch(ledger: TopicLog) -> int | None:
     epoch = ledger.properties.get(EPOCH_PROPERTY)
     return None if epoch is None else int(epoch)
 

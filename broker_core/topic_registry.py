@@ -27,9 +27,11 @@ from broker_core.errors import (
     TopicNotFound,
 )
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
+from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.storage.errors import StorageError
 from broker_core.system_topics import is_system_topic
 from broker_core.topic import Topic, TopicServices
+from broker_core.topic_documents import TopicDocuments
 from broker_core.topic_limits import check_topics
 from broker_core.topic_throttles import BrokerRates
 
@@ -50,9 +52,6 @@ class TopicListener(Protocol):
     def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
 
 
-TOPIC = "topic"  # kind of the documents that say which topics exist
-
-
 class TopicRegistry:
     def __init__(
         self,
@@ -65,6 +64,7 @@ class TopicRegistry:
         service_url: Callable[[], str],
     ) -> None:
         self.loaded: dict[str, Topic] = {}
+        self._documents = TopicDocuments(storage.metadata)
         self._config = config
         self._clock = clock
         self._storage = storage
@@ -85,8 +85,8 @@ class TopicRegistry:
 
     async def for_client(self, name: TopicName, *, create: bool = True) -> Topic:
         """The topic that a producer or consumer asks for; created when missing, wanted and allowed."""
-        if not name.is_persistent:
-            raise NotAllowed(f"Non-persistent topics are not supported by this broker: {name}")
+        if not name.is_persistent and not self._config.topics.non_persistent:
+            raise NotAllowed(f"Non-persistent topics are switched off (enableNonPersistentTopics): {name}")
         if self._stopping:
             raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
         await self._settled(str(name))
@@ -99,12 +99,11 @@ class TopicRegistry:
     # -- all of them ------------------------------------------------------------------------------------
 
     def exists(self, name: TopicName) -> bool:
-        return self._storage.metadata.get(TOPIC, str(name)) is not None
+        return self._documents.get(name) is not None
 
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
         """Full names of the existing topics, each partition by itself, sorted."""
-        prefix = f"{domain}://{namespace}/"
-        return sorted(key for key in self._storage.metadata.list(TOPIC) if key.startswith(prefix))
+        return self._documents.of_namespace(namespace, domain)
 
     def check_room(self, name: TopicName, new: int = 1) -> None:
         """Raises `LimitReached` when the namespace may not get that many topics more."""
@@ -116,7 +115,7 @@ class TopicRegistry:
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> None:
         document = {"created_ms": self._clock.wall_ms(), "properties": properties or {}}
         existed = self.exists(name)
-        await self._storage.metadata.put(TOPIC, str(name), document)
+        await self._documents.put(name, document)
         if not existed:
             self._tell(name, exists=True)
 
@@ -129,15 +128,15 @@ class TopicRegistry:
         partitioned = self._tenancy.partitioned_topic(name)
         if partitioned is not None:
             return dict(partitioned.properties)
-        return dict((self._storage.metadata.get(TOPIC, str(name)) or {}).get("properties", {}))
+        return dict((self._documents.get(name) or {}).get("properties", {}))
 
     async def set_properties(self, name: TopicName, properties: dict[str, str]) -> None:
         """Replaces them; durable on return."""
         if self._tenancy.partitions(name):
             await self._tenancy.set_partitioned_properties(name, properties)
         else:
-            document = self._storage.metadata.get(TOPIC, str(name)) or {}
-            await self._storage.metadata.put(TOPIC, str(name), {**document, "properties": properties})
+            document = self._documents.get(name) or {}
+            await self._documents.put(name, {**document, "properties": properties})
 
     async def get(self, name: TopicName, *, create: bool = False) -> Topic:
         """The loaded topic; loads it if need be. Raises `TopicNotFound`."""
@@ -159,9 +158,8 @@ class TopicRegistry:
     async def _load(self, name: TopicName) -> Topic:
         key = str(name)
         try:
-            ledger = await self._storage.open_ledger(ledger_name(name))
-            topic = Topic(name, ledger, self._services())
-            topic.created_ms = (self._storage.metadata.get(TOPIC, key) or {}).get("created_ms", topic.created_ms)
+            topic = await self._open(name)
+            topic.created_ms = (self._documents.get(name) or {}).get("created_ms", topic.created_ms)
             await topic.load()
             self.loaded[key] = topic
             return topic
@@ -169,6 +167,11 @@ class TopicRegistry:
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
             del self._loading[key]
+
+    async def _open(self, name: TopicName) -> Topic:
+        if not name.is_persistent:
+            return NonPersistentTopic(name, self._services())
+        return Topic(name, await self._storage.open_ledger(ledger_name(name)), self._services())
 
     def _services(self) -> TopicServices:
         return TopicServices(
@@ -191,6 +194,8 @@ class TopicRegistry:
             raise TopicNotFound(f"Topic {name} not found")
         async with self._leaves(str(name)):
             await self._unload(str(name), served_at=self._service_url())
+            if not name.is_persistent:  # then nothing is left of it; whoever comes again makes it anew
+                await self._documents.delete(name)
         self._spawn(self._load_if_aging(name))
 
     async def _unload(self, key: str, *, served_at: str = "") -> None:
@@ -225,10 +230,11 @@ class TopicRegistry:
             if key in self.loaded and not force:
                 check_unused(self.loaded[key])
             await self._unload(key)
-            await self._storage.delete_ledger(ledger_name(name))
+            if name.is_persistent:
+                await self._storage.delete_ledger(ledger_name(name))
             if not name.is_partition:  # partitions share the schema of their topic
                 await self._schemas.forget(name)
-            await self._storage.metadata.delete(TOPIC, key)
+            await self._documents.delete(name)
             self._tell(name, exists=False)
             await self._tenancy.forget_topic(name)
 
@@ -240,7 +246,7 @@ class TopicRegistry:
 
     async def load_aging(self) -> None:
         """Topics whose messages age (TTL, retention by time) must act when that is due, used or not."""
-        for key in list(self._storage.metadata.list(TOPIC)):
+        for key in self._documents.all_persistent():
             await self._load_if_aging(parse_topic(key))
 
     async def _load_if_aging(self, name: TopicName) -> None:

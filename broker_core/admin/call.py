@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
-from broker_core.errors import InvalidName, InvalidRequest, NotAllowed
+from broker_core.errors import InvalidName, InvalidRequest
 from broker_core.json_values import whole_number
-from broker_core.names import NON_PERSISTENT, NamespaceName, TopicName, check_entity, parse_topic
+from broker_core.names import NamespaceName, TopicName, check_entity, parse_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -49,15 +49,12 @@ class Call:
         return NamespaceName(check_entity("Tenant", tenant), check_entity("Namespace", local))
 
     def topic(self) -> TopicName:
-        """The topic of the path; raises `InvalidName`, or `NotAllowed` for one that would not persist."""
+        """The topic of the path; raises `InvalidName`."""
         namespace = self.namespace()
         try:
-            name = parse_topic(f"{self.parts['domain']}://{namespace}/{unquote_plus(self.parts['topic'])}")
+            return parse_topic(f"{self.parts['domain']}://{namespace}/{unquote_plus(self.parts['topic'])}")
         except InvalidName:
             raise InvalidName("Topic name is not valid") from None
-        if name.domain == NON_PERSISTENT:
-            raise NotAllowed(f"Non-persistent topics are not supported by this broker: {name}")
-        return name
 
     def subscription(self) -> str:
         return unquote_plus(unquote(self.parts["subscription"]))

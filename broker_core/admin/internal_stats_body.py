@@ -9,9 +9,9 @@ from broker_core.clock import iso
 if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.managed_ledger import ManagedLedger
     from broker_core.storage.position import Position
     from broker_core.topic import Topic
+    from broker_core.topic_log import TopicLog
 
 _NO_LEDGER = {"ledgerId": -1, "entries": -1, "size": -1, "offloaded": False, "underReplicated": False}
 
@@ -75,7 +75,7 @@ def _position(position: Position) -> dict[str, int]:
     return {"ledgerId": position.ledger_id, "entryId": position.entry_id}
 
 
-def _state(ledger: ManagedLedger) -> str:
+def _state(ledger: TopicLog) -> str:
     if ledger.fenced_reason is not None:
         return "Fenced"
     return "Terminated" if ledger.terminated is not None else "LedgerOpened"
@@ -118,7 +118,7 @@ def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
     }
 
 
-def _is_waiting(cursor: ManagedCursor, ledger: ManagedLedger) -> bool:
+def _is_waiting(cursor: ManagedCursor, ledger: TopicLog) -> bool:
     return cursor.read_position > ledger.last_confirmed
 
 

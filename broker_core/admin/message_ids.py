@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker_core.admin.call import Call
+from broker_core.admin.non_persistent import persistent_only
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
@@ -50,7 +51,9 @@ async def backlog_size(call: Call) -> int:
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("GET", f"{_TOPIC}/lastMessageId", last_message_id),
-    Route("GET", f"{_TOPIC}/messageid/{{timestamp}}", message_id_by_time),
-    Route("PUT", f"{_TOPIC}/backlogSize", backlog_size),
+    Route("GET", f"{_TOPIC}/lastMessageId", persistent_only(last_message_id, "GetLastMessageId")),
+    Route(
+        "GET", f"{_TOPIC}/messageid/{{timestamp}}", persistent_only(message_id_by_time, "Get message ID by timestamp")
+    ),
+    Route("PUT", f"{_TOPIC}/backlogSize", persistent_only(backlog_size, "Backlog size")),
 )

@@ -40,10 +40,11 @@ async def delete_namespace(call: Call) -> None:
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with everything in it, whoever uses it."""
-    for partitioned in broker.tenancy.partitioned_topics(name, PERSISTENT):
-        await broker.partitioned.delete(partitioned, force=True)
-    for topic in broker.topics.of_namespace(name):
-        await broker.topics.delete(parse_topic(topic), force=True)
+    for domain in (PERSISTENT, NON_PERSISTENT):
+        for partitioned in broker.tenancy.partitioned_topics(name, domain):
+            await broker.partitioned.delete(partitioned, force=True)
+        for topic in broker.topics.of_namespace(name, domain):
+            await broker.topics.delete(parse_topic(topic), force=True)
     await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))
 
 

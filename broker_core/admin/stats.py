@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.internal_stats_body import info_body, internal_body
+from broker_core.admin.non_persistent import add_drop_rates
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, topic_body
 from broker_core.admin.targets import existing_partitions, one_topic
@@ -24,7 +25,8 @@ _OWN_CONSUMER_FIELDS = ("address", "connectedSince", "clientVersion", "metadata"
 
 
 async def stats(call: Call) -> dict[str, Any]:
-    return _body(call, await _snapshot(call, await one_topic(call)))
+    topic = await one_topic(call)
+    return add_drop_rates(_body(call, await _snapshot(call, topic)), topic)
 
 
 async def partitioned_stats(call: Call) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.non_persistent import ONLY_BY_CLIENTS, persistent_only
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, one_topic
-from broker_core.errors import Conflict, PreconditionFailed, SubscriptionNotFound
+from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.storage.position import LATEST
 
@@ -178,15 +179,21 @@ _SUBSCRIPTION = f"{_TOPIC}/subscription/{{subscription}}"
 
 ROUTES = (
     Route("GET", f"{_TOPIC}/subscriptions", list_subscriptions),
-    Route("PUT", _SUBSCRIPTION, create_subscription),
+    Route(
+        "PUT",
+        _SUBSCRIPTION,
+        persistent_only(create_subscription, "Creating a subscription", InvalidRequest, ONLY_BY_CLIENTS),
+    ),
     Route("DELETE", _SUBSCRIPTION, delete_subscription),
-    Route("POST", f"{_SUBSCRIPTION}/skip_all", clear_backlog),
-    Route("POST", f"{_SUBSCRIPTION}/skip/{{count}}", skip),
+    Route("POST", f"{_SUBSCRIPTION}/skip_all", persistent_only(clear_backlog, "Skip messages")),
+    Route("POST", f"{_SUBSCRIPTION}/skip/{{count}}", persistent_only(skip, "Skip messages")),
     Route("POST", f"{_SUBSCRIPTION}/resetcursor", reset_to_position),
     Route("POST", f"{_SUBSCRIPTION}/resetcursor/{{timestamp}}", reset_to_time),
-    Route("POST", f"{_SUBSCRIPTION}/expireMessages", expire_to_position),
-    Route("POST", f"{_SUBSCRIPTION}/expireMessages/{{seconds}}", expire),
+    Route("POST", f"{_SUBSCRIPTION}/expireMessages", persistent_only(expire_to_position, "Expire messages")),
+    Route("POST", f"{_SUBSCRIPTION}/expireMessages/{{seconds}}", persistent_only(expire, "Expire messages")),
     Route("GET", f"{_SUBSCRIPTION}/properties", get_properties),
     Route("PUT", f"{_SUBSCRIPTION}/properties", set_properties),
-    Route("POST", f"{_TOPIC}/all_subscription/expireMessages/{{seconds}}", expire_all),
+    Route(
+        "POST", f"{_TOPIC}/all_subscription/expireMessages/{{seconds}}", persistent_only(expire_all, "Expire messages")
+    ),
 )

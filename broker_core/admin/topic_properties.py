@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from broker_core.admin.call import Call
+from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists
+from broker_core.errors import NotAcceptable
 
 
 async def get_properties(call: Call) -> dict[str, str]:
@@ -29,7 +31,7 @@ async def remove_properties(call: Call) -> None:
 _PROPERTIES = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/properties"
 
 ROUTES = (
-    Route("GET", _PROPERTIES, get_properties),
-    Route("PUT", _PROPERTIES, merge_properties),
-    Route("DELETE", _PROPERTIES, remove_properties),
+    Route("GET", _PROPERTIES, persistent_only(get_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT)),
+    Route("PUT", _PROPERTIES, persistent_only(merge_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT)),
+    Route("DELETE", _PROPERTIES, persistent_only(remove_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT)),
 )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.namespaces import visible_topics
+from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, existing_partitions, not_found, one_topic
-from broker_core.errors import Conflict, InvalidRequest, NotAllowed, PreconditionFailed, TopicNotFound
+from broker_core.errors import Conflict, InvalidRequest, NotAcceptable, NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.system_topics import is_broker_internal, is_system_topic
@@ -219,9 +220,9 @@ ROUTES = (
     Route("GET", f"{_TOPIC}/partitions", get_partitioned),
     Route("DELETE", f"{_TOPIC}/partitions", delete_partitioned),
     Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing),
-    Route("POST", f"{_TOPIC}/terminate", terminate),
-    Route("POST", f"{_TOPIC}/terminate/partitions", terminate_partitions),
-    Route("PUT", f"{_TOPIC}/compaction", start_compaction),
-    Route("GET", f"{_TOPIC}/compaction", compaction_status),
-    Route("POST", f"{_TOPIC}/trim", trim),
+    Route("POST", f"{_TOPIC}/terminate", persistent_only(terminate, "Termination", NotAcceptable, NEEDS_PERSISTENT)),
+    Route("POST", f"{_TOPIC}/terminate/partitions", persistent_only(terminate_partitions, "Termination")),
+    Route("PUT", f"{_TOPIC}/compaction", persistent_only(start_compaction, "Compaction")),
+    Route("GET", f"{_TOPIC}/compaction", persistent_only(compaction_status, "Compaction")),
+    Route("POST", f"{_TOPIC}/trim", persistent_only(trim, "Trim")),
 )

@@ -78,6 +78,11 @@ class Dispatcher(ABC):
             self._wake_due = True
             self._loop.call_soon(self._run)
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it has a turn before it."""
+        return self._wake_due
+
     def jump(self) -> None:
         """The cursor's read position was moved (rewind, seek): forget what was read ahead."""
         self._epoch += 1

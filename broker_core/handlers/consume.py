@@ -59,6 +59,8 @@ def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
         raise ProducerBusy("Empty subscription name")
     if is_reserved_subscription(name):
         raise ProducerBusy(f"Subscription name {name} is reserved")
+    if command.read_compacted and not parse_topic(command.topic).is_persistent:
+        raise NotAllowed("readCompacted only valid on persistent topics")
     if command.read_compacted and command.subType not in (EXCLUSIVE, FAILOVER):
         raise NotAllowed("readCompacted only allowed on failover or exclusive subscriptions")
 

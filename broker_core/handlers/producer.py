@@ -44,7 +44,7 @@ async def _create(
     await _initial_subscription(session, topic, command.initial_subscription_name)
     name = command.producer_name or await session.broker.new_producer_name()
     metadata = {pair.key: pair.value for pair in command.metadata}
-    producer = Producer(session, topic, command.producer_id, name, metadata)
+    producer = topic.producer_type(session, topic, command.producer_id, name, metadata)
     producer.schema_version = schema_version
     producer.access_mode = AccessMode(command.producer_access_mode)
     epoch = await _attach(session, command, producer, check_wanted)

@@ -138,11 +138,11 @@ async def test_refusals(shop: Admin, method: str, path: str, body: Any, status: 
         ("PUT", "persistent/acme/n%20x/t", None, 412, "Namespace name is not valid"),
         ("PUT", "persistent/a%20b/n/t", None, 412, "Tenant name is not valid"),
         (
-            "PUT",
-            "non-persistent/acme/shop/t",
+            "POST",
+            "non-persistent/acme/shop/t/trim",
             None,
             405,
-            "Non-persistent topics are not supported by this broker: non-persistent://acme/shop/t",
+            "Trim on a non-persistent topic is not allowed",
         ),
     ],
 )

@@ -1,0 +1,47 @@
+"""What the admin API says differently of non-persistent topics: what they drop, and what cannot be asked of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.call import Call, Handler
+from broker_core.errors import BrokerError, NotAllowed
+from broker_core.names import NON_PERSISTENT
+from broker_core.nonpersistent.producer import NonPersistentProducer
+from broker_core.nonpersistent.subscription import NonPersistentSubscription
+from broker_core.nonpersistent.topic import NonPersistentTopic
+from broker_core.topic import Topic
+
+NEEDS_PERSISTENT = "Need to provide a persistent topic name"
+ONLY_BY_CLIENTS = "Create subscription on non-persistent topic can only be done through client"
+
+
+def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotAllowed, reason: str = "") -> Handler:
+    """The handler, refusing non-persistent topics: `what` is not allowed on them, or else the `reason`."""
+
+    async def checked(call: Call) -> Any:
+        if call.parts["domain"] == NON_PERSISTENT:
+            raise error(reason or f"{what} on a non-persistent topic is not allowed")
+        return await handler(call)
+
+    return checked
+
+
+def add_drop_rates(body: dict[str, Any], topic: Topic) -> dict[str, Any]:
+    """`msgDropRate` of the topic, its publishers and its subscriptions: messages a second that nobody got."""
+    if not isinstance(topic, NonPersistentTopic):
+        return body
+    dropped = {name: _rate(one) for name, one in topic.subscriptions.items()}
+    for name, subscription in body["subscriptions"].items():
+        subscription["msgDropRate"] = dropped.get(name, 0.0)
+    for publisher in body["publishers"]:
+        producer = topic.producers.get(publisher["producerName"])
+        publisher["msgDropRate"] = _rate(producer)
+    body["msgDropRate"] = sum(dropped.values()) + sum(_rate(one) for one in topic.producers.values())
+    return body
+
+
+def _rate(one: object) -> float:
+    if isinstance(one, NonPersistentProducer | NonPersistentSubscription):
+        return one.dropped.per_second()[0]
+    return 0.0

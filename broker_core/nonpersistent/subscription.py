@@ -1,0 +1,41 @@
+"""A subscription of a non-persistent topic: what its consumers cannot take at once, it drops and counts.
+
+Everything else is that of any subscription. Nothing stays pending: a message is done with once it was dealt, whatever
+the client acknowledges or gives back, and there is nowhere to seek to (Pulsar docs, "Non-persistent topics").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.dispatch.individual import IndividualDispatcher
+from broker_core.rate import Rate
+from broker_core.subscription import Subscription
+
+if TYPE_CHECKING:
+    from broker_core.nonpersistent.volatile_log import VolatileLog
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.position import Position
+    from broker_core.topic import Topic
+
+
+class NonPersistentSubscription(Subscription):
+    def __init__(self, topic: Topic, name: str, cursor: ManagedCursor) -> None:
+        super().__init__(topic, name, cursor)
+        self.dropped = Rate(topic.clock)
+
+    def rates(self) -> list[Rate]:
+        return [*super().rates(), self.dropped]
+
+    def drop_rest(self, log: VolatileLog) -> None:
+        """The dispatcher has had its turn: what it has not sent is lost to this subscription."""
+        last = log.last_confirmed
+        if self.cursor.mark_delete >= last:
+            return
+        waiting = self.dispatcher.waiting if isinstance(self.dispatcher, IndividualDispatcher) else 0
+        self.dropped.add(log.messages_from(self.cursor.read_position) + waiting, 0)
+        self.cursor.expire_to(last)
+        self._moved()
+
+    async def reset(self, position: Position, open_bits: int = 0) -> None:
+        self.check_free()

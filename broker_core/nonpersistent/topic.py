@@ -1,0 +1,63 @@
+"""A non-persistent topic: messages go from the producer to whoever can take them now, and nowhere else.
+
+It is a topic over a log that forgets (`volatile_log`): dispatchers have one turn with each message, then the
+receipt goes out and the message is gone. Policies about what is kept do not apply to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from broker_core.nonpersistent.producer import NonPersistentProducer
+from broker_core.nonpersistent.subscription import NonPersistentSubscription
+from broker_core.nonpersistent.volatile_log import VolatileLog
+from broker_core.policy_values import DelayedDelivery, RetentionPolicy
+from broker_core.rate import Rate
+from broker_core.topic import Topic, TopicServices
+
+if TYPE_CHECKING:
+    from broker_core.names import TopicName
+    from broker_core.policies import TopicPolicies
+
+
+class NonPersistentTopic(Topic):
+    producer_type = NonPersistentProducer
+    subscription_type = NonPersistentSubscription
+
+    def __init__(self, name: TopicName, services: TopicServices) -> None:
+        self._log = VolatileLog(str(name), services.clock.wall_ms(), self._dealt)
+        super().__init__(name, self._log, _without_waiting(services))
+
+    def _dealt(self) -> bool:
+        """Whether all dispatchers are through with what is passing; what they left is dropped then."""
+        if any(subscription.dispatcher.is_due for subscription in self.subscriptions.values()):
+            return False
+        for subscription in list(self.subscriptions.values()):
+            if isinstance(subscription, NonPersistentSubscription):
+                subscription.drop_rest(self._log)
+        return True
+
+    def rates(self) -> list[Rate]:
+        producers = [one.dropped for one in self.producers.values() if isinstance(one, NonPersistentProducer)]
+        return [*super().rates(), *producers]
+
+
+def _without_waiting(services: TopicServices) -> TopicServices:
+    """A consumer that takes over starts at once: nothing is there that it could get twice."""
+    return dataclasses.replace(
+        services,
+        dispatch=dataclasses.replace(services.dispatch, failover_delay_ms=0),
+        policies_of=lambda name: _for_what_is_not_kept(services.policies_of(name)),
+    )
+
+
+def _for_what_is_not_kept(policies: TopicPolicies) -> TopicPolicies:
+    return dataclasses.replace(
+        policies,
+        retention=RetentionPolicy(),
+        ttl_seconds=0,
+        compaction_threshold=0,
+        deduplication_enabled=False,
+        delayed_delivery=DelayedDelivery(),
+    )

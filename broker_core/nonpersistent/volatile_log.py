@@ -1,0 +1,208 @@
+"""The log of a non-persistent topic: messages are in it from their arrival until every dispatcher had its turn.
+
+Nothing is written and nothing is kept. Cursors are those of the storage, over the one ledger of which only the number
+of entries is known; what they acknowledge goes nowhere. The ledger's id is the moment of loading, so that message
+ids never come twice, and clients that skip what they have had do not skip what is new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
+
+from broker_core.storage.block import EMPTY, Block
+from broker_core.storage.cache import BlockCache
+from broker_core.storage.catalog import CursorInfo, LedgerInfo
+from broker_core.storage.cursor import ManagedCursor
+from broker_core.storage.errors import Closed, StorageError
+from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.position import LATEST, Position
+from broker_core.storage.weights import Weights
+
+if TYPE_CHECKING:
+    from broker_core.storage.block import EntryRun
+    from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
+    from broker_core.storage.ledger_file import Ledger
+    from broker_core.storage.retention import Retention
+
+Done = Callable[[Position | None, StorageError | None], None]
+
+
+class VolatileLog:
+    """`on_confirmed` wakes the dispatchers; `on_dealt` is asked in each turn of the loop whether they are through."""
+
+    def __init__(self, name: str, ledger_id: int, on_dealt: Callable[[], bool]) -> None:
+        self.name = name
+        self.properties: dict[str, str] = {}
+        self.on_confirmed: Callable[[], None] | None = None
+        self.fenced_reason: str | None = None
+        self.terminated: Position | None = None
+        self.entries = self.messages = self.size = 0  # kept: none
+        self.cursors: dict[str, ManagedCursor] = {}
+        self.owner_id = 0
+        self._ledger = LedgerInfo(ledger_id, ledger_id)
+        self.ledgers = LedgerList({ledger_id: self._ledger})
+        self.weights = Weights({}, BlockCache(0, _nothing), _read_nothing)
+        self._on_dealt = on_dealt
+        self._passing: deque[tuple[Block, Done]] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._closed = False
+
+    # -- in and out
+
+    @property
+    def last_confirmed(self) -> Position:
+        return self.ledgers.last_confirmed
+
+    @property
+    def first_position(self) -> Position:
+        return self.next_position
+
+    @property
+    def next_position(self) -> Position:
+        """Behind the last message; also where a new cursor stands, since nothing before is there any more."""
+        return self.ledgers.next_valid(LATEST)
+
+    def append(self, run: EntryRun, done: Done) -> Position:
+        """`done` is called when every dispatcher has had its turn."""
+        if self._closed:
+            raise Closed(f"{self.name} is closed")
+        first = self.next_position
+        block = Block(*first, run.data, run.starts, run.ends, run.counts, run.publish_times)
+        self._ledger.entries += len(block)
+        self._passing.append((block, done))
+        if self.on_confirmed is not None:
+            self.on_confirmed()
+        if len(self._passing) == 1:
+            self._loop.call_soon(self._deal)  # behind the dispatchers' turns
+        return first
+
+    def _deal(self) -> None:
+        if self._closed or not self._passing:
+            return
+        if self._on_dealt():
+            self._pass_all()
+        else:
+            self._loop.call_soon(self._deal)
+
+    def _pass_all(self) -> None:
+        passing, self._passing = self._passing, deque()
+        for block, done in passing:
+            done(Position(block.ledger_id, block.first_entry_id), None)
+
+    def messages_from(self, position: Position) -> int:
+        """Messages that are passing, from the position on."""
+        skipped = [max(0, min(position.entry_id - block.first_entry_id, len(block))) for block, _ in self._passing]
+        return sum(sum(block.counts[skip:]) for (block, _), skip in zip(self._passing, skipped, strict=True))
+
+    def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        for block, _ in self._passing:
+            first = max(0, start.entry_id - block.first_entry_id)
+            if first < len(block):
+                return block.slice(first, min(len(block), first + max_entries))
+        return EMPTY
+
+    async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        return self.read_cached(start, max_entries, max_bytes)
+
+    async def find_by_time(self, publish_time_ms: int) -> Position:
+        return self.next_position
+
+    async def publish_time(self, position: Position) -> int | None:
+        return None
+
+    # -- cursors
+
+    async def open_cursor(
+        self,
+        name: str,
+        *,
+        initial: Position | None = None,
+        durable: bool = True,
+        properties: dict[str, str] | None = None,
+    ) -> ManagedCursor:
+        cursor = self.cursors.get(name)
+        if cursor is None:
+            at = self.next_position
+            info = CursorInfo(0, name, Position(at.ledger_id, at.entry_id - 1), dict(properties or {}))
+            cursor = self.cursors[name] = ManagedCursor(self, info, durable=durable)
+        return cursor
+
+    async def set_cursor_properties(self, name: str, properties: dict[str, str]) -> None:
+        self.cursors[name].info.properties = dict(properties)
+
+    async def delete_cursor(self, name: str) -> None:
+        self.cursors.pop(name, None)
+
+    def cursor_dirty(self, cursor: ManagedCursor) -> None:
+        cursor.take_acks()  # or they would be kept for the journal
+
+    def cursor_write(self, cursor: ManagedCursor) -> None:
+        pass
+
+    async def cursor_flush(self, cursor: ManagedCursor) -> None:
+        pass
+
+    def cursor_inexact(self, cursor: ManagedCursor) -> None:
+        pass
+
+    async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
+        pass
+
+    # -- upkeep and end
+
+    async def set_properties(self, properties: dict[str, str]) -> None:
+        self.properties = dict(properties)
+
+    def unfence(self) -> None:
+        pass
+
+    async def roll(self) -> None:
+        pass
+
+    async def trim(self, limits: Retention, now_ms: int) -> list[int]:
+        return []
+
+    def next_trim_due(self, limits: Retention, now_ms: int) -> int | None:
+        return None
+
+    def ledger_infos(self) -> list[LedgerInfo]:
+        return []
+
+    async def close(self) -> None:
+        """What is passing is answered first."""
+        self._closed = True
+        self._pass_all()
+
+    # -- what only a log that lasts has
+
+    async def terminate(self) -> Position:
+        _refuse("terminated")
+
+    async def move_cursor(
+        self, cursor: ManagedCursor, mark_delete: Position, properties: dict[str, str], moved: Callable[[], None]
+    ) -> None:
+        _refuse("compacted")
+
+    async def create_compacted(self) -> CompactedWriter:
+        _refuse("compacted")
+
+    async def open_compacted(self, ledger_id: int) -> CompactedLedger:
+        _refuse("compacted")
+
+    async def delete_compacted(self, compacted: CompactedLedger) -> None:
+        _refuse("compacted")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise StorageError(f"a non-persistent topic cannot be {what}")
+
+
+def _nothing() -> None:
+    """Nothing is cached, so nothing has to be relieved."""
+
+
+async def _read_nothing(ledger: Ledger, entry_id: int) -> Block | None:
+    return None

@@ -1,0 +1,45 @@
+"""The documents that say which topics exist: of persistent topics on disk, of non-persistent ones in memory only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from broker_core.names import NamespaceName, TopicName
+    from broker_core.storage.metadata import Metadata
+
+TOPIC = "topic"  # kind of the documents on disk
+
+
+class TopicDocuments:
+    """Use by `TopicRegistry` alone, which tells others of topics that come and go."""
+
+    def __init__(self, metadata: Metadata) -> None:
+        self._metadata = metadata
+        self._volatile: dict[str, dict[str, Any]] = {}
+
+    def get(self, name: TopicName) -> dict[str, Any] | None:
+        if name.is_persistent:
+            return self._metadata.get(TOPIC, str(name))
+        return self._volatile.get(str(name))
+
+    async def put(self, name: TopicName, document: dict[str, Any]) -> None:
+        """Durable on return, if the topic is."""
+        if name.is_persistent:
+            await self._metadata.put(TOPIC, str(name), document)
+        else:
+            self._volatile[str(name)] = document
+
+    async def delete(self, name: TopicName) -> None:
+        if name.is_persistent:
+            await self._metadata.delete(TOPIC, str(name))
+        else:
+            self._volatile.pop(str(name), None)
+
+    def all_persistent(self) -> list[str]:
+        return list(self._metadata.list(TOPIC))
+
+    def of_namespace(self, namespace: NamespaceName, domain: str) -> list[str]:
+        """Full names, sorted."""
+        prefix = f"{domain}://{namespace}/"
+        return sorted(key for key in (*self._metadata.list(TOPIC), *self._volatile) if key.startswith(prefix))

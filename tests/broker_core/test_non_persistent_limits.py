@@ -1,0 +1,49 @@
+"""What a non-persistent topic drops and refuses on the wire."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandSendReceipt, ServerError
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
+
+PREFIX = "non-persistent://public/default/"
+NOWHERE = (1 << 64) - 1
+
+
+@pytest.fixture
+def raw() -> Iterator[RawClient]:
+    config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_non_persistent=1))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
+        yield raw
+
+
+def test_what_comes_while_too_much_is_under_way_is_dropped_with_a_receipt(raw: RawClient) -> None:
+    for producer_id in (1, 2):
+        raw.ask(producer(f"{PREFIX}busy", producer_id, producer_id), BaseCommand.PRODUCER_SUCCESS)
+    # In one chunk: the second run arrives while the first is under way.
+    raw.send(send(0, producer_id=1) + send(1, producer_id=2))
+    receipts = [raw.expect(BaseCommand.SEND_RECEIPT) for _ in range(2)]
+    assert {receipt.sequence_id: is_dropped(receipt) for receipt in receipts} == {0: False, 1: True}
+    raw.send(send(9))
+    assert not is_dropped(raw.expect(BaseCommand.SEND_RECEIPT))
+
+
+def is_dropped(receipt: CommandSendReceipt) -> bool:
+    return (receipt.message_id.ledgerId, receipt.message_id.entryId) == (NOWHERE, NOWHERE)
+
+
+def test_reading_compacted_is_refused(raw: RawClient) -> None:
+    raw.send(client_commands.subscribe(7, f"{PREFIX}t", "s", 1, read_compacted=True))
+    assert raw.expect(BaseCommand.ERROR).error == ServerError.NotAllowedError
+
+
+def test_they_can_be_switched_off() -> None:
+    config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(non_persistent=False))
+    with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
+        refused = raw.ask(producer(f"{PREFIX}t"), BaseCommand.ERROR)
+    assert refused.error == ServerError.NotAllowedError

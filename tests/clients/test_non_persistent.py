@@ -1,0 +1,212 @@
+"""Non-persistent topics: what consumers can take now they get, the rest is dropped, counted and never stored."""
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pulsar
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from tests.clients.conftest import TIMEOUT_MS
+from tests.condition import wait_until
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    return f"non-persistent://public/default/{request.node.name.replace('[', '-').replace(']', '')}"
+
+
+def rest(broker: EmbeddedBroker, method: str, path: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{broker.http_url}/admin/v2/{path}", method=method, data=data)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        content = answer.read()
+    return json.loads(content) if content else None
+
+
+def stats(broker: EmbeddedBroker, topic: str) -> Any:
+    return rest(broker, "GET", f"{topic.replace('://', '/')}/stats")
+
+
+def received(consumer: pulsar.Consumer, count: int) -> list[bytes]:
+    found = []
+    for _ in range(count):
+        message = consumer.receive(TIMEOUT_MS)
+        consumer.acknowledge(message)
+        found.append(message.data())
+    return found
+
+
+ORDERED = [pulsar.ConsumerType.Exclusive, pulsar.ConsumerType.Failover]
+ALL_TYPES = [*ORDERED, pulsar.ConsumerType.Shared, pulsar.ConsumerType.KeyShared]
+
+
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=lambda kind: kind.name)
+def test_each_type_of_subscription_gets_the_messages_in_order(
+    client: pulsar.Client, topic: str, kind: pulsar.ConsumerType
+) -> None:
+    consumer = client.subscribe(topic, "s", consumer_type=kind)
+    producer = client.create_producer(topic)
+    for index in range(50):
+        producer.send(b"%d" % index, partition_key="k")
+    assert received(consumer, 50) == [b"%d" % index for index in range(50)]
+
+
+def test_several_subscriptions_get_all_messages_each(client: pulsar.Client, topic: str) -> None:
+    consumers = [client.subscribe(topic, name) for name in ("a", "b")]
+    producer = client.create_producer(topic, batching_enabled=True)
+    for index in range(20):
+        producer.send_async(b"%d" % index, None)
+    producer.flush()
+    for consumer in consumers:
+        assert received(consumer, 20) == [b"%d" % index for index in range(20)]
+
+
+def test_consumers_of_a_shared_subscription_take_turns(client: pulsar.Client, topic: str) -> None:
+    consumers = [client.subscribe(topic, "s", consumer_type=pulsar.ConsumerType.Shared) for _ in range(2)]
+    producer = client.create_producer(topic)
+    for index in range(100):
+        producer.send(b"%d" % index)
+    found = [received(consumer, 1) for consumer in consumers]
+    assert all(found)
+
+
+def test_a_key_stays_at_one_consumer(client: pulsar.Client, topic: str) -> None:
+    consumers = [client.subscribe(topic, "s", consumer_type=pulsar.ConsumerType.KeyShared) for _ in range(2)]
+    producer = client.create_producer(topic)
+    for index in range(40):
+        producer.send(b"%d" % (index % 10), partition_key=str(index % 10))
+    keys: list[set[bytes]] = []
+    for consumer in consumers:
+        own = set()
+        while True:
+            try:
+                own.add(consumer.receive(300).data())
+            except pulsar.Timeout:
+                break
+        keys.append(own)
+    assert not keys[0] & keys[1]
+    assert len(keys[0] | keys[1]) == 10
+
+
+def test_what_nobody_can_take_is_dropped_and_counted(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s", receiver_queue_size=2)
+    producer = client.create_producer(topic)
+    for index in range(50):
+        producer.send(b"%d" % index)
+    found = stats(pulsar_broker, topic)
+    assert found["msgInCounter"] == 50
+    subscription = found["subscriptions"]["s"]
+    assert subscription["msgOutCounter"] < 10
+    loaded = pulsar_broker.broker.topics.loaded[topic].subscriptions["s"]
+    assert loaded.dropped.messages == 50 - subscription["msgOutCounter"]  # type: ignore[attr-defined]
+    assert (subscription["msgDropRate"], found["msgDropRate"]) > (0, 0)
+    assert (subscription["msgBacklog"], found["storageSize"]) == (0, 0)
+    assert received(consumer, 2) == [b"0", b"1"]
+
+
+def test_without_a_subscription_everything_is_gone(client: pulsar.Client, topic: str) -> None:
+    producer = client.create_producer(topic)
+    assert producer.send(b"lost")
+    consumer = client.subscribe(topic, "s", initial_position=pulsar.InitialPosition.Earliest)
+    producer.send(b"seen")
+    assert received(consumer, 1) == [b"seen"]
+
+
+def test_unacknowledged_messages_do_not_hold_a_consumer_up(client: pulsar.Client, topic: str) -> None:
+    """More than maxUnackedMessagesPerConsumer would allow, given back and never acknowledged: nothing comes again."""
+    consumer = client.subscribe(
+        topic, "s", consumer_type=pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=100
+    )
+    producer = client.create_producer(topic)
+    for index in range(20):
+        producer.send(b"%d" % index)
+        message = consumer.receive(TIMEOUT_MS)
+        assert message.data() == b"%d" % index
+        consumer.negative_acknowledge(message)
+    with pytest.raises(pulsar.Timeout):
+        consumer.receive(500)
+
+
+def test_nothing_is_written(tmp_path: Path, topic: str) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client.subscribe(topic, "s")
+        client.create_producer(topic).send(b"a needle in no file")
+        assert rest(broker, "GET", "non-persistent/public/default") == [topic]
+        client.close()
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"needle" not in written
+    with EmbeddedBroker(tmp_path) as broker:
+        assert rest(broker, "GET", "non-persistent/public/default") == []
+
+
+def test_clients_go_on_after_an_unload(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+    consumer = client.subscribe(topic, "s")
+    producer = client.create_producer(topic)
+    producer.send(b"before")
+    assert received(consumer, 1) == [b"before"]
+    rest(pulsar_broker, "PUT", f"{topic.replace('://', '/')}/unload")
+    producer.send(b"maybe lost")
+    loaded = pulsar_broker.broker.topics.loaded
+    wait_until(lambda: topic in loaded and bool(loaded[topic].subscriptions["s"].consumers), 10)
+    producer.send(b"after")
+    assert received(consumer, 1)[0] in (b"maybe lost", b"after")
+
+
+def test_partitions_of_a_non_persistent_topic(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+    rest(pulsar_broker, "PUT", f"{topic.replace('://', '/')}/partitions", 3)
+    consumer = client.subscribe(topic, "s")
+    producer = client.create_producer(topic, message_routing_mode=pulsar.PartitionsRoutingMode.RoundRobinDistribution)
+    for index in range(9):
+        producer.send(b"%d" % index)
+    assert set(received(consumer, 9)) == {b"%d" % index for index in range(9)}
+    assert rest(pulsar_broker, "GET", "non-persistent/public/default/partitioned") == [topic]
+
+
+def test_a_reader_reads_from_now_on(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+    reader = client.create_reader(topic, pulsar.MessageId.latest)
+    client.create_producer(topic).send(b"now")
+    assert reader.read_next(TIMEOUT_MS).data() == b"now"
+    reader.close()
+    wait_until(lambda: not pulsar_broker.broker.topics.loaded[topic].subscriptions, 5)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "terminate", 406),
+        ("PUT", "compaction", 405),
+        ("POST", "trim", 405),
+        ("GET", "lastMessageId", 405),
+        ("GET", "properties", 406),
+        ("PUT", "subscription/new", 400),
+        ("POST", "subscription/s/skip_all", 405),
+        ("POST", "subscription/s/expireMessages/1", 405),
+    ],
+)
+def test_what_needs_stored_messages_is_refused(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, method: str, path: str, status: int
+) -> None:
+    topic = "non-persistent://public/default/refusing"
+    consumer = client.subscribe(topic, "s")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        rest(pulsar_broker, method, f"{topic.replace('://', '/')}/{path}")
+    assert refused.value.code == status
+    refused.value.close()
+    consumer.close()
+
+
+def test_it_is_created_listed_and_deleted_over_rest(pulsar_broker: EmbeddedBroker, topic: str) -> None:
+    path = topic.replace("://", "/")
+    rest(pulsar_broker, "PUT", path)
+    assert topic in rest(pulsar_broker, "GET", "namespaces/public/default/topics?mode=NON_PERSISTENT")
+    assert topic in rest(pulsar_broker, "GET", "namespaces/public/default/topics?mode=ALL")
+    assert rest(pulsar_broker, "GET", f"{path}/internalStats")["numberOfEntries"] == 0
+    rest(pulsar_broker, "DELETE", path)
+    assert topic not in rest(pulsar_broker, "GET", "namespaces/public/default/topics?mode=ALL")
