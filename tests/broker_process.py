@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -22,13 +23,15 @@ class BrokerDied(Exception):
 class BrokerProcess:
     """One data directory, and at most one running broker on it.
 
-    `settings` are `key=value` pairs handed over by -X. Ports are chosen at the first start and kept after
-    it, so that clients find a restarted broker again. The broker's stderr is collected in `log_path`.
+    `settings` are `key=value` pairs handed over by -X, `program` is what to run instead of `pulsarctl
+    standalone`. Ports are chosen at the first start and kept after it, so that clients find a restarted broker
+    again. The broker's stderr is collected in `log_path`.
     """
 
-    def __init__(self, data_dir: Path, *settings: str) -> None:
+    def __init__(self, data_dir: Path, *settings: str, program: Sequence[str] = (str(PULSARCTL), "standalone")) -> None:
         self.data_dir = data_dir
         self.settings = settings
+        self.program = program
         self.log_path = data_dir.with_name(data_dir.name + ".log")
         self.service_url = ""
         self.http_url = ""
@@ -41,7 +44,7 @@ class BrokerProcess:
 
     def start(self, *, wait: bool = True) -> Self:
         """Starts the broker; with `wait`, returns when it is ready. Raises BrokerDied."""
-        command = [str(PULSARCTL), "standalone", "--data-dir", str(self.data_dir), "--print-urls", "json"]
+        command = [*self.program, "--data-dir", str(self.data_dir), "--print-urls", "json"]
         command += ["--port", port_of(self.service_url), "--http-port", port_of(self.http_url)]
         for setting in self.settings:
             command += ["-X", setting]

@@ -1,0 +1,169 @@
+"""What the consumers of the order checker write down, and what may never be found in it.
+
+A consumer appends a record to a file of its own before it does what the record says, so that nothing is missing when
+it is killed. Times are of the monotonic clock, which all processes of a machine share.
+"""
+
+import statistics
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+RECEIVED, ACKNOWLEDGED, GIVEN_BACK, LEFT = range(4)
+RECORD = struct.Struct("<BId")  # kind, number of the message, time
+EXAMPLES = 5
+WAIT_SECONDS = 0.25  # messages that come within one such span are compared
+
+
+class Event(NamedTuple):
+    time: float
+    consumer: int
+    kind: int
+    message: int
+
+
+def read_events(path: Path, consumer: int) -> Iterator[Event]:
+    """A record that was cut off by a kill counts for nothing."""
+    data = path.read_bytes()
+    for kind, message, time in RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]):
+        yield Event(time, consumer, kind, message)
+
+
+@dataclass
+class Load:
+    """The messages that were published, by number; each is the next one of its key."""
+
+    keys: list[int] = field(default_factory=list)
+    sequence: list[int] = field(default_factory=list)  # 0, 1, 2 ... within the key
+    published: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Verdict:
+    messages: int = 0
+    deliveries: int = 0
+    given_back: int = 0
+    out_of_order: int = 0
+    two_owners: int = 0
+    lost: int = 0
+    stalled: int = 0
+    longest_wait: float = 0.0
+    seconds: float = 0.0
+    broker_us: float = 0.0  # CPU per message
+    broker_mb: float = 0.0  # peak
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.out_of_order or self.two_owners or self.lost or self.stalled)
+
+    @property
+    def rate(self) -> float:
+        """Messages a second, from the first one published to the last one that came for the first time."""
+        return self.messages / self.seconds if self.seconds else 0.0
+
+    def note(self, example: str) -> None:
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(example)
+
+
+class OrderCheck:
+    """Goes through all events in order of time.
+
+    - A message that comes for the first time is the next one of its key.
+    - Within the stay of a consumer a key goes back only to what somebody gave back (`reach`: or to what lay within
+      so many messages of it, since a batch comes back whole).
+    - Nobody gets a message of a key while another consumer, which has not left, has an unacknowledged one of it.
+    """
+
+    def __init__(self, load: Load, *, reach: int, stall_seconds: float) -> None:
+        self.load = load
+        self.verdict = Verdict(messages=len(load.keys))
+        self._reach = reach
+        self._stall_seconds = stall_seconds
+        self._next: dict[int, int] = {}  # key -> sequence that has not come yet
+        self._last: dict[tuple[int, int], int] = {}  # (consumer, key) -> sequence that came last
+        self._given_back: dict[int, list[int]] = {}  # key -> sequences
+        self._holders: dict[int, dict[int, set[int]]] = {}  # key -> consumer -> messages
+        self._gone: set[int] = set()
+        self._acknowledged = bytearray(len(load.keys))
+        self._last_first = 0.0
+        self._waits: dict[int, list[tuple[float, int, int]]] = {}  # time -> what came then: wait, key, sequence
+
+    def run(self, events: Iterable[Event]) -> Verdict:
+        for event in sorted(events):
+            if event.kind == RECEIVED:
+                self._received(event)
+            elif event.kind == LEFT:
+                self._gone.add(event.consumer)
+            else:
+                self._settled(event)
+        verdict = self.verdict
+        verdict.lost = self._acknowledged.count(0)
+        if verdict.lost:
+            number = self._acknowledged.index(0)
+            verdict.note(f"message {number} of key {self.load.keys[number]} was never acknowledged")
+        self._find_stalls()
+        verdict.seconds = self._last_first - min(self.load.published, default=0.0)
+        return verdict
+
+    def _received(self, event: Event) -> None:
+        self.verdict.deliveries += 1
+        key, sequence = self.load.keys[event.message], self.load.sequence[event.message]
+        expected = self._next.get(key, 0)
+        if sequence >= expected:
+            self._first_time(event, key, sequence, expected)
+        elif sequence < self._last.get((event.consumer, key), -1) and not self._may_come_again(key, sequence):
+            self._out_of_order(event, key, f"{sequence} after {self._last[event.consumer, key]}")
+        self._last[event.consumer, key] = sequence
+        self._check_owner(event, key)
+
+    def _first_time(self, event: Event, key: int, sequence: int, expected: int) -> None:
+        if sequence > expected:
+            self._out_of_order(event, key, f"{sequence} while {expected} had not come")
+        self._next[key] = sequence + 1
+        self._last_first = event.time
+        waited = event.time - self.load.published[event.message]
+        self._waits.setdefault(int(event.time / WAIT_SECONDS), []).append((waited, key, sequence))
+
+    def _find_stalls(self) -> None:
+        """A key is stalled when others go on: how long all messages of that moment had to wait is the load's doing."""
+        for waits in self._waits.values():
+            usual = statistics.median(waited for waited, _, _ in waits)
+            for waited, key, sequence in waits:
+                self.verdict.longest_wait = max(self.verdict.longest_wait, waited - usual)
+                if waited - usual > self._stall_seconds:
+                    self.verdict.stalled += 1
+                    self.verdict.note(f"key {key}: {sequence} came {waited - usual:.1f} s after others of its time")
+
+    def _may_come_again(self, key: int, sequence: int) -> bool:
+        return any(abs(one - sequence) <= self._reach for one in self._given_back.get(key, ()))
+
+    def _out_of_order(self, event: Event, key: int, what: str) -> None:
+        self.verdict.out_of_order += 1
+        self.verdict.note(f"key {key} at consumer {event.consumer}: {what}")
+
+    def _check_owner(self, event: Event, key: int) -> None:
+        holders = self._holders.setdefault(key, {})
+        for other in [one for one in holders if one in self._gone]:
+            del holders[other]
+        for other in holders:
+            if other != event.consumer and event.consumer not in self._gone:
+                self.verdict.two_owners += 1
+                self.verdict.note(f"key {key} is at consumers {other} and {event.consumer}")
+        holders.setdefault(event.consumer, set()).add(event.message)
+
+    def _settled(self, event: Event) -> None:
+        key = self.load.keys[event.message]
+        if event.kind == ACKNOWLEDGED:
+            self._acknowledged[event.message] = 1
+        else:
+            self.verdict.given_back += 1
+            self._given_back.setdefault(key, []).append(self.load.sequence[event.message])
+        held = self._holders.get(key, {}).get(event.consumer)
+        if held is not None:
+            held.discard(event.message)
+            if not held:
+                del self._holders[key][event.consumer]
