@@ -27,6 +27,7 @@ STANDING = (
     "idle-loaded",
     "many-topics",
     "delayed",
+    "delivery-times",
     "unacked",
     "seek",
     "recovery",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.bench.brokers import scratch_dir
 from tests.bench.delayed_backlog import delayed_backlog
+from tests.bench.delivery_times import delivery_times
 from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.rest import IDLE_SECONDS, rest
@@ -127,6 +128,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "idle-loaded": idle_loaded,
     "many-topics": many_topics,
     "delayed": delayed_backlog,
+    "delivery-times": delivery_times,
     "unacked": unacked,
     "seek": seek,
     "recovery": recovery,
