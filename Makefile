@@ -14,7 +14,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak powercut fuzz proto completions docs wheel
+.PHONY: help demo test test-clients lint bench soak soak-messaging powercut fuzz proto completions docs wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: $(READY) ## the whole test suite (ARGS='tests/wire -k frame' for a part of
 	@mkdir -p build
 	@$(PY) -m pytest -n 2 --dist loadgroup --junitxml $(RESULTS) $(ARGS)
 
+test-clients: $(READY) ## the official Java, Go and Node clients (needs mvn, java, go, node; ARGS='--only go')
+	@$(PY) -m tests.clients.run $(ARGS)
+
 lint: $(READY) wheel ## ruff, formatting, mypy --strict, import rules, and a wheel that installs cleanly
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -44,6 +47,9 @@ bench: $(READY) ## one table of speed, memory and start-up (PEER=pulsar://host:p
 
 soak: $(READY) ## kill -9 under load and restart, ROUNDS times
 	@$(PY) -m tests.soak --rounds $(ROUNDS) $(ARGS)
+
+soak-messaging: $(READY) ## order per key while consumers move; kill -9 under dedup, delays, compaction (ROUNDS=50)
+	@$(PY) -m tests.soak_messaging --rounds $(ROUNDS) $(ARGS)
 
 powercut: $(READY) ## rebuild the disk after every call of a recorded load and open it
 	@$(PY) -m tests.powercut $(ARGS)

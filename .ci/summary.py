@@ -4,6 +4,7 @@ The tests of the official Python client are the product's own proof, so a skip a
 """
 
 import argparse
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,17 +17,21 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lint", type=int, required=True, help="exit code of make lint")
     parser.add_argument("--test", type=int, required=True, help="exit code of make test")
+    parser.add_argument("--clients", default="not run", help="exit code of make test-clients, or why it did not run")
+    parser.add_argument("--clients-results", type=Path, help="its results.json")
     parser.add_argument("results", type=Path, help="JUnit file of the test run")
     options = parser.parse_args(argv)
 
     outcome, skips = read_results(options.results)
     lines = [f"lint: {verdict(options.lint)}", f"test: {verdict(options.test)}; {describe(outcome)}"]
     lines += [f"skipped {count} in {module}: {reason}" for (module, reason), count in sorted(skips.items())]
+    lines += [f"test-clients: {clients(options.clients, options.clients_results)}"]
     forbidden = sorted({module for module, _ in skips if module.startswith(NEVER_SKIPPED)})
     lines += [f"FAILED: {module} may not be skipped" for module in forbidden]
     if not outcome:
         lines.append("FAILED: the test run left no results")
-    failed = bool(options.lint or options.test or forbidden or not outcome)
+    clients_failed = options.clients.isdigit() and int(options.clients)
+    failed = bool(options.lint or options.test or clients_failed or forbidden or not outcome)
     lines.append("ci: FAILED" if failed else "ci: passed")
     print("\n".join(lines))
     return int(failed)
@@ -44,6 +49,15 @@ def read_results(path: Path) -> tuple[Counter[str], Counter[tuple[str, str]]]:
         if "skipped" in kinds:
             skips[case.get("classname", "?"), kinds["skipped"].get("message") or "no reason given"] += 1
     return outcome, skips
+
+
+def clients(code: str, results: Path | None) -> str:
+    """How the official clients of other languages fared; `code` is text when they did not run."""
+    if not code.isdigit():
+        return code
+    outcomes = json.loads(results.read_text()) if results and results.exists() else []
+    counts = Counter(outcome["result"] for outcome in outcomes)
+    return f"{verdict(int(code))}; " + ", ".join(f"{counts[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
 
 
 def verdict(code: int) -> str:

@@ -10,10 +10,12 @@ SKIPPED = '<testcase classname="{module}" name="b"><skipped message="no Java her
 FAILED = '<testcase classname="tests.wire.test_frame" name="c"><failure message="no"/></testcase>'
 
 
-def summarise(tmp_path: Path, *cases: str, lint: int = 0, test: int = 0) -> tuple[int, str]:
+def summarise(
+    tmp_path: Path, *cases: str, lint: int = 0, test: int = 0, options: tuple[str, ...] = ()
+) -> tuple[int, str]:
     results = tmp_path / "results.xml"
     results.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>")
-    command = [sys.executable, str(SUMMARY), "--lint", str(lint), "--test", str(test), str(results)]
+    command = [sys.executable, str(SUMMARY), "--lint", str(lint), "--test", str(test), *options, str(results)]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.returncode, done.stdout
 
@@ -21,7 +23,9 @@ def summarise(tmp_path: Path, *cases: str, lint: int = 0, test: int = 0) -> tupl
 def test_it_says_what_passed(tmp_path: Path) -> None:
     code, text = summarise(tmp_path, PASSED, PASSED)
     assert code == 0
-    assert text == "lint: passed\ntest: passed; 2 passed, 0 failed, 0 broken, 0 skipped\nci: passed\n"
+    assert text == (
+        "lint: passed\ntest: passed; 2 passed, 0 failed, 0 broken, 0 skipped\ntest-clients: not run\nci: passed\n"
+    )
 
 
 def test_it_says_what_was_skipped_and_why(tmp_path: Path) -> None:
@@ -39,6 +43,20 @@ def test_a_skip_of_the_python_clients_tests_fails_it(tmp_path: Path) -> None:
 def test_a_failed_lint_or_test_fails_it(tmp_path: Path) -> None:
     assert summarise(tmp_path, PASSED, lint=2)[0] == 1
     assert summarise(tmp_path, FAILED, test=1)[0] == 1
+
+
+def test_it_says_how_the_other_clients_fared(tmp_path: Path) -> None:
+    outcomes = tmp_path / "clients.json"
+    outcomes.write_text('[{"result": "passed"}, {"result": "failed"}]')
+    code, text = summarise(tmp_path, PASSED, options=("--clients", "1", "--clients-results", str(outcomes)))
+    assert code == 1
+    assert "test-clients: FAILED (exit code 1); 1 passed, 1 failed, 0 skipped" in text
+
+
+def test_a_missing_tool_chain_is_named(tmp_path: Path) -> None:
+    code, text = summarise(tmp_path, PASSED, options=("--clients", "not run: no mvn"))
+    assert code == 0
+    assert "test-clients: not run: no mvn" in text
 
 
 def test_no_results_fail_it(tmp_path: Path) -> None:

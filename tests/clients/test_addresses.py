@@ -10,6 +10,8 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 
+pytestmark = pytest.mark.feature("addresses")
+
 HAS_IPV6 = socket.has_ipv6 and any(info[0] == socket.AF_INET6 for info in socket.getaddrinfo("::1", None))
 
 

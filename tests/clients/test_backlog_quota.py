@@ -20,6 +20,8 @@ from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer as asking
 
+pytestmark = pytest.mark.feature("backlog_quota")
+
 KB = 1024
 REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 

@@ -14,7 +14,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.feature("durability")]
 
 GOES_ON_WITHIN_MS = 5_000
 

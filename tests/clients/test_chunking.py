@@ -15,6 +15,8 @@ from broker_core.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
+pytestmark = pytest.mark.feature("chunking")
+
 LARGEST = 10_000  # bytes: a message of 100,000 has about ten chunks
 EARLIEST = pulsar.InitialPosition.Earliest
 

@@ -11,6 +11,8 @@ from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
+pytestmark = pytest.mark.feature("durability")
+
 DAY_MS = 24 * 3600 * 1000
 TOPIC = "jumps"
 

@@ -13,6 +13,8 @@ from broker_core.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
+pytestmark = pytest.mark.feature("compaction")
+
 
 def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
     return broker.call(broker.broker.topics.get(parse_topic(topic)))

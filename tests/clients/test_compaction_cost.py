@@ -21,6 +21,8 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.test_compaction import compact, publish, read_compacted, start
 from tests.condition import wait_until
 
+pytestmark = pytest.mark.feature("compaction")
+
 TOPIC = "persistent://public/default/keyed"
 KEYS = 100
 

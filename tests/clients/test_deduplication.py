@@ -13,6 +13,8 @@ from broker_core.config_features import DeduplicationConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 
+pytestmark = pytest.mark.feature("deduplication")
+
 
 @pytest.fixture(scope="module")
 def pulsar_broker() -> Iterator[EmbeddedBroker]:

@@ -25,6 +25,8 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 from tests.official_client import connect
 
+pytestmark = pytest.mark.feature("delayed_delivery")
+
 STRICT = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(strict=True))
 SHARED = pulsar.ConsumerType.Shared
 KINDS = [SHARED, pulsar.ConsumerType.KeyShared]

@@ -19,6 +19,8 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 
+pytestmark = pytest.mark.feature("durability")
+
 TOPIC = "persistent://public/default/t"
 SLOW_SYNC_SECONDS = 0.2
 PONG_WITHIN_SECONDS = 0.05

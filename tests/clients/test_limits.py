@@ -12,6 +12,8 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.clients.policies import make_namespace, set_namespace_policies, set_topic_policies
 from tests.raw_client import RawClient
 
+pytestmark = pytest.mark.feature("limits")
+
 SHARED = pulsar.ConsumerType.Shared
 
 

@@ -10,6 +10,8 @@ from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
+pytestmark = pytest.mark.feature("access_modes", "producer_names", "sequence_ids")
+
 Mode = pulsar.ProducerAccessMode
 
 

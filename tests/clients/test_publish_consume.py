@@ -8,6 +8,18 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 
+pytestmark = pytest.mark.feature(
+    "publishing",
+    "exclusive",
+    "shared",
+    "acknowledgement",
+    "negative_ack",
+    "dead_letter",
+    "reader",
+    "seek",
+    "partitioned_topics",
+)
+
 EARLIEST = pulsar.InitialPosition.Earliest
 
 

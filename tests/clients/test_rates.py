@@ -22,6 +22,8 @@ from tests.clients.policies import loaded, set_namespace_policies, set_topic_pol
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send
 
+pytestmark = pytest.mark.feature("rates")
+
 EARLIEST = pulsar.InitialPosition.Earliest
 
 

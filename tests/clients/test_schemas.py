@@ -25,6 +25,8 @@ from broker_core.schema.registry import SchemaVersion
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 
+pytestmark = pytest.mark.feature("schema_types", "schema_versions", "schema_compatibility")
+
 EARLIEST = pulsar.InitialPosition.Earliest
 
 

@@ -17,6 +17,8 @@ from tests.clients.policies import loaded, set_topic_policies
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 
+pytestmark = pytest.mark.feature("stats")
+
 Stats = dict[str, Any]
 
 

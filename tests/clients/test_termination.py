@@ -14,6 +14,8 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 
+pytestmark = pytest.mark.feature("termination")
+
 JAVA = "Pulsar-Java-v4.0.7"
 
 

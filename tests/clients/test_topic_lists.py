@@ -6,9 +6,12 @@ That a pattern finds later topics is shown on the wire: this client looks for th
 import re
 
 import pulsar
+import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
+
+pytestmark = pytest.mark.feature("pattern_subscription", "multi_topics")
 
 
 def send(client: pulsar.Client, topic: str, *payloads: bytes) -> None:

@@ -1,10 +1,13 @@
 """Clients go on over an unload, and over growing partitions."""
 
 import pulsar
+import pytest
 
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
+
+pytestmark = pytest.mark.feature("unload", "partitioned_topics")
 
 
 def test_producer_and_consumer_go_on_after_an_unload(

@@ -1,0 +1,118 @@
+"""What the official clients show: the features, and per client the tests that show each.
+
+A file of tests is a feature, in every language: `KeySharedTest.java`, `key_shared_test.go`, `key_shared.test.js`; a
+Python module names its features by `pytestmark = pytest.mark.feature(...)`. Sources are read here; `run.py` runs them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CLIENTS = ("Python", "Java", "Go", "Node")
+
+FEATURES = {
+    "publishing": "Publishing: batches, compression, keys, properties, encryption",
+    "access_modes": "Access modes of producers, fencing",
+    "producer_names": "Names of producers",
+    "sequence_ids": "Sequence ids",
+    "deduplication": "Deduplication",
+    "chunking": "Chunked messages",
+    "exclusive": "Exclusive subscriptions",
+    "failover": "Failover subscriptions",
+    "shared": "Shared subscriptions",
+    "key_shared": "Key_Shared subscriptions, all modes",
+    "subscription_options": "Initial position, durability, properties of subscriptions",
+    "acknowledgement": "Acknowledgement: single, cumulative, lists",
+    "batch_index_ack": "Acknowledgement inside a batch",
+    "ack_receipt": "Receipts for acknowledgements",
+    "negative_ack": "Negative acknowledgement, back-off, acknowledgement timeout",
+    "dead_letter": "Dead letter topics",
+    "retry_letter": "Retry letter topics",
+    "delayed_delivery": "Delayed delivery",
+    "partitioned_topics": "Partitioned topics, growth",
+    "multi_topics": "Subscriptions to several topics",
+    "pattern_subscription": "Subscriptions by pattern, topic list watchers",
+    "non_persistent": "Non-persistent topics",
+    "termination": "Termination, end of topic",
+    "unload": "Unloading, deletion, automatic creation",
+    "reader": "Readers",
+    "table_view": "Table views",
+    "compaction": "Compaction and compacted reads",
+    "expiry": "Message TTL and retention",
+    "seek": "Seek by id and by time",
+    "schema_types": "Schema types, AUTO_CONSUME, AUTO_PRODUCE",
+    "schema_versions": "Schema versions and evolution",
+    "schema_compatibility": "Schema compatibility strategies, validation",
+    "limits": "Limits of producers, consumers, subscriptions, topics, sizes",
+    "rates": "Publish, dispatch and subscribe rates",
+    "backlog_quota": "Backlog quotas",
+    "stats": "Statistics",
+    "durability": "Kill, restart, full disks, clock jumps",
+    "addresses": "Addresses, look-up",
+}
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of tests of one client: its path below this directory, its features and the names of its tests."""
+
+    client: str
+    path: Path
+    features: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def source_files() -> list[SourceFile]:
+    """Every file of tests, in the order of CLIENTS and names."""
+    return [*python_files(), *java_files(), *go_files(), *node_files()]
+
+
+def python_files() -> Iterator[SourceFile]:
+    for path in sorted(HERE.glob("test_*.py")):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        tests = [node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        features = tuple(feature for node in module.body for feature in features_of(node))
+        if features:
+            names = tuple(name for name in tests if name.startswith("test_"))
+            yield SourceFile("Python", path.relative_to(HERE), features, names)
+
+
+def features_of(node: ast.stmt) -> Iterator[str]:
+    """The arguments of every `pytest.mark.feature(...)` in a module's `pytestmark = ...`."""
+    if not isinstance(node, ast.Assign) or ast.unparse(node.targets[0]) != "pytestmark":
+        return
+    for call in ast.walk(node.value):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.mark.feature":
+            yield from (ast.literal_eval(argument) for argument in call.args)
+
+
+def java_files() -> Iterator[SourceFile]:
+    pattern = re.compile(r"@(?:Test|ParameterizedTest)\b.*?\bvoid (\w+)\(", re.DOTALL)
+    for path in sorted(HERE.glob("java/src/test/java/clients/*Test.java")):
+        if path.stem != "ClientTest":
+            yield source_file("Java", path, snake_case(path.stem.removesuffix("Test")), pattern)
+
+
+def go_files() -> Iterator[SourceFile]:
+    pattern = re.compile(r"^func (Test\w+)\(", re.MULTILINE)
+    for path in sorted(HERE.glob("go/*_test.go")):
+        if path.stem != "clients_test":
+            yield source_file("Go", path, path.stem.removesuffix("_test"), pattern)
+
+
+def node_files() -> Iterator[SourceFile]:
+    pattern = re.compile(r"^test\('([^']+)'", re.MULTILINE)
+    for path in sorted(HERE.glob("node/*.test.js")):
+        yield source_file("Node", path, path.name.removesuffix(".test.js"), pattern)
+
+
+def source_file(client: str, path: Path, feature: str, pattern: re.Pattern[str]) -> SourceFile:
+    tests = tuple(pattern.findall(path.read_text(encoding="utf-8")))
+    return SourceFile(client, path.relative_to(HERE), (feature,), tests)
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

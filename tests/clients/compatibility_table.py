@@ -1,0 +1,58 @@
+"""The table of docs/compatibility.md: which client's tests show which feature, and how many of them passed."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tests.clients.catalogue import CLIENTS, FEATURES, HERE, SourceFile, source_files
+from tests.clients.tool_chains import PASSED, Outcome
+
+PAGE = HERE.parent.parent / "docs" / "compatibility.md"
+BEGIN = "<!-- begin: written by make test-clients ARGS=--write-docs -->"
+END = "<!-- end -->"
+
+
+def write_page(outcomes: Iterable[Outcome]) -> None:
+    """Puts the table of a run between the page's two marks."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{table(outcomes)}\n{END}{after}", encoding="utf-8")
+
+
+def table(outcomes: Iterable[Outcome]) -> str:
+    """Markdown. Python's tests are those of `make test`, so they are named here and not counted."""
+    passed = {(outcome.client, outcome.test) for outcome in outcomes if outcome.result == PASSED}
+    files = source_files()
+    lines = ["| feature | " + " | ".join(CLIENTS) + " |", "|---" * (len(CLIENTS) + 1) + "|"]
+    for feature, title in FEATURES.items():
+        cells = [cell(feature, [file for file in files if file.client == client], passed) for client in CLIENTS]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(feature: str, files: list[SourceFile], passed: set[tuple[str, str]]) -> str:
+    return ", ".join(entry(file, passed) for file in files if feature in file.features)
+
+
+def entry(file: SourceFile, passed: set[tuple[str, str]]) -> str:
+    """`[SeekTest](../tests/clients/java/…/SeekTest.java) 12`, or `10 of 12` when two of twelve failed."""
+    total = len(file.tests)
+    link = Path(os.path.relpath(HERE / file.path, PAGE.parent)).as_posix()
+    name = f"[{file.path.name.partition('.')[0]}]({link})"
+    if file.client == "Python":
+        return name
+    good = sum((file.client, test) in passed for test in run_names(file))
+    return f"{name} {good if good == total else f'{good} of {total}'}"
+
+
+def run_names(file: SourceFile) -> list[str]:
+    """The names that the tool chain reports for a file's tests: Java's have their class in front."""
+    return [f"{file.path.stem}.{test}" if file.client == "Java" else test for test in file.tests]
+
+
+def counts_in_page() -> Mapping[str, int]:
+    """Path below tests/clients -> the number of its tests that the page tells of; 0 for Python's."""
+    text = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    found = re.findall(r"\(\.\./tests/clients/([^)]+)\)(?: (?:\d+ of )?(\d+))?", text)
+    return {path: int(count or 0) for path, count in found}

@@ -1,0 +1,29 @@
+"""The catalogue of client tests and the table in docs/compatibility.md, against the sources."""
+
+from tests.clients.catalogue import FEATURES, source_files
+from tests.clients.compatibility_table import counts_in_page
+
+
+def test_every_file_of_tests_shows_a_known_feature() -> None:
+    unknown = {file.path.as_posix(): set(file.features) - set(FEATURES) for file in source_files()}
+    assert not any(unknown.values()), unknown
+
+
+def test_every_feature_is_shown_by_some_client() -> None:
+    assert set(FEATURES) - {feature for file in source_files() for feature in file.features} == set()
+
+
+def test_every_file_of_tests_has_tests() -> None:
+    assert [file.path.as_posix() for file in source_files() if not file.tests] == []
+
+
+def test_the_table_tells_of_every_test_there_is() -> None:
+    """When this fails: `make test-clients ARGS=--write-docs`."""
+    counts = {file.path.as_posix(): 0 if file.client == "Python" else len(file.tests) for file in source_files()}
+    assert counts_in_page() == counts
+
+
+def test_node_tests_have_names_of_their_own() -> None:
+    """The tool tells a test's name and not its file."""
+    names = [name for file in source_files() if file.client == "Node" for name in file.tests]
+    assert len(names) == len(set(names))

@@ -1,0 +1,182 @@
+"""The tool chains of the other languages: each runs its tests against a broker and tells how every test ended.
+
+A test that takes parameters counts as one; it passed when it did so with all of them.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build" / "clients"
+LIMIT_SECONDS = 600
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+class ToolChainMissing(Exception):
+    """A program that the tests of a language need is not installed; the text names it."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where the broker under test is found."""
+
+    service_url: str
+    admin_url: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a test ended, and for a failure the first line of why."""
+
+    client: str
+    test: str
+    result: str
+    reason: str = ""
+
+
+class ToolChain(ABC):
+    """One language: the programs it needs, the command that runs the tests, the results that it leaves."""
+
+    client: str
+    programs: tuple[str, ...]
+
+    def check(self) -> None:
+        """Raises ToolChainMissing."""
+        for program in self.programs:
+            if shutil.which(program) is None:
+                raise ToolChainMissing(f"the {self.client} client's tests need `{program}`, which is not installed")
+
+    def run(self, broker: Broker) -> list[Outcome]:
+        """Runs all tests; what the tools print goes to a log below BUILD, which is named when there are no results."""
+        log = BUILD / f"{self.client.lower()}.log"
+        self.prepare()
+        environment = os.environ | {
+            "PULSAR_SERVICE_URL": broker.service_url,
+            "PULSAR_ADMIN_URL": broker.admin_url.rstrip("/"),
+        }
+        with log.open("w") as output:
+            subprocess.run(
+                self.command(),
+                cwd=self.directory,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=LIMIT_SECONDS,
+                check=False,
+            )
+        outcomes = merged(self.outcomes(log))
+        return outcomes or [Outcome(self.client, "(the tests did not run)", FAILED, f"see {log}")]
+
+    @property
+    def directory(self) -> Path:
+        return HERE / self.client.lower()
+
+    def prepare(self) -> None:
+        """Makes room for the results, and clears those of an earlier run."""
+        BUILD.mkdir(parents=True, exist_ok=True)
+
+    @abstractmethod
+    def command(self) -> list[str]: ...
+
+    @abstractmethod
+    def outcomes(self, log: Path) -> Iterator[Outcome]: ...
+
+
+class Java(ToolChain):
+    client = "Java"
+    programs = ("mvn", "java")
+
+    def prepare(self) -> None:
+        super().prepare()
+        shutil.rmtree(self.reports, ignore_errors=True)
+
+    @property
+    def reports(self) -> Path:
+        return BUILD / "java" / "surefire-reports"
+
+    def command(self) -> list[str]:
+        return ["mvn", "--batch-mode", "--quiet", f"-Dclients.build={BUILD / 'java'}", "test"]
+
+    def outcomes(self, log: Path) -> Iterator[Outcome]:
+        for report in sorted(self.reports.glob("TEST-*.xml")):
+            for case in ElementTree.parse(report).iter("testcase"):
+                name = case.get("name", "").partition("(")[0].partition("[")[0].partition("{")[0]
+                yield junit_outcome(self.client, f"{case.get('classname', '').rpartition('.')[2]}.{name}", case)
+
+
+class Node(ToolChain):
+    client = "Node"
+    programs = ("node", "npm")
+    # TAP, since a forced exit cuts off what other reporters still hold back.
+    ended = re.compile(r"(not ok|ok) \d+ - (.*?)( # SKIP.*)?$")
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not (self.directory / "node_modules" / ".package-lock.json").exists():
+            subprocess.run(
+                ["npm", "ci", "--no-audit", "--no-fund"], cwd=self.directory, check=True, timeout=LIMIT_SECONDS
+            )
+
+    def command(self) -> list[str]:
+        """The client leaves timers and sockets behind when it is closed, hence the forced exit."""
+        run = ["node", "--test", "--test-force-exit", "--test-concurrency=4", "--test-timeout=60000"]
+        return [*run, "--test-reporter=tap", "."]
+
+    def outcomes(self, log: Path) -> Iterator[Outcome]:
+        lines = log.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines):
+            if match := self.ended.match(line):
+                result = FAILED if match[1] == "not ok" else SKIPPED if match[3] else PASSED
+                reasons = (later.strip() for later in lines[number : number + 12] if later.startswith("  error:"))
+                yield Outcome(self.client, match[2], result, next(reasons, "") if result == FAILED else "")
+
+
+class Go(ToolChain):
+    client = "Go"
+    programs = ("go",)
+
+    def command(self) -> list[str]:
+        return ["go", "test", "-count=1", "-parallel=8", "-timeout=5m", "-json", "."]
+
+    def outcomes(self, log: Path) -> Iterator[Outcome]:
+        results = {"pass": PASSED, "fail": FAILED, "skip": SKIPPED}
+        printed: dict[str, str] = {}
+        for line in log.read_text(encoding="utf-8").splitlines():
+            event = json.loads(line) if line.startswith("{") else {}
+            test = event.get("Test", "").partition("/")[0]
+            if test and "_test.go:" in event.get("Output", ""):
+                printed.setdefault(test, event["Output"].strip())
+            if test and event.get("Action") in results:
+                yield Outcome(self.client, test, results[event["Action"]], printed.get(test, ""))
+
+
+TOOL_CHAINS: tuple[ToolChain, ...] = (Java(), Go(), Node())
+
+
+def junit_outcome(client: str, test: str, case: ElementTree.Element) -> Outcome:
+    for child in case:
+        if child.tag in ("failure", "error"):
+            why = child.get("message") or (child.text or "").strip() or "no message"
+            return Outcome(client, test, FAILED, why.splitlines()[0])
+        if child.tag == "skipped":
+            return Outcome(client, test, SKIPPED, child.get("message") or "")
+    return Outcome(client, test, PASSED)
+
+
+def merged(outcomes: Iterator[Outcome]) -> list[Outcome]:
+    """One outcome per test: the worst of those that it had."""
+    worst = {PASSED: 0, SKIPPED: 1, FAILED: 2}
+    tests: dict[str, Outcome] = {}
+    for outcome in outcomes:
+        before = tests.get(outcome.test)
+        if before is None or worst[outcome.result] > worst[before.result]:
+            tests[outcome.test] = outcome
+    return [tests[name] for name in sorted(tests)]
