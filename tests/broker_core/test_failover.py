@@ -1,0 +1,164 @@
+"""Failover and consumer epochs, command by command."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.config_dispatch import DispatchConfig
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.commands import frame
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.test_protocol import producer, send
+from tests.raw_client import RawClient
+
+TOPIC = "persistent://public/default/t-partition-1"  # the second name in order is its active consumer
+FAILOVER, EXCLUSIVE = pb.CommandSubscribe.Failover, pb.CommandSubscribe.Exclusive
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    with started(failover_delay_ms=0) as broker:
+        yield broker
+
+
+def started(failover_delay_ms: float) -> EmbeddedBroker:
+    config = BrokerConfig(
+        server=FREE_PORTS,
+        dispatch=DispatchConfig(failover_delay_ms=failover_delay_ms),
+        connection=ConnectionConfig(liveness_timeout_ms=0),
+    )
+    return EmbeddedBroker(config=config)
+
+
+@pytest.fixture
+def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
+    with publisher(broker) as client:
+        yield client
+
+
+def publisher(broker: EmbeddedBroker) -> RawClient:
+    client = RawClient(broker.service_url)
+    client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
+    return client
+
+
+def publish(client: RawClient, count: int) -> None:
+    for sequence_id in range(count):
+        client.send(send(sequence_id))
+        client.expect(BaseCommand.SEND_RECEIPT)
+
+
+class Member(RawClient):
+    """A consumer with a connection of its own; `told` is what it hears about being active while it joins."""
+
+    def __init__(
+        self, broker: EmbeddedBroker, name: str, *, priority: int = 0, epoch: int | None = None, kind: int = FAILOVER
+    ) -> None:
+        super().__init__(broker.service_url)
+        command = BaseCommand(type=BaseCommand.SUBSCRIBE)
+        body = command.subscribe
+        body.topic, body.subscription, body.consumer_id, body.request_id = TOPIC, "s", 1, 1
+        body.subType, body.consumer_name, body.priority_level = kind, name, priority  # type: ignore[assignment] # numbers
+        body.initialPosition = pb.CommandSubscribe.Earliest
+        if epoch is not None:
+            body.consumer_epoch = epoch
+        self.send(frame(command))
+        self.told: list[bool] = []
+        while not isinstance(answer := self.expect_any(), pb.CommandSuccess):
+            self.told.append(answer.is_active)
+        self.send(client_commands.flow(1, 100))
+
+    def is_told(self) -> bool:
+        told: bool = self.expect(BaseCommand.ACTIVE_CONSUMER_CHANGE).is_active
+        return told
+
+    def gets(self, count: int) -> list[pb.CommandMessage]:
+        return [self.expect(BaseCommand.MESSAGE) for _ in range(count)]
+
+    def gets_nothing(self) -> bool:
+        self.send(client_commands.get_last_message_id(1, 99))
+        return self.expect(BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE) is not None
+
+    def redeliver(self, epoch: int | None = None) -> None:
+        command = BaseCommand(type=BaseCommand.REDELIVER_UNACKNOWLEDGED_MESSAGES)
+        command.redeliverUnacknowledgedMessages.consumer_id = 1
+        if epoch is not None:
+            command.redeliverUnacknowledgedMessages.consumer_epoch = epoch
+        self.send(frame(command))
+
+
+def entry_ids(messages: list[pb.CommandMessage]) -> list[int]:
+    return [message.message_id.entryId for message in messages]
+
+
+def test_the_first_consumer_is_active_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
+    with Member(broker, "a") as only:
+        assert only.told == [True]
+        publish(raw, 1)
+        only.gets(1)
+
+
+def test_a_newcomer_is_told_that_it_stands_by(broker: EmbeddedBroker, raw: RawClient) -> None:
+    with Member(broker, "b"), Member(broker, "a", priority=1) as standby:
+        assert standby.told == [False]
+
+
+def test_all_are_told_when_the_active_one_changes(broker: EmbeddedBroker, raw: RawClient) -> None:
+    with Member(broker, "a") as first, Member(broker, "b") as second:
+        assert (first.is_told(), second.told) == (False, [True])
+        publish(raw, 2)
+        assert entry_ids(second.gets(2)) == [0, 1]
+        second.close()
+        assert first.is_told()
+        assert entry_ids(first.gets(2)) == [0, 1]
+
+
+def test_a_better_priority_takes_over(broker: EmbeddedBroker, raw: RawClient) -> None:
+    with Member(broker, "z", priority=1) as low, Member(broker, "y", priority=0) as high:
+        assert (low.is_told(), high.told) == (False, [True])
+
+
+def test_the_new_active_one_waits_for_what_the_old_one_acknowledges() -> None:
+    with started(failover_delay_ms=300) as broker, publisher(broker) as raw, Member(broker, "a") as old:
+        publish(raw, 3)
+        got = old.gets(3)
+        with Member(broker, "b") as new:
+            assert new.told == []
+            old.send(client_commands.acknowledge(1, [got[0].message_id, got[1].message_id]))
+            assert new.gets_nothing()
+            assert new.is_told()
+            assert entry_ids(new.gets(1)) == [2]
+            assert not old.is_told()
+
+
+def test_only_the_active_consumer_may_ask_for_everything_again(broker: EmbeddedBroker, raw: RawClient) -> None:
+    with Member(broker, "b") as active, Member(broker, "a", priority=1) as standby:
+        publish(raw, 2)
+        active.gets(2)
+        standby.redeliver()
+        assert standby.gets_nothing()
+        assert active.gets_nothing()
+        active.redeliver()
+        assert entry_ids(active.gets(2)) == [0, 1]
+
+
+@pytest.mark.parametrize("kind", [EXCLUSIVE, FAILOVER])
+def test_messages_carry_the_epoch_that_the_consumer_asked_with(
+    broker: EmbeddedBroker, raw: RawClient, kind: int
+) -> None:
+    with Member(broker, "a", epoch=0, kind=kind) as consumer:
+        publish(raw, 2)
+        assert [message.consumer_epoch for message in consumer.gets(2)] == [0, 0]
+        consumer.redeliver(epoch=5)
+        assert [message.consumer_epoch for message in consumer.gets(2)] == [5, 5]
+        consumer.redeliver(epoch=4)
+        assert [message.consumer_epoch for message in consumer.gets(2)] == [5, 5]
+
+
+def test_without_an_epoch_messages_carry_none(broker: EmbeddedBroker, raw: RawClient) -> None:
+    with Member(broker, "a") as consumer:
+        publish(raw, 1)
+        assert not consumer.gets(1)[0].HasField("consumer_epoch")
