@@ -1,16 +1,24 @@
-"""The table of docs/compatibility.md: which client's tests show which feature, and how many of them passed."""
+"""The table of docs/compatibility.md: which client's tests show which feature, and how many of them passed.
 
+`make test-clients ARGS=--write-docs` writes it; `python -m tests.clients.compatibility_table` writes the last run's again.
+"""
+
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.clients.catalogue import CLIENTS, FEATURES, HERE, SourceFile, source_files
-from tests.clients.tool_chains import PASSED, Outcome
+from tests.clients.tool_chains import PASSED, RESULTS, Outcome
 
 PAGE = HERE.parent.parent / "docs" / "compatibility.md"
 BEGIN = "<!-- begin: written by make test-clients ARGS=--write-docs -->"
 END = "<!-- end -->"
+
+
+def last_run() -> list[Outcome]:
+    return [Outcome(**outcome) for outcome in json.loads(RESULTS.read_text(encoding="utf-8"))]
 
 
 def write_page(outcomes: Iterable[Outcome]) -> None:
@@ -56,3 +64,7 @@ def counts_in_page() -> Mapping[str, int]:
     text = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     found = re.findall(r"\(\.\./tests/clients/([^)]+)\)(?: (?:\d+ of )?(\d+))?", text)
     return {path: int(count or 0) for path, count in found}
+
+
+if __name__ == "__main__":
+    write_page(last_run())

@@ -18,9 +18,8 @@ from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
-from tests.clients.tool_chains import BUILD, FAILED, PASSED, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
+from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
 
-RESULTS = BUILD / "results.json"
 # The tests of backlog quotas wait for the broker to look; by default it does so once a minute.
 SETTINGS = ("backlogQuotaCheckIntervalInSeconds=1", "preciseTimeBasedBacklogQuotaCheck=true")
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build" / "clients"
+RESULTS = BUILD / "results.json"
 LIMIT_SECONDS = 600
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
