@@ -109,7 +109,7 @@ class Topic:
         self.compaction = Compaction(self)
         self.termination = Termination(self)
         self.deduplication = Deduplication(self)
-        self.has_chunks = False  # since it was loaded
+        self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
         self.publish_limit: RateLimit | None = None  # kept by `throttles`
         self.throttles = TopicThrottles(self, services.rates)
         self.quotas = BacklogQuotas(self, services.backlog_quota)
@@ -170,6 +170,16 @@ class Topic:
         """Keeps the topic epoch (`producer_access`); durable on return."""
         self.check_open()
         await self.ledger.set_properties({**self.ledger.properties, EPOCH_PROPERTY: str(epoch)})
+
+    def chunk_published(self) -> None:
+        """From now on dispatchers look out for chunks.
+
+        The topic remembers that from a moment after its first one; a message of which the broker then was killed
+        was not whole, but for the rarest of moments.
+        """
+        if not self.has_chunks:
+            self.has_chunks = True
+            self.spawn(self.ledger.set_properties({**self.ledger.properties, CHUNKS_PROPERTY: "true"}))
 
     def remove_producer(self, producer: Producer) -> None:
         if self.admission.remove(producer):
@@ -320,3 +330,6 @@ def _epoch(ledger: TopicLog) -> int | None:
 
 # Pulsar's name, of the managed ledger's property.
 EPOCH_PROPERTY = "pulsar.topic.epoch"
+
+# Ours, of another one: the log holds chunks.
+CHUNKS_PROPERTY = "pulsarctl.chunks"

@@ -2,7 +2,7 @@
 
 Who is served (Pulsar docs, "Shared"): consumers of the lowest priority number that have permits, are not
 blocked by unacknowledged messages and whose socket takes data; among them in turn. What has to be sent again
-goes first, in order of position.
+goes first, in order of position. The chunks of a message go to one consumer (`chunks`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.dispatch.chunks import HELD_MAX, ChunkRoutes
 from broker_core.dispatch.dispatcher import entries_within
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.dispatch.redelivery import Entry, EntrySet
@@ -28,14 +29,19 @@ class SharedDispatcher(IndividualDispatcher):
         super().__init__(cursor, source, topic)
         self._again = EntrySet()  # to be sent again
         self._next = 0  # index of the consumer whose turn it is
+        self._chunks = ChunkRoutes()
 
     @property
     def waiting(self) -> int:
-        return len(self._again)
+        return len(self._again) + self._chunks.waiting
 
     def add(self, consumer: Consumer) -> None:
         super().add(consumer)
         self.consumers.sort(key=lambda one: one.priority)  # stable: by arrival within a priority
+
+    def remove(self, consumer: Consumer) -> None:
+        self._again.add(self._chunks.left(consumer))
+        super().remove(consumer)
 
     def due(self, entries: Iterable[Entry]) -> None:
         self._again.add(entries)
@@ -52,10 +58,14 @@ class SharedDispatcher(IndividualDispatcher):
     def forget_waiting(self, position: Position | None) -> None:
         if position is None:
             self._again.clear()
+            self._chunks.clear()
         else:
             self._again.discard_up_to(position)
 
     def step(self) -> bool:
+        for consumer in self._chunks.waited_for:
+            if self.available(consumer):
+                self._again.add(self._chunks.release(consumer))
         index = self._whose_turn()
         if index is None or self.unacked.subscription_blocked(self.consumers, self.wake):
             return False
@@ -69,6 +79,8 @@ class SharedDispatcher(IndividualDispatcher):
         return served
 
     def _step_new(self, consumer: Consumer, share: int) -> bool:
+        if self._chunks.waiting >= HELD_MAX:
+            return False
         block = self.next_block(consumer.permits)
         if block is None:
             return False
@@ -78,12 +90,30 @@ class SharedDispatcher(IndividualDispatcher):
     def _deal(self, consumer: Consumer, block: Block, share: int) -> int:
         """Gives the consumer its share of the block; returns how many entries are dealt with."""
         ranges = self.deliverable(block)
+        if self.topic.has_chunks:
+            return self._deal_singly(consumer, block, ranges, share)
         for number, (first, last) in enumerate(ranges):
             end = first + entries_within(block.counts, first, last, share)
             self.send_pending(consumer, block, first, end)
             if end < last:
                 return end
             return ranges[number + 1][0] if number + 1 < len(ranges) else len(block)
+        return len(block)
+
+    def _deal_singly(self, consumer: Consumer, block: Block, ranges: Sequence[tuple[int, int]], share: int) -> int:
+        """The same where entries may be chunks, whose consumer is another."""
+        for index in (index for first, last in ranges for index in range(first, last)):
+            if share <= 0:
+                return index
+            target, ended = self._chunks.consumer_of(block, index, consumer)
+            if target is not consumer and not self.available(target):
+                self._chunks.hold(target, (block.ledger_id, block.first_entry_id + index))
+                continue
+            self.send_pending(target, block, index, index + 1)
+            if target is consumer:
+                share -= block.counts[index]
+            if ended is not None:
+                self._chunks.end(ended)
         return len(block)
 
     def _step_again(self, consumer: Consumer, share: int) -> bool:
@@ -99,7 +129,11 @@ class SharedDispatcher(IndividualDispatcher):
             return True
         count = entries_within(block.counts, 0, min(length, len(block)), share)
         self._again.discard(ledger_id, first, count)
-        for start, end in self.cursor.unacknowledged(block.slice(0, count)):
+        ranges = self.cursor.unacknowledged(block.slice(0, count))
+        if self.topic.has_chunks:
+            self._deal_singly(consumer, block, ranges, count * max(block.counts))
+            return True
+        for start, end in ranges:
             self.send_pending(consumer, block, start, end)
         return True
 

@@ -56,7 +56,7 @@ async def _create(
 
 async def _initial_subscription(session: Session, topic: Topic, name: str) -> None:
     """Created with the producer, so that it gets every message (Pulsar: of dead letter topics)."""
-    if not name.strip() or name in topic.subscriptions:
+    if not name.strip() or name in topic.subscriptions or not topic.name.is_persistent:
         return
     try:
         session.broker.topics.auto_creation.check_subscription(topic.name, name)

@@ -31,7 +31,7 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         if run.delivery_times:
             _check_delay(producer.topic, run)
         if run.chunk is not None:
-            producer.topic.has_chunks = True
+            producer.topic.chunk_published()
         producer.publish(run)
     except BrokerError as error:
         producer.refuse(send.send.sequence_id, error)

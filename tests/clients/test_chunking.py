@@ -1,5 +1,6 @@
 """Messages larger than the largest entry: the official client cuts and joins them, the broker passes the chunks on."""
 
+import contextlib
 import threading
 from collections.abc import Iterator
 
@@ -95,6 +96,26 @@ def test_a_compressed_large_message_arrives_whole(client: pulsar.Client, topic: 
     consumer = client.subscribe(topic, "s")
     chunking(client, topic, compression_type=pulsar.CompressionType.LZ4).send(payload(1, 3_000_000))
     assert receive(consumer, 1) == [payload(1, 3_000_000)]
+
+
+def test_the_chunks_of_a_message_go_to_one_consumer(client: pulsar.Client, topic: str) -> None:
+    consumers = [client.subscribe(topic, "s", pulsar.ConsumerType.Shared, receiver_queue_size=5) for _ in range(3)]
+    producer = chunking(client, topic)
+    for number in range(30):
+        producer.send_async(payload(number), lambda result, message_id: None)
+    producer.flush()
+    found: list[bytes] = []
+
+    def receive_all() -> bool:
+        for consumer in consumers:
+            with contextlib.suppress(pulsar.Timeout):
+                message = consumer.receive(timeout_millis=50)
+                consumer.acknowledge(message)
+                found.append(message.data())
+        return len(found) >= 30
+
+    wait_until(receive_all, 20)
+    assert sorted(found) == sorted(payload(number) for number in range(30))
 
 
 def test_a_large_message_that_is_not_acknowledged_comes_again(client: pulsar.Client, topic: str) -> None:

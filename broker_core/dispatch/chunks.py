@@ -1,0 +1,74 @@
+"""On Shared, the chunks of a message all go to the consumer that got the first one: it alone can join them.
+
+A route lasts from the first chunk that is sent to the last one (Pulsar does the same since 2.11). Chunks whose
+consumer takes nothing just now are held for it; when it leaves, they are anybody's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from broker_core.wire.message import SIZE
+from broker_core.wire.send_metadata import metadata_or_none
+
+if TYPE_CHECKING:
+    from broker_core.consumer import Consumer
+    from broker_core.dispatch.redelivery import Entry
+    from broker_core.storage.block import Block
+
+ROUTES_MAX = 10_000  # messages begun and not ended; beyond it the oldest are taken for abandoned
+HELD_MAX = 1000  # chunks held for consumers that take nothing, before no new messages are read
+METADATA = 10  # offset in an entry, behind magic, checksum and size
+
+
+class ChunkRoutes:
+    def __init__(self) -> None:
+        self._routes: OrderedDict[str, Consumer] = OrderedDict()  # by the message's uuid
+        self._held: dict[Consumer, list[Entry]] = {}
+
+    def consumer_of(self, block: Block, index: int, in_turn: Consumer) -> tuple[Consumer, str | None]:
+        """Who gets entry `index`: the consumer whose turn it is, unless it is a chunk of another's message.
+
+        With the last chunk of a message comes its uuid, to `end` the route when it was sent.
+        """
+        start = block.starts[index]
+        (size,) = SIZE.unpack_from(block.data, start + METADATA - SIZE.size)
+        metadata = metadata_or_none(block.data[start + METADATA : start + METADATA + size])
+        if metadata is None or not metadata.num_chunks_from_msg:
+            return in_turn, None
+        consumer = self._routes.get(metadata.uuid)
+        if consumer is None:
+            consumer = self._routes[metadata.uuid] = in_turn
+            if len(self._routes) > ROUTES_MAX:
+                self._routes.popitem(last=False)
+        return consumer, metadata.uuid if metadata.chunk_id == metadata.num_chunks_from_msg - 1 else None
+
+    def end(self, uuid: str) -> None:
+        self._routes.pop(uuid, None)
+
+    def hold(self, consumer: Consumer, entry: Entry) -> None:
+        self._held.setdefault(consumer, []).append(entry)
+
+    @property
+    def waiting(self) -> int:
+        """Chunks that are held."""
+        return sum(map(len, self._held.values()))
+
+    @property
+    def waited_for(self) -> list[Consumer]:
+        return list(self._held)
+
+    def release(self, consumer: Consumer) -> list[Entry]:
+        """What is held for a consumer, which can have it now."""
+        return self._held.pop(consumer, [])
+
+    def left(self, consumer: Consumer) -> list[Entry]:
+        """The consumer is gone; returns what was held for it."""
+        for uuid in [uuid for uuid, its in self._routes.items() if its is consumer]:
+            del self._routes[uuid]
+        return self.release(consumer)
+
+    def clear(self) -> None:
+        self._routes.clear()
+        self._held.clear()
