@@ -77,6 +77,8 @@ class Consumer:
 
     def flow(self, permits: int) -> None:
         self.permits += permits
+        if not self.last_flow_ms:
+            self.subscription.dispatcher.first_flow(self)
         self.last_flow_ms = self.subscription.clock.wall_ms()
         self.subscription.dispatcher.wake()
         self.subscription.topic.flowed()

@@ -101,6 +101,9 @@ class Dispatcher(ABC):
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
 
+    def first_flow(self, consumer: Consumer) -> None:  # noqa: B027 - only Failover has something to say
+        """The consumer asks for messages for the first time."""
+
     @property
     def active_consumer(self) -> Consumer | None:
         """The only one that gets messages, where there is such a one."""

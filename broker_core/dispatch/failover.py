@@ -1,8 +1,8 @@
 """Failover: many consumers, of which the active one gets everything, in order.
 
 When the active one changes, the new one waits a moment, so that what the last one still acknowledges is not sent
-twice; then it begins at the first entry that is not acknowledged. All consumers are told who is active, a newcomer
-at once (rules 3.14 and 4.4).
+twice; then it begins at the first entry that is not acknowledged. All consumers are told who is active (rules 3.14
+and 4.4), a newcomer with its first FLOW: the Go client cannot take the news before it has seen SUCCESS.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ class FailoverDispatcher(SingleActiveDispatcher):
     def add(self, consumer: Consumer) -> None:
         self.consumers.append(consumer)
         self.consumers[:] = in_order(self.consumers)
-        if not self._choose():
+        self._choose()
+
+    def first_flow(self, consumer: Consumer) -> None:
+        if self._taking_over is None:
             consumer.tell_active(consumer is self._active)
 
     def remove(self, consumer: Consumer) -> None:
@@ -46,14 +49,13 @@ class FailoverDispatcher(SingleActiveDispatcher):
     def step(self) -> bool:
         return self._taking_over is None and super().step()
 
-    def _choose(self) -> bool:
-        """Whether there is another active consumer now; all are told when it takes over."""
+    def _choose(self) -> None:
         name = self.topic.name
         chosen = active_consumer(
             self.consumers, str(name), name.partition, consistent_hashing=self.config.failover_consistent_hashing
         )
         if chosen is self._active:
-            return False
+            return
         is_first, self._active = self._active is None, chosen
         delay = 0.0 if is_first else self.config.failover_delay_ms / 1000
         if delay <= 0:
@@ -61,12 +63,12 @@ class FailoverDispatcher(SingleActiveDispatcher):
             self._take_over()
         elif self._taking_over is None:  # else whoever is active by then takes over
             self._taking_over = self._loop.call_later(delay, self._take_over)
-        return True
 
     def _take_over(self) -> None:
         self._taking_over = None
         for consumer in self.consumers:
-            consumer.tell_active(consumer is self._active)
+            if consumer.last_flow_ms:
+                consumer.tell_active(consumer is self._active)
         self.rewind()
 
     def _stop_waiting(self) -> None:
