@@ -12,6 +12,7 @@ come by, it is forgotten here, since the reader will find it due: so no entry ca
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from broker_core.delayed.time_index import Row, TimeIndex
@@ -86,32 +87,15 @@ class DelayedTracker:
         policy = self._topic.policies.delayed_delivery
         if not policy.active:
             return [(first, last)]
-        cutoff, times = self._cutoff_ms(), block.delivery_times
-        waiting = self._waiting
-        waited = waiting.count
-        if not waited and max(times[first:last]) <= cutoff:
-            return [(first, last)]
+        cutoff, times, waiting = self._cutoff_ms(), block.delivery_times, self._waiting
+        if waiting.count:
+            self._reached(block, [index for index in range(first, last) if 0 < times[index] <= cutoff])
+        early = [index for index in range(first, last) if times[index] > cutoff]
         ledger_id, entry_id = block.ledger_id, block.first_entry_id
-        ranges: list[tuple[int, int]] = []
-        held: list[Row] = []
-        start = first
-        for index in range(first, last):
-            time = times[index]
-            if time > cutoff:
-                if start < index:
-                    ranges.append((start, index))
-                start = index + 1
-                if waiting.add(ledger_id, entry_id + index):
-                    held.append((time, ledger_id, entry_id + index))
-            elif time and waited:
-                waiting.remove(ledger_id, entry_id + index)
-        if start < last:
-            ranges.append((start, last))
+        held = [(times[i], ledger_id, entry_id + i) for i in early if waiting.add(ledger_id, entry_id + i)]
         if held:
             self._hold(held, policy.tick_ms)
-        elif waiting.count < waited:
-            self._settle()
-        return ranges
+        return ranges_without(first, last, early)
 
     @property
     def has_due(self) -> bool:
@@ -165,6 +149,13 @@ class DelayedTracker:
         """The reader will come to it."""
         return (ledger_id, entry_id) >= self._dispatcher.cursor.read_position
 
+    def _reached(self, block: Block, due: list[int]) -> None:
+        """The reader has come to entries that may have been held back before, and are due now."""
+        before = self._waiting.count
+        self._waiting.remove_all(block.ledger_id, [block.first_entry_id + index for index in due])
+        if self._waiting.count < before:
+            self._settle()
+
     def _hold(self, rows: list[Row], tick_ms: float) -> None:
         if self._fixed_delay:
             for time, _, _ in rows:
@@ -186,12 +177,16 @@ class DelayedTracker:
     def _set_alarm(self) -> None:
         """Rings when the first row falls due. What the dispatcher does not take then it takes when it can."""
         earliest = self._index.earliest() if self._waiting.count else None
-        at_ms = None if earliest is None else max(earliest, self._next_ring_ms)
+        at_ms = None if earliest is None else max(earliest, self._pause_until_ms())
         if self._alarm is not None:
             if self._alarm.at_ms == at_ms:
                 return
             self._alarms.cancel(self._alarm)
         self._alarm = None if at_ms is None else self._alarms.set(at_ms, self._ring)
+
+    def _pause_until_ms(self) -> int:
+        """When the clock was set back since the last delivery, the pause after it is over."""
+        return min(self._next_ring_ms, self._clock.wall_ms() + STRICT_PAUSE_MS)
 
     def _ring(self) -> None:
         self._alarm = None
@@ -205,3 +200,9 @@ class DelayedTracker:
         """Rows came from the disk, or went there."""
         self._set_alarm()
         self._go_on_reading()
+
+
+def ranges_without(first: int, last: int, left_out: Sequence[int]) -> list[tuple[int, int]]:
+    """What remains of [first, last) without those numbers, which ascend; as ranges [a, b)."""
+    bounds = [first - 1, *left_out, last]
+    return [(a + 1, b) for a, b in pairwise(bounds) if a + 1 < b]
