@@ -1,0 +1,210 @@
+"""A tracker beside a reader that deals blocks as the dispatchers do: compared with what should have been delivered."""
+
+import asyncio
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker_core.config_features import DelayedConfig
+from broker_core.delayed.alarms import Alarms
+from broker_core.delayed.bucket_files import BucketFiles
+from broker_core.delayed.services import DelayedServices
+from broker_core.delayed.tracker import DelayedTracker, ranges_without
+from broker_core.policy_values import DelayedDelivery
+from broker_core.storage.block import Block
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.position import Position
+from tests.broker_core.delayed.test_time_index import Work
+
+LEDGER = 7
+FAR_MS = 10_000_000
+
+PUBLISH = st.tuples(st.just("publish"), st.integers(0, 60))
+ACTIONS = st.one_of(
+    PUBLISH,
+    PUBLISH,
+    st.tuples(st.just("read"), st.integers(1, 8)),
+    st.tuples(st.just("due"), st.integers(1, 8)),
+    st.tuples(st.just("clock"), st.integers(-40, 60)),
+    st.tuples(st.just("acknowledge"), st.integers(0, 60)),
+    st.tuples(st.just("expire"), st.integers(0, 60)),
+    st.tuples(st.just("start over"), st.just(0)),
+    st.tuples(st.just("disk"), st.just(0)),
+)
+
+
+@dataclass
+class SetClock:
+    now_ms: int = 1000
+
+    def wall_ms(self) -> int:
+        return self.now_ms
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+@dataclass
+class Reader:
+    """One consumer of a subscription; every delivery is checked as it happens."""
+
+    directory: Path
+    strict: bool
+    clock: SetClock = field(default_factory=SetClock)
+    times: list[int] = field(default_factory=list)
+    acknowledged: set[int] = field(default_factory=set)
+    delivered: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.work = Work()
+        config = DelayedConfig(strict=self.strict, lookahead=0, bucket_rows=5, chunk_rows=2)
+        self.files = BucketFiles(RealDisk(), self.directory)
+        services = DelayedServices(config, Alarms(self.clock), self.files)
+        self.tick_ms = 10
+        policies = SimpleNamespace(delayed_delivery=DelayedDelivery(self.tick_ms, active=True, max_delay_ms=0))
+        self.topic = SimpleNamespace(
+            services=SimpleNamespace(delayed=services), clock=self.clock, policies=policies, spawn=self.work.spawn
+        )
+        self.cursor = SimpleNamespace(read_position=Position(LEDGER, 0))
+        self.tracker = self._new_tracker()
+
+    def wake(self) -> None:
+        """Looks by itself, whenever the test says so."""
+
+    def _new_tracker(self) -> DelayedTracker:
+        return DelayedTracker(cast(Any, self))
+
+    async def act(self, what: str, number: int) -> None:
+        if what == "publish":
+            self.times.append(self.clock.now_ms + number if number % 3 else 0)
+        elif what == "read":
+            self.read(number)
+        elif what == "due":
+            self.deliver_due(number)
+        elif what == "clock":
+            self.clock.now_ms += number
+        elif what == "acknowledge" and number < len(self.times):
+            self.acknowledged.add(number)
+            self.tracker.discard(LEDGER, [number])
+        elif what == "expire" and number < len(self.times):
+            self.acknowledged |= set(range(number + 1))
+            self.tracker.discard_up_to(Position(LEDGER, number))
+        elif what == "start over":
+            self.start_over()
+        elif what == "disk":
+            await self.work.done()
+        assert self.tracker.count <= len(set(range(len(self.times))) - self.acknowledged - self.delivered)
+
+    def start_over(self) -> None:
+        self.tracker.close()
+        self.tracker = self._new_tracker()
+        self.delivered.clear()
+        self.cursor.read_position = Position(LEDGER, 0)
+
+    def read(self, most: int) -> None:
+        """Sees all that is there, delivers `most` entries of it at the most, and goes on behind them next time."""
+        first = self.cursor.read_position.entry_id
+        times = self.times[first:]
+        if not times:
+            return
+        zeros = [0] * len(times)
+        block = Block(LEDGER, first, b"", zeros, zeros, zeros, zeros, times if any(times) else ())
+        index = 0
+        for a, b in self._open_ranges(block):
+            for index in range(a, b):
+                if most == 0:
+                    self.cursor.read_position = Position(LEDGER, first + index)
+                    return
+                self._deliver(first + index)
+                most -= 1
+        self.cursor.read_position = Position(LEDGER, first + len(times))
+
+    def _open_ranges(self, block: Block) -> list[tuple[int, int]]:
+        first = block.first_entry_id
+        acknowledged = [i for i in range(len(block)) if first + i in self.acknowledged]
+        open_ranges = ranges_without(0, len(block), acknowledged)
+        if not block.delivery_times:
+            return open_ranges
+        return [found for a, b in open_ranges for found in self.tracker.hold_back(block, a, b)]
+
+    def deliver_due(self, most: int) -> None:
+        if self.tracker.has_due:
+            for ledger_id, entry_id in self.tracker.take_due(most):
+                assert ledger_id == LEDGER
+                if entry_id not in self.acknowledged:
+                    self._deliver(entry_id)
+
+    def _deliver(self, entry_id: int) -> None:
+        assert entry_id not in self.delivered, "twice"
+        assert self.times[entry_id] <= self.clock.now_ms + (0 if self.strict else self.tick_ms), "early"
+        self.delivered.add(entry_id)
+
+    async def deliver_everything(self) -> None:
+        self.clock.now_ms += FAR_MS
+        for _ in range(len(self.times) + 10):
+            self.read(1000)
+            self.deliver_due(1000)
+            await self.work.done()
+
+    async def close(self) -> None:
+        self.tracker.close()
+        await self.work.done()
+        await self.files.close()
+
+
+async def run(actions: list[tuple[str, int]], *, strict: bool) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        reader = Reader(Path(directory) / "delayed", strict)
+        try:
+            for what, number in actions:
+                await reader.act(what, number)
+            await reader.deliver_everything()
+            assert reader.tracker.count == 0
+            assert not set(range(len(reader.times))) - reader.delivered - reader.acknowledged
+        finally:
+            await reader.close()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ACTIONS, max_size=60), st.booleans())
+def test_every_entry_is_delivered_once_and_never_early(actions: list[tuple[str, int]], strict: bool) -> None:
+    asyncio.run(run(actions, strict=strict))
+
+
+async def test_an_entry_held_back_ahead_of_the_reader_is_not_given_out_twice(tmp_path: Path) -> None:
+    reader = Reader(tmp_path / "delayed", strict=True)
+    for action in [("publish", 0), ("publish", 0), ("publish", 20), ("publish", 0), ("read", 1)]:
+        await reader.act(*action)
+    assert (reader.tracker.count, reader.cursor.read_position.entry_id) == (1, 1)
+    for action in [("clock", 30), ("due", 8), ("read", 8)]:
+        await reader.act(*action)
+    assert reader.delivered == {0, 1, 2, 3}
+    await reader.close()
+
+
+async def test_rows_of_entries_that_were_let_go_do_not_keep_the_others_back(tmp_path: Path) -> None:
+    reader = Reader(tmp_path / "delayed", strict=True)
+    for _ in range(200):
+        await reader.act("publish", 20)
+    await reader.act("read", 8)
+    await reader.act("expire", 198)
+    await reader.act("clock", 30)
+    for _ in range(200):
+        await reader.act("due", 1)
+        await reader.act("disk", 0)
+    assert reader.delivered == {199}
+    await reader.close()
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.sets(st.integers(0, 19)))
+def test_ranges_without_some_numbers_hold_all_others(first: int, length: int, numbers: set[int]) -> None:
+    left_out = sorted(number for number in numbers if first <= number < first + length)
+    ranges = ranges_without(first, first + length, left_out)
+    found = [number for a, b in ranges for number in range(a, b)]
+    assert found == [number for number in range(first, first + length) if number not in left_out]
+    assert all(a < b for a, b in ranges)
