@@ -72,9 +72,7 @@ NackDelay = Annotated[
 ]
 AckTimeout = Annotated[
     str,
-    typer.Option(
-        "--ack-timeout", metavar="DURATION", help="Ask again for what was not acknowledged; 0: never."
-    ),
+    typer.Option("--ack-timeout", metavar="DURATION", help="Ask again for what was not acknowledged; 0: never."),
 ]
 DeadLetterTopic = Annotated[
     str | None,
@@ -93,7 +91,12 @@ MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidd
 AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
 DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
 CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
-SchemaType = Annotated[str, typer.Option("-st", "--schema-type", hidden=True)]
+SchemaType = Annotated[
+    str,
+    typer.Option(
+        "-st", "--schema-type", "--schema", metavar="KIND", help="bytes, or auto_consume (auto): decode by the topic's."
+    ),
+]
 PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker's answers.")]
 

@@ -2,6 +2,7 @@
 
     CliError               1   failure
     ├── UsageProblem       2   the command line or a configuration file makes no sense
+    │   └── DoesNotFit         a message is not what its schema says
     ├── NotFound           3
     ├── NotAuthorized      4
     ├── CannotConnect      5
@@ -47,6 +48,10 @@ class CliError(Exception):
 class UsageProblem(CliError):
     exit_code = 2
     code = "usage"
+
+
+class DoesNotFit(UsageProblem):
+    """The message says where in it."""
 
 
 class NotFound(CliError):

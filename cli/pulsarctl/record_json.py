@@ -1,13 +1,15 @@
 """A record as one line of JSON: what `-o jsonl` prints.
 
 Text is shown as text; a key or value that is not UTF-8 comes as `keyBase64` or `valueBase64` instead of `key` or
-`value`, so that every byte survives. A tombstone has `"value": null`. Fields that the source cannot know are absent.
+`value`, so that every byte survives. A tombstone has `"value": null`; a value that was decoded by its schema is what it
+says. Fields that the source cannot know are absent.
 """
 
 import json
 from base64 import b64encode
 from typing import Any
 
+from pulsarctl.decoded_record import DecodedRecord
 from pulsarctl.record import Record, message_id
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -39,7 +41,10 @@ def _shown(record: Record) -> dict[str, Any]:
     _put_bytes(fields, "key", key)
     if record.ordering_key:
         _put_bytes(fields, "orderingKey", record.ordering_key)
-    _put_bytes(fields, "value", value)
+    if isinstance(record, DecodedRecord) and record.content is not None:
+        fields["value"] = record.content
+    else:
+        _put_bytes(fields, "value", value)
     fields["schemaVersion"] = record.schema_version.hex() or None
     fields["properties"] = dict(record.properties)
     fields["publishTime"] = record.publish_time_ms

@@ -1,6 +1,7 @@
 """Which bytes `consume` and `read` print for a record, from their output options."""
 
 from collections.abc import Callable
+from typing import Any
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.record import Record
@@ -40,3 +41,19 @@ def record_output(
     if hexadecimal:
         return hex_block
     return text_block_with_metadata if metadata else text_block
+
+
+def decoded(show: Show | None, schema_type: str, lookup: Callable[[str, int], dict[str, Any]]) -> Show | None:
+    """The same output of values decoded by their schema, unless `schema_type` is bytes. Raises `UsageProblem`.
+
+    `lookup` gets a topic's schema of one version.
+    """
+    kind = schema_type.lower()
+    if kind not in ("bytes", "auto_consume", "auto"):
+        raise UsageProblem(f"there is no schema type '{schema_type}'", hint="bytes or auto_consume")
+    if show is None or kind == "bytes":
+        return show
+    from pulsarctl.schema_decoding import SchemaDecoder
+
+    decode, plain = SchemaDecoder(lookup), show
+    return lambda record: plain(decode(record))

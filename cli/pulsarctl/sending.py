@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pulsarctl import render
-from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.errors import CliError, DoesNotFit, UsageProblem
 from pulsarctl.lanes import Lanes
 from pulsarctl.outgoing import Outgoing
+from pulsarctl.value_schema import Encode
 
 
 class Publisher(Protocol):
@@ -31,13 +32,15 @@ class Shape:
     key_delimiter: str | None
     tombstone: bool
     null_value: str | None
+    encode: Encode | None = None
 
     @property
     def is_plain(self) -> bool:
-        return self.key_delimiter is None and not self.tombstone and self.null_value is None
+        shaped = self.key_delimiter is not None or self.tombstone or self.null_value is not None
+        return not shaped and self.encode is None
 
     def split(self, data: bytes) -> tuple[str | None, bytes | None]:
-        """Raises `UnicodeDecodeError` for a key that is not UTF-8: the protocol's keys are text."""
+        """Raises `UnicodeDecodeError` for a key that is not UTF-8 (the protocol's keys are text), and `DoesNotFit`."""
         key, value = self.key, data
         if self.key_delimiter is not None:
             head, found, tail = data.partition(os.fsencode(self.key_delimiter))
@@ -47,7 +50,7 @@ class Shape:
             return key, None
         if self.null_value is not None and value == os.fsencode(self.null_value):
             return key, None
-        return key, value
+        return key, value if self.encode is None else self.encode(value)
 
 
 class Sending:
@@ -105,6 +108,9 @@ class Sending:
         except UnicodeDecodeError as error:
             place = self._outgoing.place(self._publisher.lanes.sent + 1)
             raise UsageProblem(f"{place}: the key is not UTF-8 ({error.reason})") from error
+        except DoesNotFit as error:
+            place = self._outgoing.place(self._publisher.lanes.sent + 1)
+            raise UsageProblem(f"{place} does not fit the schema: {error}") from error
         self._publisher.send(value, key)
 
     def _failure(self) -> CliError:

@@ -56,7 +56,7 @@ from pulsarctl.names import full_topic
 from pulsarctl.positions import Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.record import HIDDEN_FROM_CLIENT
-from pulsarctl.record_output import Show, record_output
+from pulsarctl.record_output import Show, decoded, record_output
 from pulsarctl.subscribing import Reach, SubscribeOptions, Subscribing
 from pulsarctl.termination import orderly_sigterm
 
@@ -137,6 +137,8 @@ def consume(
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
     show = record_output(settings.output, template, HIDDEN_FROM_CLIENT, **details)
+    if not hexadecimal:
+        show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
     kind = _one_of(subscription_type, TYPES, "subscription type")
     options = SubscribeOptions(
         subscription=subscription_name or f"pulsarctl-{secrets.token_hex(6)}",

@@ -16,6 +16,7 @@ from pulsarctl.outgoing import STDIN, Outgoing
 from pulsarctl.positions import AtTime, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.sending import Sending, Shape
+from pulsarctl.value_schema import parse_value_schema
 
 ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -74,7 +75,16 @@ SequenceId = Annotated[
 DisableReplication = Annotated[bool, typer.Option("-dr", "--disable-replication", help="Keep in this cluster.")]
 EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
 EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
-ValueSchema = Annotated[str, typer.Option("-vs", "--value-schema", hidden=True)]
+Schema = Annotated[
+    str,
+    typer.Option(
+        "-vs",
+        "--value-schema",
+        "--schema",
+        metavar="SCHEMA",
+        help="bytes, string, avro:DEFINITION, json:DEFINITION (JSON or a file), or auto: the topic's.",
+    ),
+]
 KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidden=True)]
 KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
 KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
@@ -114,7 +124,7 @@ def produce(
     disable_replication: DisableReplication = False,
     encryption_key_name: EncryptionKeyName = None,
     encryption_key_value: EncryptionKeyValue = None,
-    value_schema: ValueSchema = "bytes",
+    value_schema: Schema = "bytes",
     key_schema: KeySchema = "string",
     key_value_key: KeyValueKey = None,
     key_value_key_file: KeyValueKeyFile = None,
@@ -130,17 +140,20 @@ def produce(
       pulsarctl produce orders -m 'hello' -k customer-7 -p source=shell
       pulsarctl produce orders --lines orders.csv -K ,
       tail -f app.log | pulsarctl produce logs
+      pulsarctl produce orders --schema avro:order.avsc -m '{"id": 7}'
 
     Errors: 3 the topic does not exist and may not be created, 5 no broker, 7 no answer in time, 1 a message is too
     large or the broker refused one; then it says how many were acknowledged and where to resume.
     """
-    _refuse_schemas(value_schema, key_schema)
-    if key_value_key or key_value_key_file or key_value_encoding:
-        raise UsageProblem("KeyValue schemas are not supported yet", hint="-k is the key of a message")
+    if key_value_key or key_value_key_file or key_value_encoding or key_schema.lower() not in ("string", "bytes"):
+        raise UsageProblem("the official client sends no KeyValue schemas", hint="-k is the key of a message")
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
     now_ms = time.time_ns() // 1_000_000
     seconds = parse_duration(timeout)
     settings = call.settings
+    schema = parse_value_schema(value_schema, lambda: call.admin.schemas.get(topic))
+    if schema.notice:
+        call.notice(schema.notice)
     render.guard_stdout()
 
     from pulsarctl.client_settings import PublishOptions
@@ -161,9 +174,10 @@ def produce(
         encryption_key_name=encryption_key_name,
         encryption_key_path=_key_path(encryption_key_value),
         send_timeout_ms=max(1, round(seconds * 1000)),
+        schema=schema.announced,
     )
     name = full_topic(topic) + ("" if partition is None else f"-partition-{partition}")
-    shape = Shape(key, key_delimiter, tombstone, null_value)
+    shape = Shape(key, key_delimiter, tombstone, null_value, schema.encode)
     client = Messaging(settings, seconds)
     try:
         publisher = client.publisher(name, options)
@@ -194,12 +208,6 @@ def _outgoing(
     if lines is not None and rounds > 1:
         raise UsageProblem("-n repeats messages and files, not lines")
     return Outgoing([os.fsencode(text) for text in texts], paths, lines, rounds)
-
-
-def _refuse_schemas(value_schema: str, key_schema: str) -> None:
-    for name, known in ((value_schema, ("bytes", "string")), (key_schema, ("string", "bytes"))):
-        if name.lower() not in known:
-            raise UsageProblem(f"schema '{name}' is not supported yet; messages are sent as bytes")
 
 
 def _headers(headers: list[str] | None) -> dict[str, str]:

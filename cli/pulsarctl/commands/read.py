@@ -14,7 +14,7 @@ from pulsarctl.names import full_topic
 from pulsarctl.positions import AtMessage, Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.reachability import check_reachable
-from pulsarctl.record_output import record_output
+from pulsarctl.record_output import decoded, record_output
 from pulsarctl.termination import orderly_sigterm
 
 StartMessageId = Annotated[
@@ -50,7 +50,12 @@ QueueSize = Annotated[int, typer.Option("-q", "--queue-size", min=0, hidden=True
 AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
 DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
 CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
-SchemaType = Annotated[str, typer.Option("-st", "--schema-type", hidden=True)]
+SchemaType = Annotated[
+    str,
+    typer.Option(
+        "-st", "--schema-type", "--schema", metavar="KIND", help="bytes, or auto_consume (auto): decode by the topic's."
+    ),
+]
 PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
 
 app = Noun("read", "Print messages without a subscription.")
@@ -109,6 +114,8 @@ def read(
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
     show = record_output(settings.output, template, frozenset(), **details)
+    if not hexadecimal:
+        show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
     if isinstance(position, AtMessage) and position.partition >= 0 and partition is None:
         partition = position.partition
     if decryption_key is not None:

@@ -1,0 +1,154 @@
+"""JSON as people write it <-> Avro's binary form, by a schema.
+
+A union's value may be written plain (`"a"`, `null`) or with its type around it (`{"string": "a"}`), as Avro's own JSON
+does. Bytes are text of the characters U+0000 to U+00FF, there as well. What a record leaves out gets its default.
+"""
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import fastavro
+
+from pulsarctl.errors import DoesNotFit
+
+
+class AvroCodec:
+    """`definition` is an Avro schema as a JSON value. Raises `DoesNotFit` when it is none."""
+
+    def __init__(self, definition: Any) -> None:
+        self._named: dict[str, Any] = {}
+        try:
+            self._schema = fastavro.parse_schema(definition, self._named)
+        except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
+            raise DoesNotFit(f"this is no Avro schema ({type(error).__name__}: {error})") from error
+
+    def encode(self, text: bytes) -> bytes:
+        """Raises `DoesNotFit`."""
+        datum = self._datum(self._schema, _parsed(text), "value")
+        out = io.BytesIO()
+        try:
+            fastavro.schemaless_writer(out, self._schema, datum)
+        except (ValueError, OverflowError, TypeError) as error:  # a float that is too large, a date that is none
+            raise DoesNotFit(str(error)) from error
+        return out.getvalue()
+
+    def decode(self, data: bytes) -> Any:
+        """Raises `DoesNotFit`."""
+        try:
+            return _shown(fastavro.schemaless_reader(io.BytesIO(data), self._schema, None))
+        except (EOFError, ValueError, IndexError, KeyError) as error:
+            raise DoesNotFit(f"the bytes are not what the schema says ({type(error).__name__}: {error})") from error
+
+    def _datum(self, schema: Any, value: Any, path: str) -> Any:
+        if isinstance(schema, list):
+            return self._of_union(schema, value, path)
+        if isinstance(schema, str):
+            schema = self._named.get(schema, {"type": schema})
+        kind = schema["type"]
+        if isinstance(kind, dict | list):
+            return self._datum(kind, value, path)
+        if kind in ("record", "error"):
+            return self._of_record(schema, value, path)
+        if kind == "array":
+            _check(isinstance(value, list), value, "an array", path)
+            return [self._datum(schema["items"], one, f"{path}[{index}]") for index, one in enumerate(value)]
+        if kind == "map":
+            _check(isinstance(value, dict), value, "an object", path)
+            return {key: self._datum(schema["values"], one, f"{path}.{key}") for key, one in value.items()}
+        return _scalar(schema, kind, value, path)
+
+    def _of_record(self, schema: Any, value: Any, path: str) -> dict[str, Any]:
+        _check(isinstance(value, dict), value, "an object", path)
+        fields = {field["name"]: field for field in schema["fields"]}
+        unknown = [name for name in value if name not in fields]
+        if unknown:
+            raise DoesNotFit(f"{path} has no field {unknown[0]!r}")
+        missing = [name for name, field in fields.items() if name not in value and "default" not in field]
+        if missing:
+            raise DoesNotFit(f"{path}.{missing[0]} is missing")
+        return {name: self._datum(fields[name]["type"], one, f"{path}.{name}") for name, one in value.items()}
+
+    def _of_union(self, branches: list[Any], value: Any, path: str) -> Any:
+        named = {_name(branch): branch for branch in branches}
+        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in named:
+            (name,) = value
+            return self._branch(named[name], value[name], path)
+        for branch in branches:
+            try:
+                return self._branch(branch, value, path)
+            except DoesNotFit:
+                continue
+        raise DoesNotFit(f"{path} is {value!r}, not one of {', '.join(named)}")
+
+    def _branch(self, branch: Any, value: Any, path: str) -> Any:
+        """Of several records in a union the library is told which."""
+        datum = self._datum(branch, value, path)
+        return (_name(branch), datum) if isinstance(datum, dict) and _name(branch) in self._named else datum
+
+
+def _scalar(schema: Any, kind: str, value: Any, path: str) -> Any:
+    if kind in ("bytes", "fixed"):
+        _check(isinstance(value, str), value, "a text", path)
+        try:
+            data: bytes = value.encode("latin-1")
+        except UnicodeEncodeError as error:
+            raise DoesNotFit(f"{path} has a character beyond U+00FF, which is no byte") from error
+        _check(kind == "bytes" or len(data) == schema["size"], value, f"{schema.get('size')} bytes", path)
+        return data
+    if kind == "enum":
+        _check(value in schema["symbols"], value, f"one of {', '.join(schema['symbols'])}", path)
+        return value
+    fits, what = _SCALARS[kind]
+    _check(fits(value), value, what, path)
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any, bits: int) -> bool:
+    """The library writes numbers of any size, which nobody could read."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << bits - 1) <= value < 1 << bits - 1
+
+
+_SCALARS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "null": (lambda value: value is None, "null"),
+    "boolean": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (lambda value: _is_whole(value, 32), "a whole number of 32 bits"),
+    "long": (lambda value: _is_whole(value, 64), "a whole number of 64 bits"),
+    "float": (_is_number, "a number"),
+    "double": (_is_number, "a number"),
+    "string": (lambda value: isinstance(value, str), "a text"),
+}
+
+
+def _check(fits: bool, value: Any, what: str, path: str) -> None:
+    if not fits:
+        raise DoesNotFit(f"{path} is {value!r}, not {what}")
+
+
+def _name(branch: Any) -> str:
+    if isinstance(branch, dict):
+        return str(branch.get("name") or branch["type"])
+    return str(branch)
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise DoesNotFit(f"it is no JSON: {error}") from error
+
+
+def _shown(value: Any) -> Any:
+    """What JSON can hold: bytes as Avro's JSON writes them, dates and decimals as text."""
+    if isinstance(value, dict):
+        return {key: _shown(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_shown(one) for one in value]
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

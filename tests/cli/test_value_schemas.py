@@ -1,0 +1,276 @@
+"""`produce --schema` and `consume --schema auto`: what is announced, encoded, decoded and refused."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pulsar
+import pytest
+from google.protobuf.struct_pb2 import Struct
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pulsar.schema import ProtobufNativeSchema
+
+from pulsarctl.avro_json import AvroCodec
+from pulsarctl.errors import DoesNotFit
+from pulsarctl.schema_decoding import decoder_of
+from tests.cli.runner import Cli, Outcome
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": "int"}, {"name": "note", "type": ["null", "string"], "default": None}],
+}
+AVRO = f"avro:{json.dumps(ORDER)}"
+
+
+def version_and_type(cli: Cli, topic: str) -> tuple[int, str]:
+    found = json.loads(cli("schemas", "get", topic).stdout)
+    return found["version"], found["schemaInfo"]["type"]
+
+
+def lines(outcome: Outcome) -> list[Any]:
+    assert outcome.exit_code == 0, outcome.stderr
+    return [json.loads(line) for line in outcome.stdout.splitlines()]
+
+
+def consumed(cli: Cli, topic: str, *words: str) -> Outcome:
+    return cli("consume", topic, "-p", "Earliest", "-e", *words)
+
+
+def test_json_goes_out_as_avro_and_comes_back_as_json(cli: Cli, topic: str) -> None:
+    sent = cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}', "-m", '{"id": 8, "note": "x"}')
+    assert sent == Outcome(0, "", "2 messages successfully produced\n")
+    assert version_and_type(cli, topic) == (0, "AVRO")
+    values = [one["value"] for one in lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))]
+    assert values == [{"id": 7, "note": None}, {"id": 8, "note": "x"}]
+    raw = lines(consumed(cli, topic, "-o", "jsonl"))
+    assert raw[0]["value"].encode() == b"\x0e\x00"
+    assert raw[0]["schemaVersion"] == "00" * 8
+
+
+def test_decoded_values_are_one_json_text_in_every_other_output(cli: Cli, topic: str) -> None:
+    cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
+    assert consumed(cli, topic, "-st", "auto_consume", "-F", "%v\\n").stdout == '{"id":7,"note":null}\n'
+    assert consumed(cli, topic, "-st", "auto_consume").stdout.splitlines()[1].endswith('content:{"id":7,"note":null}')
+    read = cli("read", topic, "-m", "earliest", "-e", "--schema", "auto", "-F", "%v %V\\n")
+    assert read.stdout == '{"id":7,"note":null} 20\n'
+
+
+def test_each_message_is_decoded_by_its_own_version(cli: Cli, topic: str) -> None:
+    newer = {**ORDER, "fields": [*ORDER["fields"], {"name": "count", "type": "int", "default": 1}]}
+    cli("produce", topic, "--schema", AVRO, "-m", '{"id": 1}')
+    cli("produce", topic, "--schema", f"avro:{json.dumps(newer)}", "-m", '{"id": 2, "count": 5}')
+    values = [one["value"] for one in lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))]
+    assert values == [{"id": 1, "note": None}, {"id": 2, "note": None, "count": 5}]
+
+
+def test_the_definition_may_be_in_a_file(cli: Cli, topic: str, tmp_path: Path) -> None:
+    (tmp_path / "order.avsc").write_text(json.dumps(ORDER))
+    assert cli("produce", topic, "--schema", f"json:{tmp_path / 'order.avsc'}", "-m", '{"id": 7}').exit_code == 0
+    assert version_and_type(cli, topic) == (0, "JSON")
+    assert [one["value"] for one in lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))] == [{"id": 7}]
+
+
+def test_auto_takes_the_schema_of_the_topic_and_says_so(cli: Cli, topic: str, tmp_path: Path) -> None:
+    (tmp_path / "order.avsc").write_text(json.dumps(ORDER))
+    cli("schemas", "upload", topic, "--type", "avro", "--schema-file", str(tmp_path / "order.avsc"))
+    sent = cli("produce", topic, "--schema", "auto", "-m", '{"id": 7}')
+    assert sent.stderr == "messages are sent as AVRO, version 0 of the schema\n1 messages successfully produced\n"
+    assert version_and_type(cli, topic) == (0, "AVRO")
+    assert lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))[0]["value"] == {"id": 7, "note": None}
+
+
+def test_auto_sends_bytes_to_a_topic_without_a_schema(cli: Cli, topic: str) -> None:
+    sent = cli("produce", topic, "--schema", "auto", "-m", "x")
+    assert sent.stderr.startswith("the topic has no schema; messages are sent as bytes\n")
+    assert cli("schemas", "get", topic).exit_code == 3
+
+
+def test_a_string_is_announced_as_one(cli: Cli, topic: str) -> None:
+    assert cli("produce", topic, "-vs", "string", "-m", "grüße").exit_code == 0
+    assert version_and_type(cli, topic) == (0, "STRING")
+    assert lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))[0]["value"] == "grüße"
+
+
+def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
+    cli("produce", topic, "-vs", "string", "-m", "x")
+    refused = cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
+    assert (refused.exit_code, refused.stdout) == (6, "")
+    assert "the schema may not follow the topic's" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("{", "message 1 does not fit the schema: it is no JSON"),
+        ("{}", "message 1 does not fit the schema: value.id is missing"),
+        ('{"id": "x"}', "message 1 does not fit the schema: value.id is 'x', not a whole number of 32 bits"),
+        ('{"id": 1, "what": 2}', "message 1 does not fit the schema: value has no field 'what'"),
+        ('{"id": 1, "note": 2}', "message 1 does not fit the schema: value.note is 2, not one of null, string"),
+        ('{"id": 99999999999}', "message 1 does not fit the schema: value.id is 99999999999, not a whole number"),
+    ],
+)
+def test_a_message_that_does_not_fit_is_exit_2_with_its_place(cli: Cli, topic: str, message: str, reason: str) -> None:
+    outcome = cli("produce", topic, "--schema", AVRO, "-m", message)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"error: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("what", "there is no schema 'what'"),
+        ("avro", "there is no schema 'avro'"),
+        ("avro:{", "the definition of the schema is no JSON"),
+        ('avro:{"type":"what"}', "this is no Avro schema"),
+    ],
+)
+def test_a_schema_that_is_none_is_exit_2(cli: Cli, schema: str, message: str) -> None:
+    outcome = cli("produce", "t", "--schema", schema, "-m", "x")
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"error: {message}")
+
+
+def test_what_cannot_be_decoded_is_shown_as_it_is_with_the_reason(cli: Cli, topic: str, client: pulsar.Client) -> None:
+    cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
+    client.create_producer(topic).send(b"no schema")
+    client.create_producer(topic, schema=_Avro()).send(b"")
+    found = lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))
+    assert [one["value"] for one in found] == [{"id": 7, "note": None}, "no schema", ""]
+    assert found[2]["error"].startswith("schema version 0: the bytes are not what the schema says")
+
+
+class _Avro(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types
+    """Announces the schema of the orders, and sends anything."""
+
+    def __init__(self) -> None:
+        import _pulsar
+
+        super().__init__(bytes, _pulsar.SchemaType.AVRO, ORDER, "AVRO")
+
+    def encode(self, obj: bytes) -> bytes:
+        return obj
+
+
+def test_protobuf_is_decoded_by_its_descriptor(cli: Cli, topic: str, client: pulsar.Client) -> None:
+    message = Struct()
+    message["a"] = 1
+    client.create_producer(topic, schema=ProtobufNativeSchema(Struct)).send(message)
+    assert lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))[0]["value"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        ("BOOLEAN", b"\1", True),
+        ("INT8", b"\xff", -1),
+        ("INT16", b"\1\0", 256),
+        ("INT32", b"\0\0\0\7", 7),
+        ("INT64", b"\xff" * 8, -1),
+        ("FLOAT", b"\x3f\x80\0\0", 1.0),
+        ("DOUBLE", b"\x3f\xf0\0\0\0\0\0\0", 1.0),
+        ("TIMESTAMP", b"\0\0\0\0\0\0\3\xe8", 1000),
+    ],
+)
+def test_plain_types_are_decoded_as_java_writes_them(kind: str, data: bytes, expected: Any) -> None:
+    decode = decoder_of({"type": kind, "schema": "", "properties": {}})
+    assert decode is not None
+    assert decode(data) == expected
+    with pytest.raises(DoesNotFit):
+        decode(data + b"x")
+
+
+def test_a_pair_is_decoded_part_by_part() -> None:
+    types = {"key.schema.type": "STRING", "value.schema.type": "JSON"}
+    schema = {"key": "", "value": ORDER}
+    inline = decoder_of({"type": "KEY_VALUE", "schema": schema, "properties": {**types, "kv.encoding.type": "INLINE"}})
+    assert inline is not None
+    assert inline(b'\0\0\0\1k\0\0\0\x08{"id":7}') == {"key": "k", "value": {"id": 7}}
+    assert inline(b"\xff\xff\xff\xff\xff\xff\xff\xff") == {"key": None, "value": None}
+    with pytest.raises(DoesNotFit):
+        inline(b"\0\0")
+    types["kv.encoding.type"] = "SEPARATED"
+    separated = decoder_of({"type": "KEY_VALUE", "schema": schema, "properties": types})
+    assert separated is not None
+    assert separated(b'{"id":7}') == {"id": 7}
+
+
+UNION = ["null", "int", "string", {"type": "record", "name": "R", "fields": [{"name": "x", "type": "bytes"}]}]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("null", None),
+        ("7", 7),
+        ('{"int": 7}', 7),
+        ('{"string": "a"}', "a"),
+        ('{"x": "\\u00ff"}', {"x": "\xff"}),
+        ('{"R": {"x": ""}}', {"x": ""}),
+    ],
+)
+def test_a_union_may_be_written_plain_or_with_its_type(written: str, read: Any) -> None:
+    codec = AvroCodec({"type": "record", "name": "A", "fields": [{"name": "u", "type": UNION}]})
+    assert codec.decode(codec.encode(f'{{"u": {written}}}'.encode())) == {"u": read}
+
+
+EVERYTHING = {
+    "type": "record",
+    "name": "All",
+    "fields": [
+        {"name": "i", "type": "int"},
+        {"name": "s", "type": "string"},
+        {"name": "d", "type": "double"},
+        {"name": "b", "type": "bytes"},
+        {"name": "f", "type": {"type": "fixed", "name": "F", "size": 2}},
+        {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["X", "Y"]}},
+        {"name": "l", "type": {"type": "array", "items": "boolean"}},
+        {"name": "m", "type": {"type": "map", "values": "long"}},
+        {"name": "next", "type": ["null", "All"]},
+    ],
+}
+LATIN = st.text(st.characters(max_codepoint=255))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.recursive(
+        st.none(),
+        lambda inner: st.fixed_dictionaries(
+            {
+                "i": st.integers(-(2**31), 2**31 - 1),
+                "s": st.text(st.characters(exclude_categories=["Cs"])),
+                "d": st.floats(allow_nan=False, allow_infinity=False),
+                "b": LATIN,
+                "f": st.text(st.characters(max_codepoint=255), min_size=2, max_size=2),
+                "e": st.sampled_from(["X", "Y"]),
+                "l": st.lists(st.booleans()),
+                "m": st.dictionaries(st.text("abc"), st.integers(-(2**63), 2**63 - 1)),
+                "next": inner,
+            }
+        ),
+        max_leaves=3,
+    ).filter(lambda value: value is not None)
+)
+def test_what_is_encoded_is_decoded(value: Any) -> None:
+    codec = AvroCodec(EVERYTHING)
+    assert codec.decode(codec.encode(json.dumps(value).encode())) == value
+
+
+def test_protobuf_that_is_none_is_refused() -> None:
+    descriptor = base64.b64encode(_file_set()).decode()
+    info = {"fileDescriptorSet": descriptor, "rootMessageTypeName": "google.protobuf.Struct"}
+    decode = decoder_of({"type": "PROTOBUF_NATIVE", "schema": info, "properties": {}})
+    assert decode is not None
+    with pytest.raises(DoesNotFit):
+        decode(b"\xff")
+
+
+def _file_set() -> bytes:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+    return FileDescriptorSet(
+        file=[FileDescriptorProto.FromString(Struct.DESCRIPTOR.file.serialized_pb)]
+    ).SerializeToString()
