@@ -157,6 +157,8 @@ class IndividualDispatcher(Dispatcher):
             consumer.redeliveries.add(sum(block.counts[first:last]), 0)
         consumer.remember(block, first, last)
         self.send(consumer, block, first, last, counts)
+        if self.unacked.broker is not None:
+            self.unacked.report(self.consumers)
 
     def replay_block(self, start: Position, length: int) -> Block | None:
         """Entries to send again, from `start` on; None while they are fetched."""

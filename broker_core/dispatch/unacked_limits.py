@@ -52,11 +52,16 @@ class BrokerUnacked:
 
 
 class UnackedLimits:
-    """Of one subscription. `held_back`: somebody got nothing because of them since this was last set to False."""
+    """Of one subscription.
+
+    broker     the limit of all subscriptions, if there is one
+    held_back  somebody got nothing because of these limits since it was last set to False
+    """
 
     def __init__(self, topic: Topic) -> None:
         self.blocked = False
         self.held_back = False
+        self.broker = topic.services.unacked
         self._topic = topic
         self._reported = 0
 
@@ -74,7 +79,7 @@ class UnackedLimits:
     def subscription_blocked(self, consumers: Sequence[Consumer], wake: Callable[[], None]) -> bool:
         """Whether nobody of the subscription may be served; `wake` is called when it was the broker's limit."""
         limit = self._topic.policies.max_unacked_per_subscription
-        broker = self._topic.services.unacked
+        broker = self.broker
         if limit <= 0 and broker is None:
             self.blocked = False
             return False
@@ -89,9 +94,8 @@ class UnackedLimits:
 
     def report(self, consumers: Sequence[Consumer]) -> None:
         """Tells the broker's limit, if there is one, how many are unacknowledged here."""
-        broker = self._topic.services.unacked
-        if broker is not None:
-            self._report(broker, sum([consumer.pending.messages for consumer in consumers]))
+        if self.broker is not None:
+            self._report(self.broker, sum([consumer.pending.messages for consumer in consumers]))
 
     def _report(self, broker: BrokerUnacked, unacked: int) -> None:
         change, self._reported = unacked - self._reported, unacked
