@@ -224,10 +224,11 @@ class Deduplication:
         try:
             self._ids = SequenceIds()
             self._new_entries = await self._snapshot.restore(self._ids)
-            self.enabled = True  # before the cursor: what is published from here on is noted, and will be behind it
+            self._switch(on=True)  # before the cursor: what is published from here on is noted, and will be behind it
             await self._snapshot.begin()
         except (StorageError, OSError):
-            self.enabled, self.status = False, DeduplicationStatus.FAILED
+            self._switch(on=False)
+            self.status = DeduplicationStatus.FAILED
             raise
         now = self._topic.clock.monotonic()
         self._inactive = {name: now for name in self._ids.persisted if name not in self._topic.producers}
@@ -235,11 +236,16 @@ class Deduplication:
         self.status = DeduplicationStatus.ENABLED
 
     async def _disable(self) -> None:
-        self.enabled, self.status = False, DeduplicationStatus.REMOVING
+        self._switch(on=False)
+        self.status = DeduplicationStatus.REMOVING
         self._cancel_timers()
         self._ids, self._inactive, self._new_entries = SequenceIds(), {}, 0
         await self._snapshot.remove()
         self.status = DeduplicationStatus.DISABLED
+
+    def _switch(self, *, on: bool) -> None:
+        self.enabled = on
+        self._topic.publishing_changed()
 
     async def close(self) -> None:
         """Waits for what is going on; a last snapshot spares the next start the reading."""

@@ -46,7 +46,10 @@ class Producer:
 
     def publish(self, run: SendRun) -> None:
         """Takes a run; what exceeds the publish rates follows by itself, and until then the socket is not read."""
-        if self.topic.publish_limit is None:
+        topic = self.topic
+        if topic.publishes_plainly:
+            self._publish_whole(run)
+        elif topic.publish_limit is None:
             self.publish_now(run)
         else:
             self.throttle.publish(run)
@@ -54,12 +57,10 @@ class Producer:
     def publish_now(self, run: SendRun) -> None:
         """Hands a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
         policies = self.topic.policies
-        size = run.ends[-1] - run.starts[0]
-        self.rate.add(sum(run.counts), size)
-        if policies.encryption_required or 0 < policies.max_message_size < size:
+        if policies.encryption_required or 0 < policies.max_message_size < run.ends[-1] - run.starts[0]:
             self._publish_acceptable(run)
         else:
-            self._publish_whole(run)
+            self._publish_checked(run)
 
     def _publish_acceptable(self, run: SendRun) -> None:
         """What the topic's policies refuse is answered, and the others of its run do not pay for it."""
@@ -74,12 +75,15 @@ class Producer:
 
     def _publish_slice(self, run: SendRun, start: int, stop: int) -> None:
         if start < stop and not self.closed:
-            self._publish_whole(run.slice(start, stop))
+            self._publish_checked(run.slice(start, stop))
 
-    def _publish_whole(self, run: SendRun) -> None:
+    def _publish_checked(self, run: SendRun) -> None:
         if self.topic.deduplication.enabled:
             self._publish_once(run)
-            return
+        else:
+            self._publish_whole(run)
+
+    def _publish_whole(self, run: SendRun) -> None:
         pending = self._begin(run)
         try:
             self.topic.publish(run, pending.done)
@@ -102,6 +106,7 @@ class Producer:
                 self._refused(pending, error)
 
     def _begin(self, run: SendRun) -> PendingPublish:
+        self.rate.add(sum(run.counts), run.ends[-1] - run.starts[0])
         self._pending += 1
         self.session.outbound.publish_started(len(run.starts))
         return PendingPublish(self, run)

@@ -112,6 +112,8 @@ class Topic:
         self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
         self.publish_limit: RateLimit | None = None  # kept by `throttles`
         self.throttles = TopicThrottles(self, services.rates)
+        self.publishes_plainly = False
+        self.publishing_changed()
         self.quotas = BacklogQuotas(self, services.backlog_quota)
         self._housekeeping = Housekeeping(self)
         ledger.on_confirmed = self._on_confirmed
@@ -280,9 +282,16 @@ class Topic:
         """Deletes at once what retention lets go."""
         await self._housekeeping.trim()
 
+    def publishing_changed(self) -> None:
+        """Looks again whether a publish needs nothing but to be appended: one test instead of one per feature."""
+        policies = self.policies
+        special = self.publish_limit is not None or self.deduplication.enabled
+        self.publishes_plainly = not (special or policies.encryption_required or policies.max_message_size)
+
     def policies_changed(self) -> None:
         self.policies = self.services.policies_of(self.name)
         self.throttles.renew()
+        self.publishing_changed()
         self.quotas.renew()
         self.deduplication.policies_changed()
         self._housekeeping.rearm()
