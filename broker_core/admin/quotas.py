@@ -76,11 +76,13 @@ async def remove_of_namespace(call: Call) -> None:
 
 
 async def map_of_topic(call: Call) -> dict[str, Any]:
+    """With `applied` the namespace's map where the topic has none, else the configuration's, as Pulsar shows them."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    if call.flag("applied"):
-        in_force = tenancy.effective(topic)
-        return _map(lambda field: getattr(in_force, field))
-    return _map(tenancy.topic_policies(topic).get)
+    found = _map(tenancy.topic_policies(topic).get)
+    if found or not call.flag("applied"):
+        return found
+    in_force = tenancy.effective(topic)
+    return _map(tenancy.namespace(topic.namespace).policies.get) or _map(lambda field: getattr(in_force, field))
 
 
 async def set_of_topic(call: Call) -> None:

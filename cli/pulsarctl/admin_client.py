@@ -134,15 +134,15 @@ class Namespaces:
         middle = f"/{bundle}" if bundle else ""
         self._http.post(f"{self._path(namespace)}{middle}/unsubscribe/{subscription_segment(subscription)}")
 
-    def policy(self, namespace: str, name: str, *, applied: bool | None = None) -> Any:
+    def policy(self, namespace: str, name: str, **query: object) -> Any:
         """The value of one policy (the last part of its path), None when it is unset."""
-        return self._http.get(f"{self._path(namespace)}/{name}", applied=applied)
+        return self._http.get(f"{self._path(namespace)}/{name}", **query)
 
-    def set_policy(self, namespace: str, name: str, value: Any, *, method: str = "POST") -> None:
-        self._http.request(method, f"{self._path(namespace)}/{name}", body=value)
+    def set_policy(self, namespace: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
+        self._http.request(method, f"{self._path(namespace)}/{name}", body=value, query=query)
 
-    def remove_policy(self, namespace: str, name: str) -> None:
-        self._http.delete(f"{self._path(namespace)}/{name}")
+    def remove_policy(self, namespace: str, name: str, **query: object) -> None:
+        self._http.delete(f"{self._path(namespace)}/{name}", **query)
 
     def _path(self, namespace: str) -> str:
         return f"{ROOT}/namespaces/{namespace_path(namespace)}"

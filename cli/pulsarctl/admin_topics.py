@@ -255,15 +255,15 @@ class Topics:
         answer = _document(self._http.get(f"{_path(topic)}/compaction"))
         return Status(str(answer.get("status", "")), str(answer.get("lastError") or ""))
 
-    def policy(self, topic: str, name: str, *, applied: bool = False, is_global: bool = False) -> Any:
+    def policy(self, topic: str, name: str, **query: object) -> Any:
         """The value of one policy (the last part of its path), None when it is unset."""
-        return self._http.get(f"{_path(topic)}/{name}", applied=applied, isGlobal=is_global)
+        return self._http.get(f"{_path(topic)}/{name}", **query)
 
     def set_policy(self, topic: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
         self._http.request(method, f"{_path(topic)}/{name}", body=value, query=query)
 
-    def remove_policy(self, topic: str, name: str, *, is_global: bool = False) -> None:
-        self._http.delete(f"{_path(topic)}/{name}", isGlobal=is_global)
+    def remove_policy(self, topic: str, name: str, **query: object) -> None:
+        self._http.delete(f"{_path(topic)}/{name}", **query)
 
 
 def _path(topic: str) -> str:

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import policies
 from pulsarctl.arguments import Force, Namespace, Tenant, Yes, csv, pairs
 from pulsarctl.call import Call
 from pulsarctl.errors import UsageProblem
 from pulsarctl.grammar import Noun
+from pulsarctl.policies import install_namespace_policies
 from pulsarctl.schema_policies import install_schema_policies_of_namespaces
 
 app = Noun("namespaces", "Create, list and delete namespaces; their policies.")
@@ -200,44 +200,5 @@ def unsubscribe(
     call.admin.namespaces.unsubscribe(namespace, chosen, bundle)
 
 
-def _install_policy(policy: str, path: str) -> None:
-    @app.verb(f"get-{policy}", help=f"Show the {policy} of a namespace; null when it has none.")
-    def get(call: Call, namespace: Namespace) -> None:
-        call.show(call.admin.namespaces.policy(namespace, path))
-
-    @app.verb(f"remove-{policy}", help=f"Remove the {policy} of a namespace; the broker's is in force again.")
-    def remove(call: Call, namespace: Namespace) -> None:
-        call.admin.namespaces.remove_policy(namespace, path)
-
-
-for _policy, _path in policies.PATHS.items():
-    _install_policy(_policy, _path)
+install_namespace_policies(app)
 install_schema_policies_of_namespaces(app)
-
-
-@app.verb("set-message-ttl")
-def set_message_ttl(call: Call, namespace: Namespace, ttl: policies.Ttl) -> None:
-    """Expire messages that stay unacknowledged longer.
-
-    Example: pulsarctl namespaces set-message-ttl public/default -ttl 2h
-    """
-    call.admin.namespaces.set_policy(namespace, "messageTTL", policies.message_ttl(ttl))
-
-
-@app.verb("set-retention")
-def set_retention(call: Call, namespace: Namespace, time: policies.RetentionTime, size: policies.RetentionSize) -> None:
-    """Keep messages that every subscription has acknowledged.
-
-    Example: pulsarctl namespaces set-retention public/default -t 1d -s 10G
-    """
-    call.admin.namespaces.set_policy(namespace, "retention", policies.retention(call, time, size))
-
-
-@app.verb("set-compaction-threshold")
-def set_compaction_threshold(call: Call, namespace: Namespace, threshold: policies.Threshold) -> None:
-    """Compact topics by themselves beyond this size.
-
-    Example: pulsarctl namespaces set-compaction-threshold public/default -t 100M
-    """
-    size = policies.compaction_threshold(threshold)
-    call.admin.namespaces.set_policy(namespace, "compactionThreshold", size, method="PUT")

@@ -1,0 +1,132 @@
+"""`get-`, `set-` and `remove-` of every policy, of namespaces and topics, exact output."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pulsarctl import policies
+from tests.cli.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
+from tests.cli.runner import Cli, Outcome
+
+OK = Outcome(0, "", "")
+
+UNSET = {
+    "backlog-quota": "{}\n",
+    "max-topics-per-namespace": "0\n",
+    "subscription-types-enabled": "",
+}
+
+
+@pytest.fixture
+def namespace(cli: Cli) -> Iterator[str]:
+    assert cli("namespaces", "create", "public/policed") == OK
+    yield "public/policed"
+    assert cli("namespaces", "delete", "public/policed") == OK
+
+
+@pytest.fixture
+def created(cli: Cli, topic: str) -> Iterator[str]:
+    assert cli("topics", "create", topic) == OK
+    yield topic
+    assert cli("topics", "delete", topic) == OK
+
+
+def check(cli: Cli, noun: str, place: str, policy: str, flags: str, shown: str) -> None:
+    """Sets, shows and removes a policy."""
+    assert cli(noun, f"set-{policy}", place, *flags.split()) == OK
+    assert cli(noun, f"get-{policy}", place, "-o", "jsonl") == Outcome(0, f"{shown}\n", "")
+    if policy != "encryption-required":
+        assert cli(noun, f"remove-{policy}", place) == OK
+        assert cli(noun, f"get-{policy}", place, "-o", "jsonl").stdout == UNSET.get(policy, "null\n")
+
+
+@pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_NAMESPACES])
+def test_of_a_namespace(cli: Cli, namespace: str, policy: str, flags: str, shown: str) -> None:
+    check(cli, "namespaces", namespace, policy, flags, shown)
+
+
+@pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_TOPICS])
+def test_of_a_topic(cli: Cli, created: str, policy: str, flags: str, shown: str) -> None:
+    check(cli, "topics", created, policy, flags, shown)
+
+
+def test_every_policy_is_tried() -> None:
+    tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS)}
+    apart = {"message-ttl", "retention", "compaction-threshold"}
+    declared = {policy.name for policy in (*policies.NAMESPACE, *policies.TOPIC)}
+    assert declared - tried == apart
+
+
+def test_topic_policies_has_the_same_verbs(cli: Cli, created: str) -> None:
+    check(cli, "topicPolicies", created, "max-producers", "-p 5", "5")
+    assert cli("topicPolicies", "get-backlog-quota", created, "-o", "jsonl") == Outcome(0, "{}\n", "")
+
+
+def test_what_is_in_force_comes_from_the_namespace(cli: Cli, created: str) -> None:
+    assert cli("namespaces", "set-max-producers-per-topic", "public/default", "-p", "7") == OK
+    assert cli("topics", "get-max-producers", created).stdout == "null\n"
+    assert cli("topics", "get-max-producers", created, "-ap").stdout == "7\n"
+    assert cli("namespaces", "remove-max-producers-per-topic", "public/default") == OK
+
+
+def test_a_subscription_may_have_a_rate_of_its_own(cli: Cli, created: str) -> None:
+    verb, of_one = "subscription-dispatch-rate", ["-s", "a/b"]
+    assert cli("topics", f"set-{verb}", created, "-md", "5", *of_one) == OK
+    shown = f"{RATE % (5, -1, 'false', 1)}\n"
+    assert cli("topics", f"get-{verb}", created, *of_one, "-o", "jsonl").stdout == shown
+    assert cli("topics", f"get-{verb}", created, "-o", "jsonl").stdout == "null\n"
+    assert cli("topics", f"remove-{verb}", created, *of_one) == OK
+    assert cli("topics", f"get-{verb}", created, *of_one, "-o", "jsonl").stdout == "null\n"
+
+
+def test_several_types_are_given_at_once(cli: Cli, namespace: str) -> None:
+    assert cli("namespaces", "set-subscription-types-enabled", namespace, "-t", "Failover,Shared") == OK
+    shown = cli("namespaces", "get-subscription-types-enabled", namespace, "-o", "jsonl")
+    assert shown == Outcome(0, '"Shared"\n"Failover"\n', "")
+
+
+def test_a_quota_of_age_lies_beside_that_of_size(cli: Cli, namespace: str) -> None:
+    place = ("namespaces", "set-backlog-quota", namespace)
+    assert cli(*place, "-l", "1K", "-p", "producer_request_hold") == OK
+    assert cli(*place, "-lt", "2m", "-p", "consumer_backlog_eviction", "-t", "message_age") == OK
+    both = (
+        '{"destination_storage":{"limit":1024,"limitSize":1024,"limitTime":-1,"policy":"producer_request_hold"},'
+        '"message_age":{"limit":-1,"limitSize":-1,"limitTime":120,"policy":"consumer_backlog_eviction"}}\n'
+    )
+    assert cli("namespaces", "get-backlog-quotas", namespace, "-o", "jsonl").stdout == both
+    assert cli("namespaces", "remove-backlog-quota", namespace, "-t", "message_age") == OK
+    assert "message_age" not in cli("namespaces", "get-backlog-quotas", namespace).stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("set-deduplication", "error: on or off?\nhint: say --enable or --disable\n"),
+        ("set-deduplication -e -d", "error: on or off?\nhint: say --enable or --disable\n"),
+        (
+            "set-backlog-quota -p producer_exception",
+            "error: how much may wait?\nhint: -l SIZE, or -t message_age with -lt DURATION\n",
+        ),
+        (
+            "set-backlog-quota -t message_age -p producer_exception",
+            "error: how long may a message wait?\nhint: -lt DURATION\n",
+        ),
+        (
+            "set-backlog-quota -l 1 -p drop",
+            "error: there is no policy 'drop'\n"
+            "hint: one of producer_request_hold, producer_exception, consumer_backlog_eviction\n",
+        ),
+        (
+            "set-subscription-types-enabled -t Sharp",
+            "error: there is no type 'Sharp'\nhint: one of Exclusive, Shared, Failover, Key_Shared\n",
+        ),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(cli: Cli, line: str, error: str) -> None:
+    verb, *flags = line.split()
+    assert cli("namespaces", verb, "public/default", *flags) == Outcome(2, "", error)
+
+
+def test_a_limit_below_zero_is_refused_by_the_broker(cli: Cli) -> None:
+    refused = cli("namespaces", "set-max-producers-per-topic", "public/default", "-p", "-1")
+    assert refused.stderr.startswith("error: maxProducersPerTopic must be 0 or more (412")
