@@ -69,7 +69,6 @@ class IndividualDispatcher(Dispatcher):
     def remove(self, consumer: Consumer) -> None:
         super().remove(consumer)
         if self.consumers:
-            self.redelivery_counts.add(consumer.pending)
             self.give_back(consumer.pending)
         else:
             self.start_over()

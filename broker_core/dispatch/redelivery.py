@@ -3,7 +3,8 @@
 A consumer that leaves may give back a million entries at once, so neither costs an object per entry: a set of
 entries is one bit for each, the counts are two bytes each, in pieces of 1024 entries of one ledger.
 
-Counts live in memory, as Pulsar's redelivery tracker: whatever gives an entry back raises its count.
+Counts live in memory, as Pulsar's redelivery tracker: a consumer that gives an entry back raises its count, one
+that leaves does not.
 """
 
 from __future__ import annotations
