@@ -60,10 +60,10 @@ def subscribe(client: RawClient, sub_type: int, consumer_id: int = 1, permits: i
         consumer_id, TOPIC, "s", consumer_id, sub_type=sub_type, initial_position=EARLIEST
     )
     client.send(command)
-    if sub_type == FAILOVER:
-        client.expect(BaseCommand.ACTIVE_CONSUMER_CHANGE)
     client.expect(BaseCommand.SUCCESS)
     client.send(client_commands.flow(consumer_id, permits))
+    if sub_type == FAILOVER:
+        client.expect(BaseCommand.ACTIVE_CONSUMER_CHANGE)
 
 
 def receive(client: RawClient, count: int = 1) -> list[pb.CommandMessage]:
