@@ -215,9 +215,10 @@ def _value(text: str) -> Any:
 
 
 def _reason(text: str) -> str:
-    """The `reason` of an error body, without Java's stack trace; else a page's title, or the first line."""
+    """What an error's body says: `reason` without Java's stack trace, a web server's `message`, a title, the first line."""
     try:
-        reason = str(json.loads(text)["reason"])
+        found = json.loads(text)
+        reason = str(found["reason"] if "reason" in found else found["message"])
     except (ValueError, KeyError, TypeError):
         title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)
         return html.unescape(title.group(1)) if title else text.strip().split("\n", 1)[0][:300]

@@ -69,7 +69,7 @@ def _with_version(topic: str, answer: Document) -> Document:
         "schema": _definition(kind, text),
         "type": kind,
         "timestamp": answer.get("timestamp", 0),
-        "properties": answer.get("properties") or {},
+        "properties": dict(sorted((answer.get("properties") or {}).items())),
     }
     return {"version": answer.get("version"), "schemaInfo": info}
 

@@ -153,6 +153,7 @@ def test_a_file_that_describes_nothing_is_exit_2(cli: Cli, tmp_path: Path) -> No
     ("body", "reason"),
     [
         (r'{"reason":"\n --- An unexpected error occurred ---\n\nMessage: no\n\nStacktrace:\n\nx"}', "no"),
+        ('{\n"url":"/x",\n"status":"409",\n"message":"no"\n}', "no"),
         ("<html>\n<head>\n<title>Error 409 a &lt; b</title>\n</head>", "a < b"),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ MEMBERS = {
     "lastCompactionSucceedTimestamp": "a time",
     "lastCompactionDurationTimeInMills": "a duration",
     "publishTime": "a time",
+    "timestamp": "a time",
     "waitingCursorsCount": "a moment's view: in Pulsar a cursor waits for a while after its reader has gone",
     "msgRateIn": "a rate: Pulsar brings them up to date once a minute",
     "msgRateOut": "the same",
