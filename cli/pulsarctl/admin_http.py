@@ -215,7 +215,9 @@ def _value(text: str) -> Any:
 
 
 def _reason(text: str) -> str:
-    """What an error's body says: `reason` without Java's stack trace, a web server's `message`, a title, the first line."""
+    """Of an error's body: the broker's `reason` without Java's stack trace, its web server's `message`, a page's title,
+    the first line.
+    """
     try:
         found = json.loads(text)
         reason = str(found["reason"] if "reason" in found else found["message"])
