@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core import __version__
 from broker_core.backlog_quota import check_forever
 from broker_core.clock import Clock, SystemClock
+from broker_core.inactivity import Inactivity
 from broker_core.partitioned import PartitionedTopics
 from broker_core.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
@@ -55,6 +56,7 @@ class Broker:
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
+        self.inactivity: Inactivity
         self.schemas: SchemaRegistry
         self._tasks: set[asyncio.Task[Any]] = set()
         self._instance: asyncio.Task[int] | None = None
@@ -78,10 +80,13 @@ class Broker:
             lambda: self.service_url,
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.schemas)
+        self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.policies_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())
         self.spawn(sample_forever(self.topics.rates))
+        self.spawn(self.inactivity.watch_topics())
+        self.spawn(self.inactivity.watch_subscriptions())
         self.spawn(check_forever(self.topics.loaded.values, self.config.backlog_quota.check_seconds))
 
     async def stop(self) -> None:

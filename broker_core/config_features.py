@@ -135,7 +135,11 @@ class DelayedConfig:
 
 @dataclass(frozen=True, slots=True)
 class InactiveConfig:
-    delete: bool = setting("brokerDeleteInactiveTopicsEnabled", True, "Whether topics that nobody uses are deleted.")
+    delete: bool = setting(
+        "brokerDeleteInactiveTopicsEnabled",
+        False,
+        "Whether topics that nobody uses are deleted, with their messages (Pulsar's default: true).",
+    )
     check_seconds: int = setting(
         "brokerDeleteInactiveTopicsFrequencySeconds", 60, "Time between two looks for them (s).", least=1
     )
@@ -150,6 +154,15 @@ class InactiveConfig:
         "delete_when_no_subscriptions",
         "What makes a topic unused.",
         choices=("delete_when_no_subscriptions", "delete_when_subscriptions_caught_up"),
+    )
+
+    delete_partitioned: bool = setting(
+        "brokerDeleteInactivePartitionedTopicMetadataEnabled",
+        False,
+        "Whether a partitioned topic goes with the last of its partitions.",
+    )
+    subscription_check_minutes: int = setting(
+        "subscriptionExpiryCheckIntervalInMinutes", 5, "Time between two looks for unused subscriptions (min).", least=1
     )
 
     @property

@@ -90,13 +90,17 @@ class PartitionedTopics:
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes all partitions, then the metadata, so that a failure midway can be tried again."""
-        existing = [part for part in self._partition_names(name) if self._topics.exists(part)]
+        existing = self.existing(name)
         if not force:
             for topic in (self._topics.loaded[str(part)] for part in existing if str(part) in self._topics.loaded):
                 check_unused(topic)
         await asyncio.gather(*(self._topics.delete(part, force=force) for part in existing))
         await self._schemas.forget(name)
         await self._tenancy.delete_partitioned(name)
+
+    def existing(self, name: TopicName) -> list[TopicName]:
+        """The partitions that exist."""
+        return [part for part in self._partition_names(name) if self._topics.exists(part)]
 
     def _partition_names(self, name: TopicName) -> list[TopicName]:
         return [name.partition_name(index) for index in range(self._tenancy.partitions(name))]

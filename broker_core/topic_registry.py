@@ -229,14 +229,26 @@ class TopicRegistry:
                 raise TopicNotFound(f"Topic {name} not found")
             if key in self.loaded and not force:
                 check_unused(self.loaded[key])
-            await self._unload(key)
-            if name.is_persistent:
-                await self._storage.delete_ledger(ledger_name(name))
-            if not name.is_partition:  # partitions share the schema of their topic
-                await self._schemas.forget(name)
-            await self._documents.delete(name)
-            self._tell(name, exists=False)
-            await self._tenancy.forget_topic(name)
+            await self._delete(name)
+
+    async def delete_if(self, topic: Topic, still: Callable[[], bool]) -> bool:
+        """Deletes a loaded topic if that is `still` wanted when nobody can come to it any more."""
+        key = str(topic.name)
+        async with self._leaves(key):
+            wanted = self.loaded.get(key) is topic and still()
+            if wanted:
+                await self._delete(topic.name)
+            return wanted
+
+    async def _delete(self, name: TopicName) -> None:
+        await self._unload(str(name))
+        if name.is_persistent:
+            await self._storage.delete_ledger(ledger_name(name))
+        if not name.is_partition:  # partitions share the schema of their topic
+            await self._schemas.forget(name)
+        await self._documents.delete(name)
+        self._tell(name, exists=False)
+        await self._tenancy.forget_topic(name)
 
     # -- life -------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.admin.non_persistent import add_drop_rates
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, topic_body
-from broker_core.admin.targets import existing_partitions, one_topic
+from broker_core.admin.targets import one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
 from broker_core.merged_stats import merge
 from broker_core.names import PARTITION_SUFFIX, TopicName
@@ -34,7 +34,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
         str(part): await _snapshot(call, await call.broker.topics.get(part))
-        async for part in in_turns(existing_partitions(call.broker, name))
+        async for part in in_turns(call.broker.partitioned.existing(name))
     }
     total = merge(parts.values())
     body = _body(call, total)
@@ -65,7 +65,7 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
         str(part): internal_body(await call.broker.topics.get(part))
-        async for part in in_turns(existing_partitions(call.broker, name))
+        async for part in in_turns(call.broker.partitioned.existing(name))
     }
     return {
         "metadata": {"partitions": call.broker.partitioned.count(name), "deleted": False},
@@ -77,7 +77,7 @@ async def internal_info(call: Call) -> dict[str, Any]:
     """Of a partitioned topic: of each partition. A topic that does not exist is 500, as tools expect of Pulsar."""
     name, broker = call.topic(), call.broker
     if broker.partitioned.count(name):
-        parts = existing_partitions(broker, name)
+        parts = broker.partitioned.existing(name)
         return {"version": 0, "partitions": {str(part): info_body(await broker.topics.get(part)) for part in parts}}
     if not broker.topics.exists(name):
         raise MetadataFailed(f"Managed ledger of {name} not found")

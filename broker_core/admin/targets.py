@@ -45,12 +45,7 @@ async def every_topic(call: Call) -> list[Topic]:
     check_exists(call.broker, name)
     if not call.broker.partitioned.count(name):
         return [await call.broker.topics.get(name)]
-    return await asyncio.gather(*(call.broker.topics.get(part) for part in existing_partitions(call.broker, name)))
-
-
-def existing_partitions(broker: Broker, name: TopicName) -> list[TopicName]:
-    parts = (name.partition_name(index) for index in range(broker.partitioned.count(name)))
-    return [part for part in parts if broker.topics.exists(part)]
+    return await asyncio.gather(*(call.broker.topics.get(part) for part in call.broker.partitioned.existing(name)))
 
 
 def policy_topic(call: Call) -> TopicName:

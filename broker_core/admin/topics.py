@@ -9,7 +9,7 @@ from broker_core.admin.message_ids import message_id
 from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.routes import Route
-from broker_core.admin.targets import check_exists, every_topic, existing_partitions, not_found, one_topic
+from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic
 from broker_core.errors import Conflict, InvalidRequest, NotAcceptable, NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
@@ -88,7 +88,7 @@ async def unload(call: Call) -> None:
     name = call.topic()
     check_exists(call.broker, name)
     partitioned = call.broker.partitioned.count(name) > 0
-    for each in existing_partitions(call.broker, name) if partitioned else [name]:
+    for each in call.broker.partitioned.existing(name) if partitioned else [name]:
         await call.broker.topics.unload(each)
 
 

@@ -60,4 +60,5 @@ def _for_what_is_not_kept(policies: TopicPolicies) -> TopicPolicies:
         compaction_threshold=0,
         deduplication_enabled=False,
         delayed_delivery=DelayedDelivery(),
+        inactive_topics=dataclasses.replace(policies.inactive_topics, delete=True),
     )

@@ -1,0 +1,118 @@
+"""Topics and subscriptions that nobody has used for a long time are deleted, where that is asked for.
+
+Rules: `brokerDeleteInactiveTopics...`, the policy `inactive_topic_policies`, `subscriptionExpirationTimeMinutes`
+(Pulsar docs, "Inactive topics"). Only loaded topics are looked at, as in Pulsar, and what counts is the time since the
+first look that found them unused. Here, unlike there, persistent topics are kept unless it is switched on: whoever
+publishes before anybody has subscribed should find the messages an hour later. Non-persistent topics, of which
+nothing would be lost, always go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from broker_core.errors import BrokerError
+from broker_core.policy_values import CAUGHT_UP
+from broker_core.storage.errors import StorageError
+from broker_core.system_topics import is_system_topic
+from broker_core.turns import in_turns
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config_features import InactiveConfig
+    from broker_core.names import TopicName
+    from broker_core.partitioned import PartitionedTopics
+    from broker_core.subscription import Subscription
+    from broker_core.topic import Topic
+    from broker_core.topic_registry import TopicRegistry
+
+log = logging.getLogger(__name__)
+
+
+class Inactivity:
+    def __init__(
+        self, topics: TopicRegistry, partitioned: PartitionedTopics, config: InactiveConfig, clock: Clock
+    ) -> None:
+        self._topics = topics
+        self._partitioned = partitioned
+        self._config = config
+        self._clock = clock
+        # Since when (monotonic) nobody uses them; gone with the objects themselves.
+        self._unused_topics: WeakKeyDictionary[Topic, float] = WeakKeyDictionary()
+        self._unused_subscriptions: WeakKeyDictionary[Subscription, float] = WeakKeyDictionary()
+
+    async def watch_topics(self) -> None:
+        await _each(self._config.check_seconds, self.look_at_topics)
+
+    async def watch_subscriptions(self) -> None:
+        await _each(self._config.subscription_check_minutes * 60, self.look_at_subscriptions)
+
+    # -- topics
+
+    async def look_at_topics(self) -> None:
+        async for topic in in_turns(list(self._topics.loaded.values())):
+            if is_in_use(topic):
+                self._unused_topics.pop(topic, None)
+            elif self._is_due(topic):
+                await self._delete(topic)
+
+    def _is_due(self, topic: Topic) -> bool:
+        now = self._clock.monotonic()
+        unused = now - self._unused_topics.setdefault(topic, now)
+        retention_ms = topic.policies.retention.limits.time_ms
+        if not topic.policies.inactive_topics.delete or retention_ms < 0 or is_system_topic(topic.name):
+            return False
+        return unused >= max(topic.policies.inactive_topics.max_inactive_seconds, retention_ms / 1000)
+
+    async def _delete(self, topic: Topic) -> None:
+        try:
+            if await self._topics.delete_if(topic, lambda: not is_in_use(topic)):
+                log.info("topic %s was not used for long and is deleted", topic.name)
+                await self._delete_partitioned(topic.name)
+        except (BrokerError, StorageError) as error:
+            log.warning("topic %s is not used and could not be deleted: %s", topic.name, error)
+
+    async def _delete_partitioned(self, name: TopicName) -> None:
+        """With its last partition a partitioned topic goes too, if that is wanted."""
+        base = name.base
+        wanted = self._config.delete_partitioned and name.is_partition and self._partitioned.count(base)
+        if wanted and not self._partitioned.existing(base):
+            await self._partitioned.delete(base)
+
+    # -- subscriptions
+
+    async def look_at_subscriptions(self) -> None:
+        async for topic in in_turns(list(self._topics.loaded.values())):
+            seconds = topic.policies.subscription_expiration_minutes * 60
+            if seconds > 0 and not is_system_topic(topic.name):
+                for subscription in list(topic.subscriptions.values()):
+                    await self._look_at(topic, subscription, seconds)
+
+    async def _look_at(self, topic: Topic, subscription: Subscription, seconds: int) -> None:
+        now = self._clock.monotonic()
+        if subscription.consumers or not subscription.durable:
+            self._unused_subscriptions.pop(subscription, None)
+        elif now - self._unused_subscriptions.setdefault(subscription, now) >= seconds:
+            try:
+                await topic.delete_subscription(subscription.name)
+                log.info("subscription %s of %s was not used for long and is deleted", subscription.name, topic.name)
+            except (BrokerError, StorageError) as error:
+                log.warning("subscription %s of %s could not be deleted: %s", subscription.name, topic.name, error)
+
+
+def is_in_use(topic: Topic) -> bool:
+    """By a producer or a subscription; where the policy says so, only by one that has consumers or a backlog."""
+    subscriptions = topic.subscriptions.values()
+    if topic.policies.inactive_topics.mode == CAUGHT_UP:
+        return bool(topic.producers) or any(one.consumers or one.cursor.backlog_entries for one in subscriptions)
+    return bool(topic.producers or subscriptions)
+
+
+async def _each(seconds: float, look: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await look()

@@ -1,0 +1,190 @@
+"""What nobody uses for long goes, where that is asked for; time passes on a clock of the test."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.clock import SystemClock
+from broker_core.config import BrokerConfig, TopicConfig
+from broker_core.config_features import InactiveConfig
+from broker_core.names import NamespaceName, TopicName, parse_topic
+from broker_core.policy_values import CAUGHT_UP, InactiveTopics, RetentionPolicy
+from broker_core.storage.position import Position
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
+
+NAME = parse_topic("persistent://public/default/t")
+NAMESPACE = NamespaceName("public", "default")
+MAX_SECONDS = 60
+
+
+class LaterClock(SystemClock):
+    passed = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.passed
+
+
+class Looking:
+    """A broker that looks for unused topics only when it is told to, and its clock."""
+
+    def __init__(self, broker: EmbeddedBroker, clock: LaterClock) -> None:
+        self.broker = broker
+        self._clock = clock
+
+    def load(self, name: TopicName = NAME) -> None:
+        self.broker.call(self.broker.broker.topics.get(name, create=True))
+
+    def exists(self, name: TopicName = NAME) -> bool:
+        return self.broker.broker.topics.exists(name)
+
+    def look_twice(self, seconds: float = MAX_SECONDS) -> None:
+        """Once, and again so much later."""
+        self.broker.call(self.broker.broker.inactivity.look_at_topics())
+        self._clock.passed += seconds
+        self.broker.call(self.broker.broker.inactivity.look_at_topics())
+
+    def look_at_subscriptions_twice(self, seconds: float) -> None:
+        self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
+        self._clock.passed += seconds
+        self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
+
+    def set_policies(self, **policies: object) -> None:
+        self.broker.call(self.broker.broker.tenancy.set_namespace_policies(NAMESPACE, **policies))
+
+    def subscribe(self, name: TopicName = NAME, subscription: str = "s") -> None:
+        topic = self.broker.call(self.broker.broker.topics.get(name, create=True))
+        self.broker.call(topic.subscription(subscription, durable=True, start=None, earliest=True, properties={}))
+
+
+@contextlib.contextmanager
+def looking(inactive: InactiveConfig, topics: TopicConfig | None = None) -> Iterator[Looking]:
+    clock = LaterClock()
+    config = BrokerConfig(server=FREE_PORTS, inactive=inactive, topics=topics or TopicConfig())
+    with EmbeddedBroker(config=config, clock=clock) as broker:
+        yield Looking(broker, clock)
+
+
+@pytest.fixture
+def broker() -> Iterator[Looking]:
+    with looking(InactiveConfig(delete=True)) as found:
+        yield found
+
+
+def publish(raw: RawClient) -> Position:
+    raw.ask(producer(str(NAME)), BaseCommand.PRODUCER_SUCCESS)
+    raw.send(send(0))
+    message_id = raw.expect(BaseCommand.SEND_RECEIPT).message_id
+    return Position(message_id.ledgerId, message_id.entryId)
+
+
+def test_a_topic_without_producers_and_subscriptions_is_deleted_after_a_while(broker: Looking) -> None:
+    broker.load()
+    broker.look_twice(MAX_SECONDS - 1)
+    assert broker.exists()
+    broker.look_twice(1)
+    assert not broker.exists()
+
+
+def test_a_topic_is_kept_unless_deletion_is_switched_on() -> None:
+    with looking(InactiveConfig()) as broker:
+        broker.load()
+        broker.look_twice(1_000_000)
+        assert broker.exists()
+
+
+def test_a_policy_of_the_namespace_switches_it_on_and_says_how_long() -> None:
+    with looking(InactiveConfig()) as broker:
+        broker.set_policies(inactive_topics=InactiveTopics(None, 5, delete=True))
+        broker.load()
+        broker.look_twice(5)
+        assert not broker.exists()
+
+
+def test_a_producer_keeps_a_topic_and_use_starts_the_time_anew(broker: Looking) -> None:
+    with RawClient(broker.broker.service_url) as raw:
+        publish(raw)
+        broker.look_twice()
+        assert broker.exists()
+    broker.broker.call(broker.broker.broker.topics.unload(NAME))
+    broker.load()
+    broker.look_twice(MAX_SECONDS - 1)
+    assert broker.exists()
+
+
+def test_a_subscription_keeps_a_topic(broker: Looking) -> None:
+    broker.subscribe()
+    broker.look_twice()
+    assert broker.exists()
+
+
+def test_where_the_policy_says_so_a_subscription_that_has_caught_up_keeps_nothing() -> None:
+    with looking(InactiveConfig(delete=True, mode=CAUGHT_UP)) as broker:
+        broker.subscribe()
+        with RawClient(broker.broker.service_url) as raw:
+            last = publish(raw)
+        broker.broker.call(broker.broker.broker.topics.unload(NAME))  # whoever is still leaving has left
+        broker.load()
+        broker.look_twice()
+        assert broker.exists()  # it has a backlog
+        topic = broker.broker.call(broker.broker.broker.topics.get(NAME))
+        topic.subscriptions["s"].cursor.acknowledge_up_to(last)
+        broker.look_twice()
+        assert not broker.exists()
+
+
+@pytest.mark.parametrize("minutes", [-1, 10])
+def test_retention_keeps_a_topic_as_long_as_its_messages(broker: Looking, minutes: int) -> None:
+    broker.set_policies(retention=RetentionPolicy(minutes, -1))
+    broker.load()
+    broker.look_twice()
+    assert broker.exists()
+
+
+def test_a_system_topic_is_never_deleted(broker: Looking) -> None:
+    name = parse_topic("persistent://public/default/__change_events")
+    broker.load(name)
+    broker.look_twice(1_000_000)
+    assert broker.exists(name)
+
+
+def test_a_non_persistent_topic_goes_in_any_case() -> None:
+    name = parse_topic("non-persistent://public/default/t")
+    with looking(InactiveConfig()) as broker:
+        broker.load(name)
+        broker.look_twice()
+        assert not broker.exists(name)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_partitioned_topic_goes_with_its_last_partition_if_that_is_wanted(wanted: bool) -> None:
+    with looking(InactiveConfig(delete=True, delete_partitioned=wanted)) as broker:
+        broker.broker.create_partitioned_topic(str(NAME), 2)
+        for index in range(2):
+            broker.load(NAME.partition_name(index))
+        broker.look_twice()
+        assert not broker.exists(NAME.partition_name(1))
+        assert broker.broker.broker.partitioned.count(NAME) == (0 if wanted else 2)
+
+
+def test_a_subscription_nobody_uses_expires_where_that_is_set() -> None:
+    with looking(InactiveConfig(), TopicConfig(subscription_expiration_minutes=2)) as broker:
+        broker.subscribe()
+        topic = broker.broker.broker.topics.loaded[str(NAME)]
+        broker.look_at_subscriptions_twice(119)
+        assert "s" in topic.subscriptions
+        broker.look_at_subscriptions_twice(1)
+        assert "s" not in topic.subscriptions
+
+
+def test_a_subscription_with_a_consumer_does_not_expire() -> None:
+    topics = TopicConfig(subscription_expiration_minutes=2)
+    with looking(InactiveConfig(), topics) as broker, RawClient(broker.broker.service_url) as raw:
+        raw.send(client_commands.subscribe(1, str(NAME), "s", 1))
+        raw.expect(BaseCommand.SUCCESS)
+        broker.look_at_subscriptions_twice(1_000)
+        assert "s" in broker.broker.broker.topics.loaded[str(NAME)].subscriptions
