@@ -73,14 +73,19 @@ class BacklogQuotas:
     async def _enforce(self) -> None:
         """Disconnects the producers or drops what is too old or too much, where a quota is exceeded."""
         for quota in await self._exceeded():
-            log.info("topic %s: the backlog exceeds its quota: %s", self._topic.name, quota)
             if quota.policy != EVICT:
-                for producer in list(self._topic.producers.values()):
-                    producer.disconnect()
+                self._disconnect_producers(quota)
             elif quota is self._topic.policies.size_quota:
                 await self._evict_by_size(quota.size)
             else:
                 await self._evict_by_age(quota.seconds)
+
+    def _disconnect_producers(self, quota: BacklogQuota) -> None:
+        producers = list(self._topic.producers.values())
+        if producers:
+            log.info("topic %s: %d producers leave, the backlog exceeds %s", self._topic.name, len(producers), quota)
+        for producer in producers:
+            producer.disconnect()
 
     async def _exceeded(self) -> list[BacklogQuota]:
         found = []

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from broker_core.nonpersistent.producer import NonPersistentProducer
 from broker_core.nonpersistent.subscription import NonPersistentSubscription
 from broker_core.nonpersistent.volatile_log import VolatileLog
-from broker_core.policy_values import DelayedDelivery, RetentionPolicy
+from broker_core.policy_values import HOLD, BacklogQuota, DelayedDelivery, DispatchRate, RetentionPolicy
 from broker_core.rate import Rate
+from broker_core.rate_limit import NO_LIMIT
 from broker_core.topic import Topic, TopicServices
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _without_waiting(services: TopicServices) -> TopicServices:
     return dataclasses.replace(
         services,
         dispatch=dataclasses.replace(services.dispatch, failover_delay_ms=0),
+        rates=dataclasses.replace(services.rates, dispatch=NO_LIMIT),
         policies_of=lambda name: _for_what_is_not_kept(services.policies_of(name)),
     )
 
@@ -60,5 +62,10 @@ def _for_what_is_not_kept(policies: TopicPolicies) -> TopicPolicies:
         compaction_threshold=0,
         deduplication_enabled=False,
         delayed_delivery=DelayedDelivery(),
+        dispatch_rate=DispatchRate(),
+        subscription_dispatch_rate=DispatchRate(),
+        dispatch_rates={},
+        size_quota=BacklogQuota(policy=HOLD),
+        age_quota=BacklogQuota(policy=HOLD),
         inactive_topics=dataclasses.replace(policies.inactive_topics, delete=True),
     )

@@ -216,6 +216,17 @@ def test_a_dispatch_rate_that_is_removed_lets_everything_go(
         consumer.receive(TIMEOUT_MS)
 
 
+def test_dispatch_rates_are_nothing_to_non_persistent_topics(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    topic = topic.replace("persistent", "non-persistent", 1)
+    set_topic_policies(pulsar_broker, topic, dispatch_rate=DispatchRate(1, -1, False, 1))
+    consumer = client.subscribe(topic, "s")
+    seconds_to_publish(client, topic, 10)
+    for _ in range(10):
+        consumer.receive(TIMEOUT_MS)
+
+
 def test_who_has_caught_up_is_not_limited_where_the_configuration_says_so() -> None:
     rates = RateConfig(topic_dispatch_messages=1, without_backlog=False)
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, rates=rates)) as broker:
