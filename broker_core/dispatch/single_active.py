@@ -2,6 +2,8 @@
 
 A new consumer starts at the first entry that is not acknowledged; entries that were acknowledged one by one
 are skipped. Giving messages back rewinds the cursor, since order is what this subscription type promises.
+A consumer that names ranges of hashes gets the entries of those keys only (readers of a range of keys); the others
+are passed over and stay unacknowledged.
 """
 
 from __future__ import annotations
@@ -10,19 +12,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.dispatcher import Dispatcher, entries_within
+from broker_core.dispatch.hash_ranges import StickyRanges
+from broker_core.wire.sticky_key import sticky_key
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
+    from broker_core.storage.block import Block
 
 
 class SingleActiveDispatcher(Dispatcher):
     _active: Consumer | None = None
+    _wanted: StickyRanges[Consumer] | None = None  # hashes of the only consumer, if it does not want all
 
     @property
     def active_consumer(self) -> Consumer | None:
         return self._active
 
     def add(self, consumer: Consumer) -> None:
+        """Raises `ConsumerAssignFailed` when the consumer wants ranges that are none."""
+        wanted = consumer.key_shared.wanted
+        self._wanted = StickyRanges() if wanted else None
+        if self._wanted is not None:
+            self._wanted.add(consumer, wanted)
         super().add(consumer)
         self._active = consumer
         self.rewind()
@@ -48,7 +59,7 @@ class SingleActiveDispatcher(Dispatcher):
         if block is None:
             return False
         end = 0
-        for first, last in self.cursor.unacknowledged(block):
+        for first, last in self._ranges(block):
             if allowed <= 0:
                 break
             end = first + entries_within(block.counts, first, last, allowed)
@@ -59,3 +70,15 @@ class SingleActiveDispatcher(Dispatcher):
             end = len(block)
         self.consumed(block, end)
         return True
+
+    def _ranges(self, block: Block) -> Sequence[tuple[int, int]]:
+        """Index ranges [a, b) of the block's entries that are not acknowledged, and wanted."""
+        ranges = self.cursor.unacknowledged(block)
+        if self._wanted is None:
+            return ranges
+        return [(row, row + 1) for first, last in ranges for row in range(first, last) if self._wants(block, row)]
+
+    def _wants(self, block: Block, row: int) -> bool:
+        assert self._wanted is not None, "asked of every entry then"
+        key = sticky_key(block.data, block.starts[row], block.ends[row])
+        return self._wanted.owner(self._wanted.hash_of(key)) is not None

@@ -50,13 +50,18 @@ class Member(RawClient):
     """A Key_Shared consumer with a connection of its own; `held` are the ids that it got."""
 
     def __init__(
-        self, broker: EmbeddedBroker, *ranges: tuple[int, int], permits: int = 100, out_of_order: bool = False
+        self,
+        broker: EmbeddedBroker,
+        *ranges: tuple[int, int],
+        permits: int = 100,
+        out_of_order: bool = False,
+        kind: "pb.CommandSubscribe.SubType.ValueType" = pb.CommandSubscribe.Key_Shared,
     ) -> None:
         super().__init__(broker.service_url)
         command = BaseCommand(type=BaseCommand.SUBSCRIBE)
         body = command.subscribe
         body.topic, body.subscription, body.consumer_id, body.request_id = TOPIC, "s", 1, 1
-        body.subType = pb.CommandSubscribe.Key_Shared
+        body.subType = kind
         body.keySharedMeta.keySharedMode = pb.STICKY if ranges else pb.AUTO_SPLIT
         body.keySharedMeta.allowOutOfOrderDelivery = out_of_order
         body.keySharedMeta.hashRanges.extend(pb.IntRange(start=start, end=end) for start, end in ranges)
@@ -274,3 +279,11 @@ def test_key_shared_may_be_disabled() -> None:
     config = BrokerConfig(server=FREE_PORTS, dispatch=DispatchConfig(key_shared=False))
     with EmbeddedBroker(config=config) as broker, Member(broker) as member:
         assert member.refusal == pb.NotAllowedError
+
+
+def test_an_exclusive_consumer_may_want_a_range_of_keys_only(broker: EmbeddedBroker, raw: RawClient) -> None:
+    publish(raw, LOW)
+    with Member(broker, (40_000, 65_535), kind=pb.CommandSubscribe.Exclusive, permits=2) as reader:
+        publish(raw, LOW, HIGH, LOW, HIGH, LOW)
+        reader.gets(HIGH, HIGH)
+        assert reader.gets_nothing()
