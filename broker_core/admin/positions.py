@@ -16,4 +16,15 @@ def read_position(body: Mapping[str, Any]) -> Position:
     if body.get("ledgerId") is None or body.get("entryId") is None:
         raise InvalidRequest("a message id with ledgerId and entryId is needed")
     found = Position(whole_number(body["ledgerId"], "ledgerId"), whole_number(body["entryId"], "entryId"))
-    return found.next if body.get("excluded") and found < LATEST else found
+    return found.next if body.get("excluded") and found < LATEST and _batch_index(body) is None else found
+
+
+def read_open_bits(body: Mapping[str, Any]) -> int:
+    """The messages that are open of a batch in ResetCursorData, as a bit set without end; 0 when no index is given."""
+    index = _batch_index(body)
+    return 0 if index is None else -1 << index + bool(body.get("excluded"))
+
+
+def _batch_index(body: Mapping[str, Any]) -> int | None:
+    index = whole_number(body.get("batchIndex", -1), "batchIndex")
+    return index if index >= 0 else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import ONLY_BY_CLIENTS, persistent_only
-from broker_core.admin.positions import read_position
+from broker_core.admin.positions import read_open_bits, read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, one_topic
 from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
@@ -99,8 +99,8 @@ async def reset_to_time(call: Call) -> None:
     """The next message is the first one published at that time or later."""
     moment = call.number("timestamp")
 
-    async def reset(topic: Topic, subscription: Subscription) -> None:
-        await subscription.reset(await topic.ledger.find_by_time(moment))
+    async def reset(_topic: Topic, subscription: Subscription) -> None:
+        await subscription.reset_to_time(moment)
 
     await _for_each(call, reset)
 
@@ -108,7 +108,8 @@ async def reset_to_time(call: Call) -> None:
 async def reset_to_position(call: Call) -> None:
     topic = await one_topic(call, "Reset-cursor at position is not allowed for partitioned-topic")
     subscription = topic.get_subscription(call.subscription())
-    await subscription.reset(read_position(call.json_object()))
+    body = call.json_object()
+    await subscription.reset(read_position(body), read_open_bits(body))
 
 
 async def expire(call: Call) -> None:

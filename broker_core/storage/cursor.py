@@ -227,7 +227,7 @@ class ManagedCursor:
         self.info.mark_delete = mark_delete
         self._settle(mark_delete)
         self.read_position = target
-        if open_bits and target == position:
+        if messages and open_bits and target == position:
             self.info.batches.clear_bits(*target, messages, open_bits)
         if self.durable:
             await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))

@@ -10,6 +10,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -199,13 +200,13 @@ class Metadata:
 
 
 class _Deflated:
-    """A blob that is compressed in the thread that commits it, not on the event loop."""
+    """A blob that is made and compressed in the thread that commits it, not on the event loop."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Callable[[], bytes]) -> None:
         self._data = data
 
     def __conform__(self, protocol: object) -> bytes:
-        return zlib.compress(self._data, 1)
+        return zlib.compress(self._data(), 1)
 
 
 def checkpoint_statements(catalog: Catalog, first_journal: int) -> list[Statement]:
@@ -263,7 +264,7 @@ def _cursor_rows(owner: int, cursor: CursorInfo) -> list[Statement]:
             rows.append(("DELETE FROM ack_window WHERE cursor = ? AND ledger = ?", (cursor.id, ledger_id)))
         else:
             sql = "INSERT OR REPLACE INTO ack_window VALUES(?, ?, ?, ?)"
-            rows.append((sql, (cursor.id, ledger_id, window.base, _Deflated(bytes(window.bits)))))
+            rows.append((sql, (cursor.id, ledger_id, window.base, _Deflated(partial(bytes, window.bits[:])))))
     cursor.dirty_windows.clear()
     rows += _batch_rows(cursor)
     return rows
@@ -275,7 +276,7 @@ def _batch_rows(cursor: CursorInfo) -> list[Statement]:
         batches = cursor.batches.of_ledger(ledger_id)
         if batches:
             sql = "INSERT OR REPLACE INTO ack_batches VALUES(?, ?, ?, ?)"
-            rows.append((sql, (cursor.id, ledger_id, len(batches), _Deflated(encode_batches(batches)))))
+            rows.append((sql, (cursor.id, ledger_id, len(batches), _Deflated(partial(encode_batches, batches)))))
         else:
             rows.append(("DELETE FROM ack_batches WHERE cursor = ? AND ledger = ?", (cursor.id, ledger_id)))
     cursor.batches.dirty.clear()

@@ -173,6 +173,19 @@ async def test_a_subscription_is_moved_to_a_message_or_behind_it(shop: Admin, ex
     assert (await subscription(shop, "s")).cursor.backlog_entries == backlog
 
 
+@pytest.mark.parametrize(
+    ("index", "excluded", "backlog"),
+    [(0, False, 5), (2, False, 3), (2, True, 2), (3, False, 2), (3, True, 1), (9, False, 1)],
+)
+async def test_a_subscription_is_moved_into_a_batch(shop: Admin, index: int, excluded: bool, backlog: int) -> None:
+    (batch,) = await shop.publish(f"{FULL}/plain", [b"four"], num_messages_in_batch=4)
+    await shop.publish(f"{FULL}/plain", [b"last"])
+    await shop("PUT", f"{PLAIN}/subscription/s")
+    body = {"ledgerId": batch.ledger_id, "entryId": 0, "batchIndex": index, "excluded": excluded}
+    assert (await shop("POST", f"{PLAIN}/subscription/s/resetcursor", body)).status == 204
+    assert (await subscription(shop, "s")).cursor.backlog_messages == backlog
+
+
 async def test_old_messages_are_expired(shop: Admin) -> None:
     await shop("PUT", f"{PLAIN}/subscription/s")
     await shop.publish(f"{FULL}/plain", [b"old"], publish_time=1000)
