@@ -69,7 +69,7 @@ class Broker:
         options = {} if disk is None else {"disk": disk}
         self.storage = await ManagedLedgerFactory.open(directory, self.config.storage, clock=self.clock, **options)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
-        self.schemas = SchemaRegistry(self.storage.metadata, self.clock)
+        self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema)
         self.topics = TopicRegistry(
             self.config,
             self.clock,

@@ -202,6 +202,7 @@ class SchemaConfig:
     allow_update: bool = setting(
         "isAllowAutoUpdateSchemaEnabled", True, "Whether producers may bring new versions of a schema."
     )
+    max_bytes: int = setting("schemaMaxSizeInBytes", 1 << 20, "Longest definition of a schema (bytes).", least=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ async def check_compatibility(call: Call) -> Answer:
     topic = _topic(call)
     strategy = _strategy(call, topic)
     try:
-        call.broker.schemas.check_compatible(topic, _sent(call), strategy)
+        await call.broker.schemas.check_compatible(topic, _sent(call), strategy)
     except (IncompatibleSchema, InvalidSchema) as error:
         return json_answer({"reason": error.reason}, 500)
     return json_answer({"schemaCompatibilityStrategy": strategy.value, "compatibility": True}, 202)

@@ -39,7 +39,7 @@ async def admit_consumer(registry: SchemaRegistry, topic: Topic, schema: SchemaD
     if schema.type is SchemaType.AUTO_CONSUME:
         return
     if registry.latest(topic.name) is not None:
-        registry.check_readable(topic.name, schema, _strategy(topic))
+        await registry.check_readable(topic.name, schema, _strategy(topic))
     elif not _is_unused(topic):
         if _strategy(topic) is not Strategy.ALWAYS_COMPATIBLE:
             raise IncompatibleSchema(
@@ -52,7 +52,7 @@ async def admit_consumer(registry: SchemaRegistry, topic: Topic, schema: SchemaD
 async def _add(registry: SchemaRegistry, topic: Topic, schema: SchemaData) -> int:
     if topic.policies.allow_schema_update:
         return await registry.put(topic.name, schema, _strategy(topic))
-    found = registry.find_same(topic.name, schema)
+    found = await registry.find_same(topic.name, schema)
     if found is None:
         raise IncompatibleSchema("Schema not found and schema auto updating is disabled.")
     return found.version

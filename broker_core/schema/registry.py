@@ -5,19 +5,22 @@ count from 0 and are never given out twice: deleting appends a version that says
 before is not seen any more. Only `forget`, which goes with the topic, lets the count begin anew.
 
 A version is durable when `put` returns. Checks and changes of one topic's schemas follow one another under a lock
-of that topic, since between them lies a wait for the disk; reading answers from memory.
+of that topic, since between them lies a wait for the disk; reading answers from memory. Definitions are compared on the
+event loop while they are small, as nearly all are, and in a thread when they are not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote_plus
 from weakref import WeakValueDictionary
 
+from broker_core.errors import InvalidSchema
 from broker_core.schema.compatibility import Strategy, check_compatible, check_readable
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
@@ -25,10 +28,14 @@ from broker_core.schema.validation import validate
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.config_features import SchemaConfig
     from broker_core.names import TopicName
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
 NO_VERSION = -1
+AT_ONCE_BYTES = 16 * 1024  # so much text is read and compared in a few milliseconds
+
+_T = TypeVar("_T")
 
 
 class Documents(Protocol):
@@ -58,9 +65,10 @@ def schema_id(topic: TopicName) -> str:
 
 
 class SchemaRegistry:
-    def __init__(self, documents: Documents, clock: Clock) -> None:
+    def __init__(self, documents: Documents, clock: Clock, config: SchemaConfig) -> None:
         self._documents = documents
         self._clock = clock
+        self._max_bytes = config.max_bytes
         self._versions: dict[str, list[SchemaVersion]] = {}
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         for key, document in documents.list(SCHEMA).items():
@@ -84,38 +92,53 @@ class SchemaRegistry:
 
     def version_of(self, topic: TopicName, schema: SchemaData) -> int:
         """The version with the very same bytes; `NO_VERSION` when there is none."""
-        same = (one for one in self.versions(topic) if _has_same_bytes(one.schema, schema))
-        return next((one.version for one in same), NO_VERSION)
+        found = _with_same_bytes(self.versions(topic), schema)
+        return NO_VERSION if found is None else found.version
 
-    def find_same(self, topic: TopicName, schema: SchemaData) -> SchemaVersion | None:
+    async def find_same(self, topic: TopicName, schema: SchemaData) -> SchemaVersion | None:
         """The version that means the same, however it is written."""
-        return _same(self.versions(topic), schema)
+        versions = self.versions(topic)
+        return await _computed(versions, schema, partial(_same, versions, schema))
 
     # -- checking ---------------------------------------------------------------------------------------
 
-    def check_compatible(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
+    async def check_compatible(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
         """Raises `InvalidSchema`, or `IncompatibleSchema` when `put` would."""
-        validate(schema)
-        check_compatible([one.schema for one in self.versions(topic)], schema, strategy)
+        await self._validate(schema)
+        versions = self.versions(topic)
+        check = partial(check_compatible, [one.schema for one in versions], schema, strategy)
+        await _computed(versions, schema, check)
 
-    def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
+    async def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
         """Raises `IncompatibleSchema` unless a consumer may bring that schema."""
-        check_readable([one.schema for one in self.versions(topic)], schema, strategy)
+        self._check_size(schema)
+        versions = self.versions(topic)
+        check = partial(check_readable, [one.schema for one in versions], schema, strategy)
+        await _computed(versions, schema, check)
+
+    async def _validate(self, schema: SchemaData) -> None:
+        self._check_size(schema)
+        await _computed([], schema, partial(validate, schema))
+
+    def _check_size(self, schema: SchemaData) -> None:
+        size = len(schema.data)
+        if size > self._max_bytes:
+            raise InvalidSchema(f"The schema has {size} bytes, more than schemaMaxSizeInBytes = {self._max_bytes}")
 
     # -- changing ---------------------------------------------------------------------------------------
 
     async def put(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> int:
         """The version of that schema, a new one if need be. Raises `InvalidSchema` or `IncompatibleSchema`."""
-        validate(schema)
         schema = _as_stored(schema)
         name = schema_id(topic)
+        known = _with_same_bytes(self._in_force(name), schema)
+        if known is not None:
+            return known.version
+        await self._validate(schema)
         async with self._lock(name):
             versions = self._in_force(name)
-            found = _same(versions, schema)
-            if found is not None:
-                return found.version
-            check_compatible([one.schema for one in versions], schema, strategy)
-            return await self._append(name, schema)
+            found = await _computed(versions, schema, partial(_same_or_compatible, versions, schema, strategy))
+            return await self._append(name, schema) if found is None else found.version
 
     async def delete(self, topic: TopicName) -> int:
         """From here on the topic has no schema; the version that says so."""
@@ -152,19 +175,36 @@ class SchemaRegistry:
 
 def _as_stored(schema: SchemaData) -> SchemaData:
     """Pulsar's registry has no number for BYTES."""
-    return SchemaData(SchemaType.NONE, schema.data, schema.properties) if schema.type < 0 else schema
+    if schema.type is not SchemaType.BYTES:
+        return schema
+    return SchemaData(SchemaType.NONE, schema.data, schema.properties)
+
+
+async def _computed(versions: Sequence[SchemaVersion], schema: SchemaData, work: Callable[[], _T]) -> _T:
+    """The result of work that reads these definitions."""
+    size = len(schema.data) + sum(len(one.schema.data) for one in versions)
+    return work() if size <= AT_ONCE_BYTES else await asyncio.to_thread(work)
+
+
+def _same_or_compatible(
+    versions: Sequence[SchemaVersion], schema: SchemaData, strategy: Strategy
+) -> SchemaVersion | None:
+    """The version that is the same, or None when the schema may become one. Raises `IncompatibleSchema`."""
+    found = _same(versions, schema)
+    if found is None:
+        check_compatible([one.schema for one in versions], schema, strategy)
+    return found
 
 
 def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
-    """Bytes are compared first: it is what a client that comes back brings, and costs nothing."""
-    for one in versions:
-        if _has_same_bytes(one.schema, schema):
-            return one
-    return next((one for one in versions if one.schema.is_same_as(schema)), None)
+    """Bytes are compared first: they are what a client that comes back brings, and cost nothing."""
+    same = (one for one in versions if one.schema.is_same_as(schema))
+    return _with_same_bytes(versions, schema) or next(same, None)
 
 
-def _has_same_bytes(one: SchemaData, other: SchemaData) -> bool:
-    return one.type is other.type and one.data == other.data
+def _with_same_bytes(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
+    same = (one for one in versions if one.schema.type is schema.type and one.schema.data == schema.data)
+    return next(same, None)
 
 
 def _to_document(stored: SchemaVersion) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config import BrokerConfig
+from broker_core.errors import InvalidSchema
 from broker_core.names import parse_topic
 from broker_core.schema.compatibility import Strategy
 from broker_core.schema.registry import SchemaRegistry
@@ -38,6 +39,21 @@ async def test_schemas_brought_at_once_are_each_checked_against_the_other(regist
     both = (registry.put(TOPIC, schema, Strategy.FULL) for schema in (avro("x="), string()))
     refused = await asyncio.gather(*both, return_exceptions=True)
     assert sum(isinstance(one, Exception) for one in refused) == 2
+
+
+async def test_a_long_definition_leaves_the_loop_to_others(registry: SchemaRegistry) -> None:
+    long = asyncio.create_task(
+        registry.put(TOPIC, avro(" ".join(f"f{number}=" for number in range(8000))), Strategy.FULL)
+    )
+    await asyncio.sleep(0)
+    await registry.put(parse_topic("other"), string(), Strategy.FULL)
+    assert not long.done()
+    assert await long == 0
+
+
+async def test_a_definition_that_is_too_long_is_refused(registry: SchemaRegistry) -> None:
+    with pytest.raises(InvalidSchema, match="more than schemaMaxSizeInBytes = 1048576"):
+        await registry.put(TOPIC, SchemaData(SchemaType.AVRO, b" " * (1 << 20) + b"{}"), Strategy.FULL)
 
 
 async def test_a_schema_written_differently_is_the_same_version(registry: SchemaRegistry) -> None:
