@@ -1,7 +1,8 @@
 """Deduplication: of messages that a producer sends again, one is kept (Pulsar docs, "Message deduplication").
 
-`sequence_ids` says what is new, `deduplication_snapshot` how that outlives the broker. Here: what is on its way to
-the disk, when a snapshot is due, which producers are forgotten, and switching on and off under live producers.
+`sequence_ids` and, within a message, `open_chunks` say what is new, `deduplication_snapshot` how that outlives the
+broker. Here: what is on its way to the disk, when a snapshot is due, which producers are forgotten, and switching on
+and off under live producers.
 A message that is on its way to the disk for the first time is not stored again either: its repetition is
 answered when the first one is durable, and fails with it.
 """
@@ -14,6 +15,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from broker_core.deduplication_snapshot import Snapshot
+from broker_core.open_chunks import OpenChunks
 from broker_core.sequence_ids import NONE, Part, SequenceIds
 from broker_core.storage.errors import StorageError
 
@@ -39,13 +41,14 @@ class DeduplicationStatus(enum.Enum):
 class Write:
     """A run that is on its way to the disk, and who waits for it: repetitions, in order, and new producers."""
 
-    __slots__ = ("_deduplication", "_pending", "highest", "name", "repetitions", "waiters")
+    __slots__ = ("_deduplication", "_pending", "chunk", "highest", "name", "repetitions", "waiters")
 
     def __init__(self, deduplication: Deduplication, pending: PendingPublish, name: str, highest: int | None) -> None:
         self._deduplication = deduplication
         self._pending = pending
         self.name = name
         self.highest = highest  # sequence id; None: a chunk that does not end its message
+        self.chunk = pending.run.chunk
         self.repetitions: list[PendingPublish] = []
         self.waiters: list[asyncio.Future[None]] = []
 
@@ -72,6 +75,7 @@ class Deduplication:
         self.enabled = False
         self.status = DeduplicationStatus.DISABLED
         self._ids = SequenceIds()
+        self._chunks = OpenChunks()
         self._snapshot = Snapshot(topic.ledger, self._config.max_producers)
         self._last_write: Write | None = None
         self._inactive: dict[str, float] = {}  # producers that are not connected, and since when; the oldest first
@@ -86,6 +90,8 @@ class Deduplication:
 
     def split(self, name: str, run: SendRun) -> list[Part]:
         """The parts of a run of the producer `name` that are all new, or all stored or on their way already."""
+        if run.chunk is not None and (name, run.chunk) in self._chunks:
+            return [Part(0, 1, is_new=False)]
         span = run.sequence_span
         if span is not None and span[0] > self._ids.last(name):
             return [Part(0, len(run), is_new=True)]
@@ -99,6 +105,8 @@ class Deduplication:
         self._last_write = write
         if highest is not None:
             self._ids.push(name, highest)
+        if write.chunk is not None:
+            self._chunks.push(name, write.chunk)
 
     def repeat(self, pending: PendingPublish) -> None:
         """Answers messages that are there already: after everything that was published before them."""
@@ -113,7 +121,10 @@ class Deduplication:
             self._last_write = None
         if not durable:
             self._ids.fail(write.name)
+            self._chunks.fail(write.name)
             return
+        if write.chunk is not None:
+            self._chunks.persist(write.name, write.chunk)
         if write.highest is not None:
             self._ids.persist(write.name, write.highest)
         self._new_entries += write.entries
@@ -163,6 +174,7 @@ class Deduplication:
     def _forget(self, names: list[str]) -> None:
         self._ids.forget(names)
         for name in names:
+            self._chunks.forget(name)
             del self._inactive[name]
         if names:
             self._want_snapshot()
@@ -222,8 +234,8 @@ class Deduplication:
     async def _enable(self) -> None:
         self.status = DeduplicationStatus.RECOVERING
         try:
-            self._ids = SequenceIds()
-            self._new_entries = await self._snapshot.restore(self._ids)
+            self._ids, self._chunks = SequenceIds(), OpenChunks()
+            self._new_entries = await self._snapshot.restore(self._ids, self._chunks)
             self._switch(on=True)  # before the cursor: what is published from here on is noted, and will be behind it
             await self._snapshot.begin()
         except (StorageError, OSError):
@@ -239,7 +251,8 @@ class Deduplication:
         self._switch(on=False)
         self.status = DeduplicationStatus.REMOVING
         self._cancel_timers()
-        self._ids, self._inactive, self._new_entries = SequenceIds(), {}, 0
+        self._ids, self._chunks = SequenceIds(), OpenChunks()
+        self._inactive, self._new_entries = {}, 0
         await self._snapshot.remove()
         self.status = DeduplicationStatus.DISABLED
 

@@ -11,10 +11,12 @@ import logging
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from broker_core.open_chunks import OpenChunks
 from broker_core.sequence_ids import SequenceIds
 from broker_core.storage.position import Position
 from broker_core.wire.errors import MalformedEntry
-from broker_core.wire.message import parse_metadata
+from broker_core.wire.message import checksum_of, parse_metadata
+from broker_core.wire.send import Chunk
 
 if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
@@ -39,8 +41,8 @@ class Snapshot:
     def exists(ledger: TopicLog) -> bool:
         return CURSOR in ledger.cursors
 
-    async def restore(self, ids: SequenceIds) -> int:
-        """Brings `ids` up to the last entry; returns how many entries the snapshot did not speak for."""
+    async def restore(self, ids: SequenceIds, chunks: OpenChunks) -> int:
+        """Brings both up to the last entry; returns how many entries the snapshot did not speak for."""
         cursor = self._ledger.cursors.get(CURSOR)
         if cursor is None:
             return 0
@@ -49,20 +51,25 @@ class Snapshot:
         entries, position = 0, cursor.mark_delete.next
         while len(block := await self._ledger.read(position, READ_ENTRIES, READ_BYTES)):
             for index in range(len(block)):
-                self._learn(ids, block.entry(index))
+                self._learn(ids, chunks, block.entry(index))
             entries += len(block)
             position = Position(block.ledger_id, block.last_entry_id + 1)
             await asyncio.sleep(0)
         return entries
 
-    def _learn(self, ids: SequenceIds, entry: bytes) -> None:
+    def _learn(self, ids: SequenceIds, chunks: OpenChunks, entry: bytes) -> None:
         try:
             metadata = parse_metadata(entry)
         except MalformedEntry as error:
             log.warning("%s: deduplication knows nothing of an entry: %s", self._ledger.name, error)
             return
-        if not metadata.num_chunks_from_msg or metadata.chunk_id == metadata.num_chunks_from_msg - 1:
-            ids.learn(metadata.producer_name, max(metadata.sequence_id, metadata.highest_sequence_id))
+        name, chunk = metadata.producer_name, None
+        if metadata.num_chunks_from_msg:
+            chunk = Chunk(metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg, checksum_of(entry))
+            chunks.push(name, chunk)
+            chunks.persist(name, chunk)
+        if chunk is None or chunk.ends_message:
+            ids.learn(name, max(metadata.sequence_id, metadata.highest_sequence_id))
 
     async def begin(self) -> None:
         """From here on the entries are kept that a start has to read."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from broker_core.errors import BrokerError, ChecksumMismatch, MetadataFailed, NotAllowed, ProtocolViolation
 from broker_core.session import Session
 from broker_core.topic import Topic
-from broker_core.wire.message import MAGIC, add_checksum
-from broker_core.wire.send import SendRun, SingleSend, receipt_key
+from broker_core.wire.message import MAGIC, add_checksum, checksum_of
+from broker_core.wire.send import Chunk, SendRun, SingleSend, receipt_key
 
 
 def on_run(session: Session, run: SendRun) -> None:
@@ -60,7 +60,8 @@ def _as_run(send: SingleSend) -> SendRun:
     if send.metadata.HasField("deliver_at_time"):
         run.delivery_times = [max(0, send.metadata.deliver_at_time)]
     if command.is_chunk:
-        run.chunk = send.metadata.chunk_id, send.metadata.num_chunks_from_msg
+        described = send.metadata
+        run.chunk = Chunk(described.uuid, described.chunk_id, described.num_chunks_from_msg, checksum_of(entry))
     return run
 
 

@@ -62,6 +62,11 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
     return metadata
 
 
+def checksum_of(entry: bytes) -> bytes:
+    """The checksum that an entry carries, four bytes; the entry must have one."""
+    return entry[len(MAGIC) : len(MAGIC) + SIZE.size]
+
+
 def check_entry(entry: bytes) -> tuple[bool, MessageMetadata | None]:
     """Whether the checksum is right (or absent), and the metadata, None if it cannot be parsed."""
     try:

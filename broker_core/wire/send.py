@@ -22,6 +22,19 @@ SEND_COMMAND = b"\x08\x06\x32"
 """A BaseCommand of type SEND, up to the size of its CommandSend."""
 
 
+class Chunk(NamedTuple):
+    """A part of a message: number `number`, from 0, of `total`; `checksum` is that of its entry, as it stands there."""
+
+    uuid: str
+    number: int
+    total: int
+    checksum: bytes
+
+    @property
+    def ends_message(self) -> bool:
+        return self.number == self.total - 1
+
+
 class SendRun:
     """Plain SENDs of one producer, consecutive within one chunk; row i of every column is message i.
 
@@ -32,7 +45,7 @@ class SendRun:
     counts         messages in the entry (`num_messages`, 1 when absent)
     publish_times  ms since the epoch, from the entry's metadata
     delivery_times empty, or ms since the epoch per entry, 0 for none; of plain SENDs always empty
-    chunk          chunk id and number of chunks of an entry that is a part of a message; it comes as a run of one
+    chunk          what an entry that is a part of a message says of itself; it comes as a run of one
     """
 
     __slots__ = (
@@ -66,7 +79,7 @@ class SendRun:
         self.counts = counts
         self.publish_times = publish_times
         self.delivery_times = delivery_times
-        self.chunk: tuple[int, int] | None = None
+        self.chunk: Chunk | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -100,7 +113,7 @@ class SendRun:
     @property
     def ends_message(self) -> bool:
         """False for a chunk that others of its message follow."""
-        return self.chunk is None or self.chunk[0] == self.chunk[1] - 1
+        return self.chunk is None or self.chunk.ends_message
 
     @property
     def sequence_span(self) -> tuple[int, int] | None:

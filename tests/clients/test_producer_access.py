@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
+from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
@@ -91,3 +93,20 @@ def test_sequence_ids_go_on_from_the_initial_one(client: pulsar.Client, topic: s
     producer = client.create_producer(topic, initial_sequence_id=41)
     producer.send(b"x")
     assert producer.last_sequence_id() == 42
+
+
+@pytest.mark.slow
+def test_an_exclusive_producer_keeps_its_topic_through_kill_9(tmp_path: Path) -> None:
+    broker = BrokerProcess(tmp_path / "data").start()
+    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    try:
+        owner = client.create_producer("owned", access_mode=Mode.Exclusive)
+        owner.send(b"before")
+        broker.kill()
+        broker.start()
+        owner.send(b"after")
+        with pytest.raises(pulsar.ProducerFenced):
+            client.create_producer("owned", access_mode=Mode.Exclusive)
+    finally:
+        client.close()
+        broker.stop()

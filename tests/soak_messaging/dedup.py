@@ -49,6 +49,7 @@ class Tally:
     out_of_order: int = 0
     refused: int = 0
     sent_again: int = 0
+    failures: list[str] = field(default_factory=list)
     read: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -170,8 +171,10 @@ class DedupSoak:
 
     def _see(self, name: str, number: int) -> None:
         last = self.tally.read.get(name, 0)
-        self.tally.repeated += number <= last
-        self.tally.out_of_order += number > last + 1
+        if number != last + 1:
+            self.tally.failures.append(f"{name}: {number} after {last}")
+            self.tally.repeated += number <= last
+            self.tally.out_of_order += number > last
         self.tally.read[name] = max(last, number)
 
     def close(self) -> None:
@@ -200,7 +203,7 @@ def main() -> int:
     print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="soak-dedup-") as scratch:
         tally = run(Path(scratch), options.rounds, options.seed)
-    print(f"{tally}\n{tally.read}")
+    print("\n".join([*tally.failures, str(tally), str(tally.read)]))
     return 0 if tally.ok else 1
 
 
