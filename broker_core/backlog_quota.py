@@ -34,6 +34,8 @@ REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 
 
 class BacklogQuotas:
+    __slots__ = ("_config", "_known", "_topic")
+
     def __init__(self, topic: Topic, config: BacklogQuotaConfig) -> None:
         self._topic = topic
         self._config = config

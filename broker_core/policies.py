@@ -312,4 +312,4 @@ def resolve(levels: Iterable[PolicySet], config: BrokerConfig) -> TopicPolicies:
         found.update(level)
     if "schema_auto_update" in found:
         found.setdefault("schema_compatibility_strategy", STRATEGY_OF_AUTO_UPDATE[found["schema_auto_update"]])
-    return dataclasses.replace(configured(config), **found)
+    return dataclasses.replace(configured(config), **found) if found else configured(config)

@@ -83,6 +83,7 @@ class Tenancy:
         self._tenants: dict[str, Tenant] = {}
         self._namespaces: dict[NamespaceName, Namespace] = {}
         self._topic_policies: dict[TopicName, PolicySet] = {}
+        self._in_force: dict[NamespaceName, TopicPolicies] = {}  # resolved when asked for
         self._partitioned: dict[TopicName, PartitionedTopic] = {}
 
     @classmethod
@@ -173,6 +174,7 @@ class Tenancy:
                 raise Conflict("Cannot delete non empty namespace")
             # Hidden before the wait, so that no topic is created in it meanwhile.
             removed = self._namespaces.pop(name)
+            self._in_force.pop(name, None)
             try:
                 await self._documents.delete(NAMESPACE, str(name))
             except BaseException:
@@ -200,9 +202,12 @@ class Tenancy:
     def effective(self, topic: TopicName) -> TopicPolicies:
         """What is in force for the topic: its own, else its namespace's, else the configuration's.
 
-        Resolved anew at each call; a loaded topic keeps the answer until `on_change` tells of a change.
+        Topics without policies of their own share one answer; a loaded topic keeps it until `on_change` tells of news.
         """
-        levels = [self.topic_policies(topic), self._policies_of(topic.namespace)]
+        own = self._topic_policies.get(topic.base)
+        if own is None and not is_system_topic(topic):
+            return self.effective_in(topic.namespace)
+        levels = [own or NOTHING_SET, self._policies_of(topic.namespace)]
         if is_system_topic(topic):  # its writers are brokers, of several versions
             anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
             levels = [PolicySet(allow_schema_update=True), *levels, anything]
@@ -210,7 +215,13 @@ class Tenancy:
 
     def effective_in(self, namespace: NamespaceName) -> TopicPolicies:
         """What is in force for a topic of the namespace that has no policies of its own, also one not there yet."""
-        return resolve([self._policies_of(namespace)], self._config)
+        found = self._namespaces.get(namespace)
+        if found is None:
+            return resolve([], self._config)
+        known = self._in_force.get(namespace)
+        if known is None:
+            known = self._in_force[namespace] = resolve([found.policies], self._config)
+        return known
 
     def _policies_of(self, namespace: NamespaceName) -> PolicySet:
         found = self._namespaces.get(namespace)
@@ -315,6 +326,7 @@ class Tenancy:
     async def _put_namespace(self, namespace: Namespace) -> None:
         await self._documents.put(NAMESPACE, str(namespace.name), namespace.to_document())
         self._namespaces[namespace.name] = namespace
+        self._in_force.pop(namespace.name, None)
 
     async def _put_topic_policies(self, topic: TopicName, policies: PolicySet) -> None:
         if policies.is_empty:

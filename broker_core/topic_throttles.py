@@ -42,6 +42,19 @@ class BrokerRates:
 
 
 class TopicThrottles:
+    __slots__ = (
+        "_broker",
+        "_dispatch",
+        "_dispatch_rate",
+        "_of_subscriptions",
+        "_publish",
+        "_publish_rate",
+        "_subscribe_rate",
+        "_subscribers",
+        "_topic",
+        "publishes_held",
+    )
+
     def __init__(self, topic: Topic, broker: BrokerRates) -> None:
         self.publishes_held = 0  # times a connection was not read because of a publish rate
         self._topic = topic
