@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic import Topic
 
-DUE_AT_A_TIME = 1000  # entries that are taken from the delayed ones before those before them are gone
+DUE_AT_A_TIME = 2000  # entries that are taken from the delayed ones before the loop gets its turn
 
 
 class IndividualDispatcher(Dispatcher):
@@ -99,7 +99,7 @@ class IndividualDispatcher(Dispatcher):
 
     def _run(self) -> None:
         delays = self.delays
-        if delays is not None and delays.has_due and self.consumers and self.waiting < DUE_AT_A_TIME:
+        if delays is not None and delays.has_due and self.consumers:
             self.due(delays.take_due(DUE_AT_A_TIME))
         super()._run()
 
