@@ -111,6 +111,13 @@ def test_exclusive_and_failover_deliver_at_once(client: pulsar.Client, topic: st
     assert receive(consumer, 1)[0][0] == b"later"
 
 
+def test_a_topic_without_storage_delivers_at_once(client: pulsar.Client, topic: str) -> None:
+    topic = topic.replace("persistent", "non-persistent")
+    consumer = client.subscribe(topic, "s", SHARED)
+    client.create_producer(topic).send(b"later", deliver_after=LATER)
+    assert receive(consumer, 1)[0][0] == b"later"
+
+
 def test_they_come_in_the_order_of_their_times(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
     producer = client.create_producer(topic)
