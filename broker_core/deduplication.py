@@ -67,7 +67,25 @@ class Write:
 
 
 class Deduplication:
-    """Of one topic. `enabled` is all that a publish looks at while deduplication is off."""
+    """Of one topic; it is small while it is off. Switching it tells the topic, whose publishes look at nothing here."""
+
+    __slots__ = (
+        "_chunks",
+        "_closed",
+        "_config",
+        "_forget_timer",
+        "_ids",
+        "_inactive",
+        "_last_write",
+        "_new_entries",
+        "_snapshot",
+        "_snapshot_due",
+        "_snapshot_timer",
+        "_topic",
+        "_upkeep",
+        "enabled",
+        "status",
+    )
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic

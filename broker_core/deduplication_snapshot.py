@@ -32,6 +32,8 @@ READ_BYTES = 256 * 1024
 class Snapshot:
     """Every method raises StorageError when the disk does not do its part."""
 
+    __slots__ = ("_cursor", "_ledger", "_max_producers")
+
     def __init__(self, ledger: TopicLog, max_producers: int) -> None:
         self._ledger = ledger
         self._max_producers = max_producers

@@ -24,6 +24,8 @@ class _Message:
 class OpenChunks:
     """By the name of the producer, which sends the chunks of one message after those of another."""
 
+    __slots__ = ("_messages",)
+
     def __init__(self) -> None:
         self._messages: dict[str, _Message] = {}
 

@@ -10,7 +10,6 @@ Whoever takes the topic moves its epoch on, so that one who had it before and co
 recognised. Epochs count from 0 and never go back, also where storing one failed.
 """
 
-from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
@@ -51,10 +50,12 @@ class Admission(Generic[P]):
 class ProducerAccess(Generic[P]):
     """`epoch` is None until somebody has taken the topic."""
 
+    __slots__ = ("_owner", "_waiting", "epoch")
+
     def __init__(self, epoch: int | None) -> None:
         self.epoch = epoch
         self._owner: P | None = None
-        self._waiting: deque[P] = deque()
+        self._waiting: list[P] = []
 
     def owns(self, producer: P) -> bool:
         return self._owner is producer
@@ -95,7 +96,7 @@ class ProducerAccess(Generic[P]):
             self._owner = None
         if self._owner is not None or occupied or not self._waiting:
             return None
-        promoted = self._waiting.popleft()
+        promoted = self._waiting.pop(0)
         self._take(promoted, None)
         return promoted
 

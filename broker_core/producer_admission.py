@@ -35,6 +35,8 @@ class AccessRequest:
 
 
 class ProducerAdmission:
+    __slots__ = ("_access", "_promotions", "_topic", "by_name")
+
     def __init__(self, topic: Topic, epoch: int | None) -> None:
         self._topic = topic
         self._access: ProducerAccess[Producer] = ProducerAccess(epoch)
