@@ -73,7 +73,8 @@ class Dispatcher:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         answer = await self._bounded(request)
-        headers = {"Content-Type": answer.content_type} if answer.body else {}
+        headers = [("Content-Type", answer.content_type)] if answer.body else []
+        headers += answer.headers
         response: web.StreamResponse = self._web.Response(status=answer.status, body=answer.body, headers=headers)
         return response
 

@@ -30,6 +30,7 @@ class Answer:
     status: int
     body: bytes = b""
     content_type: str = JSON_TYPE
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
