@@ -200,11 +200,12 @@ class KeySharedDispatcher(IndividualDispatcher):
     def _deal(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]], room: int) -> int:
         """Gives each entry to the owner of its key, or lets it wait; returns how many rows are dealt with.
 
-        Ends when nobody can take more, or `room` more entries wait.
+        No earlier entry of the key is overtaken: if one waits, its owner can take nothing now (what waits goes first)
+        or may not have the key. Ends when nobody can take more, or `room` more entries wait.
         """
         data, starts, ends, counts = block.data, block.starts, block.ends, block.counts
         ledger_id, first_entry_id = block.ledger_id, block.first_entry_id
-        waiting, hash_of, in_order = self._waiting, self.ranges.hash_of, not self.mode.out_of_order
+        waiting, hash_of = self._waiting, self.ranges.hash_of
         full = len(waiting) + room
         for first, last in ranges:
             for row in range(first, last):
@@ -213,7 +214,7 @@ class KeySharedDispatcher(IndividualDispatcher):
                 sticky_hash = hash_of(sticky_key(data, starts[row], ends[row]))
                 owner = self._may_have(sticky_hash)
                 entry_id = first_entry_id + row
-                if (in_order and waiting.has(sticky_hash)) or owner is None or not turn.give(owner, row, counts[row]):
+                if owner is None or not turn.give(owner, row, counts[row]):
                     waiting.add((ledger_id, entry_id), sticky_hash, owner)
                 else:
                     self.in_flight.add(ledger_id, entry_id, sticky_hash, owner)

@@ -18,16 +18,11 @@ Owner = TypeVar("Owner")
 class WaitingKeys(Generic[Owner]):
     def __init__(self) -> None:
         self._hashes: dict[Entry, int] = {}
-        self._of_hash: dict[int, int] = {}  # hash -> how many wait
         self._ready: dict[Owner, list[Entry]] = {}  # heaps; may hold entries that wait no more
         self._parked: dict[int, list[Entry]] = {}  # hash -> entries, likewise
 
     def __len__(self) -> int:
         return len(self._hashes)
-
-    def has(self, sticky_hash: int) -> bool:
-        """Whether an entry of that hash waits, so that later ones must not be sent before it."""
-        return sticky_hash in self._of_hash
 
     def hash_of(self, entry: Entry) -> int | None:
         """None when the entry does not wait."""
@@ -38,7 +33,6 @@ class WaitingKeys(Generic[Owner]):
         if entry in self._hashes:
             return
         self._hashes[entry] = sticky_hash
-        self._of_hash[sticky_hash] = self._of_hash.get(sticky_hash, 0) + 1
         self._put(entry, sticky_hash, owner)
 
     def _put(self, entry: Entry, sticky_hash: int, owner: Owner | None) -> None:
@@ -48,21 +42,14 @@ class WaitingKeys(Generic[Owner]):
             heappush(self._ready.setdefault(owner, []), entry)
 
     def discard(self, entry: Entry) -> None:
-        sticky_hash = self._hashes.pop(entry, None)
-        if sticky_hash is None:
-            return
-        left = self._of_hash[sticky_hash] - 1
-        if left:
-            self._of_hash[sticky_hash] = left
-        else:
-            del self._of_hash[sticky_hash]
+        self._hashes.pop(entry, None)
 
     def discard_up_to(self, last: Entry) -> None:
         for entry in [one for one in self._hashes if one <= last]:
             self.discard(entry)
 
     def clear(self) -> None:
-        for part in (self._hashes, self._of_hash, self._ready, self._parked):
+        for part in (self._hashes, self._ready, self._parked):
             part.clear()
 
     def lowest(self, owners: Iterable[Owner]) -> Entry | None:
