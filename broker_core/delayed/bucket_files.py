@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -63,8 +64,9 @@ class BucketFiles:
         return await self._run(work)
 
     def remove(self, path: Path) -> None:
-        """Soon; a file that cannot be removed goes at the next start."""
-        self._thread.submit(self._disk.remove, path)
+        """Soon; a file that cannot be removed, or was still being written at the end, goes at the next start."""
+        with contextlib.suppress(RuntimeError):  # the thread has ended
+            self._thread.submit(self._disk.remove, path)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._thread.shutdown)

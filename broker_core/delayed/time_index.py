@@ -147,15 +147,18 @@ class TimeIndex:
         self._spawn(self._write(self._numbered, bucket))
 
     async def _write(self, number: int, bucket: Bucket) -> None:
+        path = None
         try:
-            path = await self._files.write(bucket.all_rows)
+            if number in self._buckets:
+                path = await self._files.write(bucket.all_rows)
         except OSError as error:
             log.warning("delayed messages stay in memory, since their index cannot be written: %s", error)
-            return
         finally:
             self._unwritten -= 1
             self._on_ready()
-        if self._buckets.get(number) is bucket:
+        if path is None:
+            return
+        if number in self._buckets:
             bucket.written(path, self._chunk)
             self._read_ahead(number, bucket)
         else:  # taken whole, or cleared, meanwhile
@@ -170,13 +173,14 @@ class TimeIndex:
     async def _read(self, number: int, bucket: Bucket, offset: int, size: int) -> None:
         assert bucket.path is not None
         data = None
-        while data is None and self._buckets.get(number) is bucket:
+        while data is None and number in self._buckets:
             try:
                 data = await self._files.read(bucket.path, offset, size)
             except OSError as error:
-                log.warning("the index of delayed messages cannot be read: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
-        if data is None or self._buckets.get(number) is not bucket:
+                if number in self._buckets:  # else it was cleared, and its file is gone
+                    log.warning("the index of delayed messages cannot be read: %s", error)
+                    await asyncio.sleep(RETRY_SECONDS)
+        if data is None or number not in self._buckets:
             return
         bucket.reading = False
         bucket.was_read(data)

@@ -182,3 +182,17 @@ async def test_a_disk_that_cannot_follow_is_noticed(files: BucketFiles) -> None:
     assert index.is_behind
     await work.done()
     assert not index.is_behind
+
+
+async def test_an_index_that_ends_with_work_on_its_way_leaves_no_failure_behind(tmp_path: Path) -> None:
+    work = Work()
+    files = BucketFiles(RealDisk(), tmp_path / "delayed")
+    index = index_of(files, work)
+    index.add(random_rows(100))
+    index.add(random_rows(100))
+    tasks = list(work.tasks)
+    index.clear()
+    await files.close()
+    await work.done()
+    assert [task.exception() for task in tasks] == [None, None]
+    assert index.memory == 0
