@@ -56,7 +56,10 @@ def of_namespace(call: Call) -> PolicySet:
 async def get_of_namespace(place: Place, call: Call) -> Answer:
     if place.name == "replicatorDispatchRate":
         _check_policies_of(call)
-    return _answer(of_namespace(call).get(place.field), place.unset)
+    value = of_namespace(call).get(place.field)
+    if value is None and (call.flag("applied") or place.falls_back):
+        value = getattr(call.broker.tenancy.effective_in(call.namespace()), place.field)
+    return _answer(value, place.unset)
 
 
 async def set_of_namespace(place: Place, call: Call) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class Place:
     """`name`: last part of the path. `field`: of `TopicPolicies`. `unset`: what reading answers when nothing is set,
-    None for 204. `refused`: the reason for a number that is out of bounds, where it is not `<name> must be 0 or more`.
+    None for 204; `falls_back`: it answers what is in force. `refused`: the reason for a number that is out of bounds,
+    where it is not `<name> must be 0 or more`.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Place:
     refused: str = ""
     write: str = "POST"
     removable: bool = True
+    falls_back: bool = False
 
 
 NAMESPACE = (
@@ -66,7 +68,7 @@ NAMESPACE = (
     ),
     Place("schemaAutoUpdateCompatibilityStrategy", "schema_auto_update", unset="Full", write="PUT", removable=False),
     Place("schemaValidationEnforced", "schema_validation_enforced", unset=False, removable=False),
-    Place("isAllowAutoUpdateSchema", "allow_schema_update", unset=True, removable=False),
+    Place("isAllowAutoUpdateSchema", "allow_schema_update", removable=False, falls_back=True),
     Place("persistence", "persistence"),
 )
 

@@ -20,7 +20,7 @@ def renamed(writer: AvroType, reader: AvroType) -> AvroType:
 
 
 class _Names:
-    """`types`: alias -> name; `fields`: name or alias of a record -> alias of a field -> its name."""
+    """`types`: alias -> name; `fields`: name of a record -> alias of a field -> its name."""
 
     def __init__(self) -> None:
         self.types: dict[str, str] = {}
@@ -38,8 +38,6 @@ class _Names:
             for alias in one.aliases:
                 self.fields.setdefault(reader.name, {})[alias] = one.name
             self.collect(one.type)
-        if reader.name in self.fields:
-            self.fields.update(dict.fromkeys(reader.aliases, self.fields[reader.name]))
         for part in (*reader.branches, *([reader.items] if reader.items else [])):
             self.collect(part)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from broker_core.config import BrokerConfig
+from broker_core.config_features import SchemaConfig
 from tests.admin.conftest import PORT_ZERO, Admin, start
 
 SCHEMAS = "schemas/acme/shop"
@@ -164,6 +165,16 @@ async def test_versions_survive_a_restart(tmp_path: Path) -> None:
 
 
 # Policies
+
+
+STRICT = SchemaConfig(validation_enforced=True, allow_update=False)
+
+
+@pytest.mark.parametrize("config", [BrokerConfig(server=PORT_ZERO, schema=STRICT)])
+async def test_what_a_namespace_leaves_open_is_answered_from_the_configuration(shop: Admin) -> None:
+    assert (await shop("GET", "namespaces/acme/shop/isAllowAutoUpdateSchema")).json is False
+    assert (await shop("GET", "namespaces/acme/shop/schemaValidationEnforced")).json is False
+    assert (await shop("GET", "namespaces/acme/shop/schemaValidationEnforced?applied=true")).json is True
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from broker_core.wire.commands import close_producer, frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, Schema
 from broker_core.wire.schema_commands import version_bytes
 from tests.raw_client import RawClient
+from tests.wire.send_frames import send
 
 NO_SCHEMA = Schema.Type.Value("None")
 DEFAULT = NamespaceName("public", "default")
@@ -241,6 +242,15 @@ def test_a_producer_that_left_without_a_message_did_not_use_the_topic(talk: Talk
     talk.raw.send(close_producer(1, 99))
     talk.raw.expect(BaseCommand.SUCCESS)
     assert talk.subscribe(Schema.String) == ""
+
+
+def test_a_consumers_schema_does_not_come_to_a_topic_that_has_messages(talk: Talk) -> None:
+    talk.produce()
+    talk.raw.send(send(1, 0))
+    talk.raw.expect(BaseCommand.SEND_RECEIPT)
+    talk.raw.send(close_producer(1, 99))
+    talk.raw.expect(BaseCommand.SUCCESS)
+    assert talk.subscribe(Schema.String) == ACTIVE
 
 
 # Policies
