@@ -50,6 +50,7 @@ FEATURES = {
     "rates": "Publish, dispatch and subscribe rates",
     "backlog_quota": "Backlog quotas",
     "stats": "Statistics",
+    "transactions": "Transactions: refused as without a coordinator",
     "durability": "Kill, restart, full disks, clock jumps",
     "addresses": "Addresses, look-up",
 }

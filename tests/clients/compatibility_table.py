@@ -1,6 +1,6 @@
 """The table of docs/compatibility.md: which client's tests show which feature, and how many of them passed.
 
-`make test-clients ARGS=--write-docs` writes it; `python -m tests.clients.compatibility_table` writes the last run's again.
+`make test-clients ARGS=--write-docs` writes it, `python -m tests.clients.compatibility_table` does from the last run.
 """
 
 import json

@@ -10,6 +10,8 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 
+pytestmark = pytest.mark.feature("publishing")
+
 KEYS = Path(__file__).parent / "keys"  # made for these tests, and of no use elsewhere
 READER = pulsar.CryptoKeyReader(str(KEYS / "public.pem"), str(KEYS / "private.pem"))
 NAMESPACE = parse_topic("persistent://public/sealed/t").namespace

@@ -13,6 +13,8 @@ from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
+pytestmark = pytest.mark.feature("non_persistent")
+
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:

@@ -51,11 +51,3 @@ func TestAListIsAcknowledgedAsAWhole(tt *testing.T) {
 	consumer.Close()
 	t.expect(t.values(t.consumer(shared(100)), 2), "v0", "v4")
 }
-
-func TestAnAcknowledgementIsAnsweredWhenItIsDone(tt *testing.T) {
-	t := start(tt)
-	t.send(t.unbatched(), "v")
-	consumer := t.consumer(pulsar.ConsumerOptions{AckWithResponse: true})
-	t.must(consumer.Ack(t.receive(consumer)))
-	t.eventually("no backlog", func() bool { return t.backlog() == 0 })
-}

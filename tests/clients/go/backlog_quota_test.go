@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/apache/pulsar-client-go/pulsaradmin/pkg/utils"
 )
 
-// exceed leaves 20 kB of backlog where 10 are allowed.
+// exceed leaves 20 kB of backlog where 10 are allowed, in one burst: the broker may look at any moment.
 func (t *test) exceed(policy utils.RetentionPolicy) {
 	t.Helper()
 	namespace := t.newNamespace()
@@ -16,9 +17,7 @@ func (t *test) exceed(policy utils.RetentionPolicy) {
 		utils.BacklogQuota{LimitTime: -1, LimitSize: 10_000, Policy: policy}, utils.DestinationStorage))
 	t.consumer(pulsar.ConsumerOptions{}).Close()
 	producer := t.unbatched()
-	for range 20 {
-		t.send(producer, strings.Repeat("x", 1000))
-	}
+	t.sendBatch(producer, slices.Repeat([]string{strings.Repeat("x", 1000)}, 20)...)
 	producer.Close()
 }
 

@@ -51,15 +51,3 @@ func TestTheStrategyOfANamespaceDecides(tt *testing.T) {
 	t.producer(avro(oneField))
 	t.producer(avro(requiredField))
 }
-
-func TestAMessageCarriesTheVersionOfItsSchema(tt *testing.T) {
-	t := start(tt)
-	t.sendMessage(t.producer(avro(oneField)), &pulsar.ProducerMessage{Value: map[string]any{"a": 1}})
-	t.sendMessage(t.producer(avro(optionalField)), &pulsar.ProducerMessage{Value: map[string]any{"a": 1, "b": 2}})
-	consumer := t.consumer(pulsar.ConsumerOptions{})
-	for version := range 2 {
-		if got := t.receive(consumer).SchemaVersion(); len(got) != 8 || int(got[7]) != version {
-			t.Fatalf("version %v, wanted %d", got, version)
-		}
-	}
-}

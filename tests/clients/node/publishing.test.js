@@ -2,7 +2,7 @@
 
 const assert = require('node:assert');
 const { test } = require('node:test');
-const { call, newConsumer, newProducer, newTopic, numbered, path, received, send } = require('./clients');
+const { newConsumer, newProducer, newTopic, numbered, received, send } = require('./clients');
 
 test('messages arrive in order', async () => {
   const topic = newTopic();
@@ -26,12 +26,4 @@ test('a batch arrives whole, each message with its properties', async () => {
   await (await newProducer(topic)).sendBatch({ messages });
   assert.deepStrictEqual(await received(consumer, 20), numbered(20));
   assert.deepStrictEqual(consumer.messages.map((each) => each.properties.is), numbered(20));
-});
-
-test('a producer comes back after an unload', async () => {
-  const topic = newTopic();
-  const producer = await newProducer(topic);
-  await send(producer, 'before');
-  await call('PUT', `${path(topic)}/unload`);
-  await send(producer, 'after');
 });

@@ -2,9 +2,14 @@ package clients;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.Collections;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
+import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClientException;
+import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.common.policies.data.BacklogQuota;
 import org.apache.pulsar.common.policies.data.BacklogQuota.BacklogQuotaType;
 import org.apache.pulsar.common.policies.data.BacklogQuota.RetentionPolicy;
@@ -27,13 +32,11 @@ class BacklogQuotaTest extends ClientTest {
                 BacklogQuotaType.destination_storage);
     }
 
-    /** A subscription with 20 kB of backlog. */
+    /** A subscription with 20 kB of backlog, sent in one burst: the broker may look at any moment. */
     private void exceed() throws Exception {
         exclusive(topic).close();
         Producer<String> producer = unbatched(topic);
-        for (int i = 0; i < 20; i++) {
-            producer.send("x".repeat(1000));
-        }
+        sendBatch(producer, Collections.nCopies(20, "x".repeat(1000)).toArray(String[]::new));
         producer.close();
     }
 
@@ -69,6 +72,17 @@ class BacklogQuotaTest extends ClientTest {
         untilRefused(PulsarClientException.ProducerBlockedQuotaExceededException.class);
         values(exclusive(topic), 20);
         Eventually.until("a producer is let in", () -> unbatched(topic).isConnected());
+    }
+
+    @Test
+    void aHeldProducerGoesOnWhenTheBacklogIsDrained() throws Exception {
+        limit(RetentionPolicy.producer_request_hold);
+        Producer<String> held = client.newProducer(Schema.STRING).topic(topic).sendTimeout(0, TimeUnit.SECONDS).create();
+        exceed();
+        untilRefused(PulsarClientException.ProducerBlockedQuotaExceededError.class);
+        CompletableFuture<MessageId> sent = held.sendAsync("held");
+        values(exclusive(topic), 20);
+        sent.get(25, TimeUnit.SECONDS);
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.util.List;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.PulsarClientException;
+import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.junit.jupiter.api.Test;
 
@@ -21,6 +22,14 @@ class ExclusiveTest extends ClientTest {
         exclusive(topic);
         client = newClient();
         assertThrows(PulsarClientException.ConsumerBusyException.class, () -> exclusive(topic));
+    }
+
+    @Test
+    void aConsumerGetsInWhenTheOtherConnectionIsGone() throws Exception {
+        var other = newClient();
+        other.newConsumer(Schema.STRING).topic(topic).subscriptionName("s").subscribe();
+        other.shutdown();
+        Eventually.until("the subscription is free", () -> exclusive(topic).isConnected());
     }
 
     @Test

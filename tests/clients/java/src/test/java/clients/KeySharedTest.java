@@ -5,17 +5,21 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.KeySharedPolicy;
 import org.apache.pulsar.client.api.Message;
+import org.apache.pulsar.client.api.MessageListener;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Range;
@@ -136,6 +140,41 @@ class KeySharedTest extends ClientTest {
         a.close();
         Map<String, List<String>> moved = drain(b);
         assertDisjointAndWhole(moved, atB, 3);
+    }
+
+    /** A message may come twice, to a consumer that left and to the next one, but never after a later one of its key. */
+    @Test
+    void theOrderOfAKeyHoldsWhileConsumersComeAndGo() throws Exception {
+        Map<String, List<Integer>> seen = new ConcurrentHashMap<>();
+        MessageListener<String> listener = (consumer, message) -> {
+            List<Integer> values = seen.computeIfAbsent(message.getKey(), key -> new ArrayList<>());
+            synchronized (values) {
+                int value = Integer.parseInt(message.getValue());
+                if (!values.contains(value)) {
+                    values.add(value);
+                }
+            }
+            consumer.acknowledgeAsync(message);
+        };
+        Deque<Consumer<String>> consumers = new ArrayDeque<>();
+        Producer<String> producer = unbatched(topic);
+        for (int round = 0; round < 60; round++) {
+            if (round % 10 == 0) {
+                client = newClient();
+                consumers.add(subscribe(topic, "s", SubscriptionType.Key_Shared).messageListener(listener).subscribe());
+            }
+            if (round % 15 == 14) {
+                consumers.remove().close();
+            }
+            for (int key = 0; key < KEYS; key++) {
+                producer.newMessage().key("k" + key).value(String.valueOf(round)).sendAsync();
+            }
+            producer.flush();
+        }
+        Eventually.until("everything has come",
+                () -> seen.values().stream().mapToInt(List::size).sum() == 60 * KEYS);
+        seen.forEach((key, values) ->
+                assertEquals(values.stream().sorted().toList(), values, "the order of " + key));
     }
 
     @Test

@@ -1,16 +1,15 @@
 package clients;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
-import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.SubscriptionType;
-import org.apache.pulsar.client.impl.MessageIdImpl;
 import org.apache.pulsar.common.policies.data.NonPersistentTopicStats;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,9 +78,8 @@ class NonPersistentTest extends ClientTest {
     }
 
     @Test
-    void aReceiptHasAnIdWithoutALedger() throws Exception {
-        MessageId id = unbatched(topic).send("v");
-        assertEquals(0, ((MessageIdImpl) id).getLedgerId());
+    void aSendIsAnsweredThoughNobodyListens() throws Exception {
+        assertNotNull(unbatched(topic).send("v"));
     }
 
     @Test

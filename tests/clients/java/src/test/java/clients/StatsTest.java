@@ -144,7 +144,8 @@ class StatsTest extends ClientTest {
                     && cursor.individuallyDeletedMessages.contains(
                             third.toString().replaceAll(":-1:-1$|:-1$", ""));
         });
-        assertEquals("Open", ADMIN.topics().getInternalStats(topic).cursors.get("s").state);
+        Eventually.until("the cursor is open",
+                () -> "Open".equals(ADMIN.topics().getInternalStats(topic).cursors.get("s").state));
     }
 
     @Test

@@ -2,6 +2,7 @@ package clients;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
@@ -10,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionMode;
@@ -72,6 +74,13 @@ class SubscriptionOptionsTest extends ClientTest {
         assertFalse(stats().isDurable());
         consumer.close();
         Eventually.until("gone", () -> ADMIN.topics().getSubscriptions(topic).isEmpty());
+    }
+
+    @Test
+    void aNonDurableSubscriptionMayNotTakeTheNameOfADurableOne() throws Exception {
+        exclusive(topic).close();
+        assertThrows(PulsarClientException.class, () -> subscribe(topic, "s", SubscriptionType.Exclusive)
+                .subscriptionMode(SubscriptionMode.NonDurable).subscribe());
     }
 
     @Test
