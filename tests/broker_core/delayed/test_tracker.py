@@ -212,6 +212,7 @@ async def test_rows_of_entries_that_were_let_go_do_not_keep_the_others_back(tmp_
     await reader.close()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 20), st.integers(0, 20), st.sets(st.integers(0, 19)))
 def test_ranges_without_some_numbers_hold_all_others(first: int, length: int, numbers: set[int]) -> None:
     left_out = sorted(number for number in numbers if first <= number < first + length)

@@ -1,6 +1,6 @@
 """Which entries wait: compared with a plain set."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.delayed.waiting import WaitingEntries
@@ -9,6 +9,7 @@ ENTRIES = st.tuples(st.integers(1, 3), st.integers(0, 5000))
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove", "up to", "many"]), ENTRIES), max_size=40)
 
 
+@settings(deadline=None)
 @given(STEPS)
 def test_it_is_a_set_of_entries(steps: list[tuple[str, tuple[int, int]]]) -> None:
     waiting, model = WaitingEntries(), set[tuple[int, int]]()

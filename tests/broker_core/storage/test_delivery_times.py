@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.config import StorageConfig
@@ -24,6 +24,7 @@ def times_of(block: Block) -> list[int]:
     return list(block.delivery_times) or [0] * len(block)
 
 
+@settings(deadline=None)
 @given(RUNS)
 def test_blocks_that_are_gathered_keep_the_delivery_time_of_each_entry(runs: list[tuple[list[int], bool]]) -> None:
     data, found, first = b"", Columns(), 0
