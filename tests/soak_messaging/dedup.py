@@ -33,6 +33,7 @@ SETTINGS = (
 LOAD_SECONDS = (0.2, 1.2)
 TICK_SECONDS = 0.05
 RATES = {"single": 2000, "batched": 2000, "chunked": 100, "restarted": 1000}  # messages a second
+UNHEARD_MAX = 1_000_000  # who waits for room in a client's queue cannot start the broker again
 OVERLAP = 300  # messages that the restarted application sends again
 RECONNECT_SECONDS = 30.0
 READ_MS = 10_000
@@ -79,7 +80,7 @@ class Publisher:
             batching_enabled=name == "batched",
             batching_max_messages=10,
             chunking_enabled=self._chunked,
-            block_if_queue_full=True,
+            max_pending_messages=UNHEARD_MAX,
             send_timeout_millis=0,  # keep trying: the broker comes back
         )
 
