@@ -51,7 +51,7 @@ def test_partitions_of_a_failover_subscription_are_spread_over_its_consumers(
 
 def drain(consumer: pulsar.Consumer) -> list[pulsar.Message]:
     """What comes until nothing does for a moment."""
-    messages = []
+    messages: list[pulsar.Message] = []
     while True:
         try:
             message = consumer.receive(timeout_millis=500)
