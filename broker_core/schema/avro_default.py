@@ -31,6 +31,8 @@ def _member_fits(kind: AvroType, value: Any) -> bool:
 
 def _elements_fit(kind: AvroType, value: Any) -> bool:
     """What holds no elements counts as an empty array or map."""
+    if kind.kind == "map" and isinstance(value, list):
+        return not value
     if isinstance(value, dict):
         value = list(value.values())
     elements = value if isinstance(value, list) else []

@@ -99,6 +99,8 @@ UNREADABLE = {
         record(), record(field("a", "int", default="x")), "the default of A.a is no int"),
     "default of a union's second type": (
         record(), record(field("a", ["int", "null"], default=None)), "the default of A.a is no union"),
+    "a default of a map that is a list": (
+        record(), record(field("m", {"type": "map", "values": "int"}, default=[1])), "the default of A.m is no map"),
     "field of another type": (
         record(field("a", "string")), record(field("a", "int")), "A.a: string cannot be read as int"),
     "field renamed without an alias": (
