@@ -171,7 +171,7 @@ class Run:
 
 
 @given(steps)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_keys_stay_in_order_whatever_happens(broker: EmbeddedBroker, taken: list[tuple[str, int | str, int]]) -> None:
     run = Run(broker)
     for what, first, second in taken:

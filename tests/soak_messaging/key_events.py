@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-RECEIVED, ACKNOWLEDGED, GIVEN_BACK, LEFT = range(4)
+RECEIVED, ACKNOWLEDGED, GIVEN_BACK, LEFT, BROKER_GONE = range(5)
 RECORD = struct.Struct("<BId")  # kind, number of the message, time
 EXAMPLES = 5
 WAIT_SECONDS = 0.25  # messages that come within one such span are compared
@@ -90,14 +90,19 @@ class OrderCheck:
         self._gone: set[int] = set()
         self._acknowledged = bytearray(len(load.keys))
         self._last_first = 0.0
-        self._waits: dict[int, list[tuple[float, int, int]]] = {}  # time -> what came then: wait, key, sequence
+        self._free: dict[int, float] = {}  # key -> since when nobody holds it
+        self._owner: dict[int, int] = {}  # key -> consumer that got it last
+        self._waits: dict[tuple[int, int], list[tuple[float, int, int]]] = {}  # (consumer, time) -> wait, key, sequence
 
     def run(self, events: Iterable[Event]) -> Verdict:
         for event in sorted(events):
             if event.kind == RECEIVED:
                 self._received(event)
             elif event.kind == LEFT:
-                self._gone.add(event.consumer)
+                self._left(event)
+            elif event.kind == BROKER_GONE:  # what it had given out is unacknowledged, and anybody's again
+                self._holders.clear()
+                self._last.clear()
             else:
                 self._settled(event)
         verdict = self.verdict
@@ -109,6 +114,12 @@ class OrderCheck:
         verdict.seconds = self._last_first - min(self.load.published, default=0.0)
         return verdict
 
+    def _left(self, event: Event) -> None:
+        self._gone.add(event.consumer)
+        for key, owner in self._owner.items():
+            if owner == event.consumer:
+                self._free[key] = event.time
+
     def _received(self, event: Event) -> None:
         self.verdict.deliveries += 1
         key, sequence = self.load.keys[event.message], self.load.sequence[event.message]
@@ -118,6 +129,7 @@ class OrderCheck:
         elif sequence < self._last.get((event.consumer, key), -1) and not self._may_come_again(key, sequence):
             self._out_of_order(event, key, f"{sequence} after {self._last[event.consumer, key]}")
         self._last[event.consumer, key] = sequence
+        self._owner[key] = event.consumer
         self._check_owner(event, key)
 
     def _first_time(self, event: Event, key: int, sequence: int, expected: int) -> None:
@@ -125,18 +137,21 @@ class OrderCheck:
             self._out_of_order(event, key, f"{sequence} while {expected} had not come")
         self._next[key] = sequence + 1
         self._last_first = event.time
-        waited = event.time - self.load.published[event.message]
-        self._waits.setdefault(int(event.time / WAIT_SECONDS), []).append((waited, key, sequence))
+        waited = event.time - max(self.load.published[event.message], self._free.get(key, 0.0))
+        self._waits.setdefault((event.consumer, int(event.time / WAIT_SECONDS)), []).append((waited, key, sequence))
 
     def _find_stalls(self) -> None:
-        """A key is stalled when others go on: how long all messages of that moment had to wait is the load's doing."""
+        """A key is stalled when it could go on and others of its consumer do.
+
+        How long all that a consumer got at that moment had waited is the load's doing, or the machine's.
+        """
         for waits in self._waits.values():
             usual = statistics.median(waited for waited, _, _ in waits)
             for waited, key, sequence in waits:
                 self.verdict.longest_wait = max(self.verdict.longest_wait, waited - usual)
                 if waited - usual > self._stall_seconds:
                     self.verdict.stalled += 1
-                    self.verdict.note(f"key {key}: {sequence} came {waited - usual:.1f} s after others of its time")
+                    self.verdict.note(f"key {key}: {sequence} came {waited - usual:.1f} s after others of its consumer")
 
     def _may_come_again(self, key: int, sequence: int) -> bool:
         return any(abs(one - sequence) <= self._reach for one in self._given_back.get(key, ()))
@@ -167,3 +182,4 @@ class OrderCheck:
             held.discard(event.message)
             if not held:
                 del self._holders[key][event.consumer]
+                self._free[key] = event.time

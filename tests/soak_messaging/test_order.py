@@ -79,4 +79,12 @@ def test_a_message_that_nobody_acknowledged_is_lost() -> None:
 def test_a_key_that_stays_behind_the_others_is_stalled() -> None:
     load = Load(keys=[1, 2, 3], sequence=[0, 0, 0], published=[0.0, 2.9, 2.9])
     check = OrderCheck(load, reach=0, stall_seconds=2.0)
-    assert check.run([Event(3 + message / 100, A, RECEIVED, message) for message in range(3)]).stalled == 1
+    events = [Event(3 + message / 100, A, RECEIVED, message) for message in range(3)]
+    assert check.run(events).stalled == 1
+
+
+def test_a_key_that_its_old_consumer_held_so_long_is_not_stalled() -> None:
+    load = Load(keys=[1, 1, 2, 3], sequence=[0, 1, 0, 0], published=[0.0, 0.0, 2.9, 2.9])
+    events = [Event(0.1, B, RECEIVED, 0), Event(2.8, B, ACKNOWLEDGED, 0)]
+    events += [Event(3 + message / 100, A, RECEIVED, message) for message in range(1, 4)]
+    assert OrderCheck(load, reach=0, stall_seconds=2.0).run(events).stalled == 0

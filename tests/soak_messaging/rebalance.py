@@ -1,0 +1,116 @@
+"""Key_Shared through kill -9 of the broker: `python -m tests.soak_messaging.rebalance --rounds 50`.
+
+Consumers come and go under load, and in every round the broker is killed and started again. Prints what happened and
+ends with 0 when no key came out of order, none was at two consumers, and nothing that was published was lost. What
+was not acknowledged, or within the second that a crash may forget, comes again, and again in order.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.broker_process import BrokerProcess
+from tests.official_client import connect
+from tests.soak_messaging.key_events import BROKER_GONE, Event, OrderCheck, Verdict
+from tests.soak_messaging.key_group import Group
+from tests.soak_messaging.order import Plan, Publisher
+
+SETTINGS = ("brokerDeduplicationEnabled=true", "managedLedgerMaxEntriesPerLedger=5000", "flushInterval=1000")
+LOAD_SECONDS = (0.3, 1.0)
+PROGRESS_MESSAGES, PROGRESS_SECONDS = 500, 20.0  # acknowledged in a round before the broker may be killed
+MOVE_EVERY = 3  # turns of the load
+TURN_SECONDS = 0.05
+TURN_MESSAGES = 300
+CATCH_UP_SECONDS = 60.0
+EVERYBODY = -1  # whom the end of a broker concerns
+
+
+class Rebalancing:
+    """A load on one topic, and the broker under it that is killed."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self._plan = plan
+        self._broker = BrokerProcess(folder / "data", *SETTINGS).start()
+        self._client = connect(self._broker.service_url)
+        topic = "persistent://public/default/rebalance"
+        self._publisher = Publisher(self._client, topic, plan)
+        self._group = Group(
+            self._broker.service_url,
+            topic,
+            folder,
+            places=plan.consumers,
+            sticky=False,
+            options=("--delay-ms", str(plan.delay_ms)),
+            seed=plan.seed,
+        )
+        self._random = random.Random(plan.seed)
+        self._acknowledged: set[int] = set()
+        self._kills: list[Event] = []
+
+    def run(self, rounds: int) -> Verdict:
+        with self._group:
+            for _ in range(rounds):
+                self._load(self._random.uniform(*LOAD_SECONDS))
+                self._kill()
+            self._load(LOAD_SECONDS[0])
+            self._catch_up()
+            events = self._group.events() + self._kills
+        self._client.close()
+        self._broker.stop()
+        assert not self._publisher.refused, f"{self._publisher.refused} messages were refused"
+        check = OrderCheck(self._publisher.load, reach=0, stall_seconds=CATCH_UP_SECONDS)
+        return check.run(events)
+
+    def _load(self, seconds: float) -> None:
+        """At least so long, and until all clients are at work again."""
+        started, turn, before = time.monotonic(), 0, len(self._acknowledged)
+        while (took := time.monotonic() - started) < seconds or len(self._acknowledged) < before + PROGRESS_MESSAGES:
+            assert took < PROGRESS_SECONDS, "nothing is acknowledged any more"
+            turn += 1
+            self._acknowledged |= self._group.newly_acknowledged()
+            if len(self._publisher.load.keys) - len(self._acknowledged) < self._plan.window:
+                self._publisher.publish(TURN_MESSAGES)
+            if turn % MOVE_EVERY == 0:
+                self._group.move()
+            time.sleep(TURN_SECONDS)
+
+    def _kill(self) -> None:
+        """Until it is ready again consumers may take what came before, and then begin anew."""
+        self._kills.append(Event(time.monotonic(), EVERYBODY, BROKER_GONE, 0))
+        self._broker.kill()
+        self._broker.start()
+        self._kills.append(Event(time.monotonic(), EVERYBODY, BROKER_GONE, 0))
+
+    def _catch_up(self) -> None:
+        count, deadline = len(self._publisher.load.keys), time.monotonic() + CATCH_UP_SECONDS
+        while len(self._acknowledged) < count and time.monotonic() < deadline:
+            time.sleep(TURN_SECONDS)
+            self._acknowledged |= self._group.newly_acknowledged()
+
+
+def run(folder: Path, rounds: int, seed: int) -> Verdict:
+    plan = Plan("ring", False, messages=0, keys=1000, consumers=6, delay_ms=0, give_back=0, window=3000, seed=seed)
+    return Rebalancing(folder, plan).run(rounds)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rebalance-") as folder:
+        verdict = run(Path(folder), options.rounds, options.seed)
+    print(
+        f"{options.rounds} kills, {verdict.messages:,} messages, {verdict.deliveries - verdict.messages:,} came again, "
+        f"out of order {verdict.out_of_order}, two owners {verdict.two_owners}, lost {verdict.lost}"
+    )
+    for example in verdict.examples:
+        print(f"  {example}")
+    return 0 if verdict.is_clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
