@@ -297,6 +297,30 @@ def test_reading_stops_behind_enough_messages_of_one_delay_and_goes_on_when_they
         client.close()
 
 
+@pytest.mark.parametrize("how", ["unsubscribe", "seek", "unload", "close"])
+def test_the_index_on_disk_goes_when_nothing_is_held_back_any_more(tmp_path: Path, how: str) -> None:
+    config = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(bucket_rows=10))
+    with EmbeddedBroker(tmp_path, config=config) as broker:
+        client = connect(broker.service_url)
+        topic = "persistent://public/default/t"
+        consumer = client.subscribe(topic, "s", SHARED)
+        producer = client.create_producer(topic)
+        for _ in range(100):
+            producer.send_async(b"later", lambda result, message_id: None, deliver_after=LATER)
+        producer.flush()
+        buckets = tmp_path / "delayed"
+        wait_until(lambda: any(buckets.iterdir()), 5)
+        before = set(buckets.iterdir())
+        if how == "seek":
+            consumer.seek(pulsar.MessageId.latest)
+        elif how == "unload":
+            broker.call(broker.broker.topics.unload(parse_topic(topic)))
+        else:
+            getattr(consumer, how)()
+        wait_until(lambda: not before & set(buckets.iterdir()), 5)
+        client.close()
+
+
 def test_strict_delivery_is_never_early_and_hardly_late(tmp_path: Path) -> None:
     """How late on a machine at rest is for `make bench` to say (row `delivery-times`)."""
     with BrokerProcess(tmp_path / "data", delivery_times.STRICT) as process:
