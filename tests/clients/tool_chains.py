@@ -73,7 +73,10 @@ class ToolChain(ABC):
                 timeout=LIMIT_SECONDS,
                 check=False,
             )
-        outcomes = merged(self.outcomes(log))
+        return self.verdicts(merged(self.outcomes(log)), log)
+
+    def verdicts(self, outcomes: list[Outcome], log: Path) -> list[Outcome]:
+        """The outcomes, or one failure when there are none: nothing compiled, or nothing could be fetched."""
         return outcomes or [Outcome(self.client, "(the tests did not run)", FAILED, f"see {log}")]
 
     @property

@@ -1,0 +1,59 @@
+"""How the results of the other languages' tools are read, and what happens without the tools."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients import run
+from tests.clients.tool_chains import FAILED, PASSED, SKIPPED, Go, Node, Outcome, ToolChain, merged
+
+
+def read(chain: ToolChain, tmp_path: Path, printed: str) -> list[Outcome]:
+    log = tmp_path / "log"
+    log.write_text(printed)
+    return merged(chain.outcomes(log))
+
+
+def test_a_missing_tool_chain_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "argv", ["run", "--only", "go"])
+    assert run.main() == 1
+    assert "the Go client's tests need `go`, which is not installed" in capsys.readouterr().err
+
+
+def test_a_run_without_results_is_a_failure() -> None:
+    (outcome,) = Go().verdicts([], Path("go.log"))
+    assert (outcome.result, outcome.reason) == (FAILED, "see go.log")
+
+
+def test_node_tells_names_and_reasons(tmp_path: Path) -> None:
+    printed = (
+        "TAP version 13\nok 1 - works\n  ---\nnot ok 2 - breaks\n  ---\n  error: 'why'\nok 3 - rests # SKIP later\n"
+    )
+    assert read(Node(), tmp_path, printed) == [
+        Outcome("Node", "breaks", FAILED, "error: 'why'"),
+        Outcome("Node", "rests", SKIPPED),
+        Outcome("Node", "works", PASSED),
+    ]
+
+
+def test_go_tells_names_and_reasons(tmp_path: Path) -> None:
+    events = [
+        {"Action": "output", "Test": "TestA", "Output": "    seek_test.go:7: why\n"},
+        {"Action": "fail", "Test": "TestA"},
+        {"Action": "pass", "Test": "TestB"},
+        {"Action": "fail"},
+    ]
+    printed = "".join(f"{json.dumps(event)}\n" for event in events)
+    assert read(Go(), tmp_path, printed) == [
+        Outcome("Go", "TestA", FAILED, "seek_test.go:7: why"),
+        Outcome("Go", "TestB", PASSED),
+    ]
+
+
+def test_a_test_with_parameters_passed_when_all_did(tmp_path: Path) -> None:
+    events = [{"Action": "pass", "Test": "TestA/one"}, {"Action": "fail", "Test": "TestA/two"}]
+    printed = "".join(f"{json.dumps(event)}\n" for event in events)
+    assert [(each.test, each.result) for each in read(Go(), tmp_path, printed)] == [("TestA", FAILED)]
