@@ -131,7 +131,7 @@ class DedupSoak:
         for publisher in publishers:
             publisher.await_receipt()
         self._kill_under(publishers)
-        application.close()  # with all that it had not heard of
+        application.shutdown()  # with all that it had not heard of
         self._begin_again(restarted)
         self._restart()
 
