@@ -10,6 +10,7 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.clients.policies import make_namespace, set_namespace_policies, set_topic_policies
+from tests.condition import wait_until
 from tests.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("limits")
@@ -135,10 +136,13 @@ def test_a_connection_too_many_of_one_address_is_told_so_and_closed() -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_connections_per_ip=1))
     with (
         EmbeddedBroker(config=config) as broker,
-        RawClient(broker.service_url),
+        RawClient(broker.service_url) as first,
         RawClient(broker.service_url, handshake=False) as second,
     ):
         refused = second.expect(BaseCommand.ERROR)
         assert refused.error == pb.NotAllowedError
         assert refused.message == "Reached the maximum number of connections on address/127.0.0.1"
         assert second.is_closed()
+        first.close()
+        wait_until(lambda: not broker.broker.connections, 5)
+        RawClient(broker.service_url).close()
