@@ -30,6 +30,10 @@ class CompactedView:
         compacted, last = self._compaction.compacted, self._ledger.last_confirmed
         return last if compacted is None or last > self._compaction.horizon else compacted.last_position
 
+    @property
+    def has_trimmed(self) -> bool:
+        return self._compaction.compacted is not None
+
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         if start > self._compaction.horizon:
             return self._ledger.read_cached(start, max_entries, max_bytes)

@@ -57,6 +57,7 @@ class Compaction:
         self.last_removed = 0
         self.last_success_ms = 0
         self.last_failure_ms = 0
+        self.last_start: float | None = None  # monotonic
 
     @property
     def cursor(self) -> ManagedCursor | None:
@@ -92,10 +93,11 @@ class Compaction:
         return self._topic.ledger.size if self._cursor is None else self._cursor.backlog_bytes
 
     def start(self) -> None:
-        """Begins in the background; raises `Conflict` while one is going on."""
+        """Begins in the background, behind those of other topics; raises `Conflict` while one is going on."""
         if self.is_running:
             raise Conflict("Compaction already in progress")
         self.state = CompactionState.RUNNING
+        self.last_start = self._topic.clock.monotonic()
         self._task = self._topic.spawn(self._run())
 
     def view(self) -> CompactedView:
@@ -112,9 +114,10 @@ class Compaction:
             await self.compacted.close()
 
     async def _run(self) -> None:
-        started = self._topic.clock.monotonic()
         try:
-            await self._compact()
+            async with self._topic.services.compacting:
+                started = self._topic.clock.monotonic()
+                await self._compact()
         except (BrokerError, StorageError, OSError) as error:
             self._failed(str(error))
             return

@@ -149,6 +149,12 @@ class TopicConfig:
     default_partitions: int = setting(
         "defaultNumPartitions", 1, "Partitions of an automatically created topic.", least=1
     )
+    compaction_seconds: int = setting(
+        "brokerServiceCompactionMonitorIntervalInSeconds",
+        60,
+        "Shortest time between two compactions that a topic begins by itself (s).",
+        least=0,
+    )
     non_persistent: bool = setting("enableNonPersistentTopics", True, "Whether there may be non-persistent topics.")
     allow_auto_subscription: bool = setting(
         "allowAutoSubscriptionCreation", True, "Whether subscribing creates a missing subscription."

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from broker_core.compaction import CompactionState
 from broker_core.storage.errors import StorageError
 from broker_core.storage.retention import Retention
 
@@ -110,12 +111,20 @@ class Housekeeping:
         await topic.ledger.trim(self._retention(), topic.clock.wall_ms())
 
     def _compact(self) -> None:
-        """Starts a compaction when what none has seen yet has outgrown the topic's threshold."""
+        """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""
         topic, compaction = self._topic, self._topic.compaction
         threshold = topic.policies.compaction_threshold
-        failed_lately = topic.clock.wall_ms() - compaction.last_failure_ms < CHECK_AGAIN_SECONDS * 1000
-        if 0 < threshold <= compaction.backlog_bytes and not compaction.is_running and not failed_lately:
+        if 0 < threshold <= compaction.backlog_bytes and not compaction.is_running and self._compaction_wait() <= 0:
             compaction.start()
+
+    def _compaction_wait(self) -> float:
+        """Seconds until this topic may compact itself again."""
+        compaction, pause = self._topic.compaction, self._topic.limits.compaction_seconds
+        if compaction.last_start is None:
+            return 0.0
+        if compaction.state is CompactionState.ERROR:
+            pause = max(pause, round(CHECK_AGAIN_SECONDS))
+        return compaction.last_start + pause - self._topic.clock.monotonic()
 
     def _retention(self) -> Retention:
         topic = self._topic
@@ -135,6 +144,9 @@ class Housekeeping:
             for subscription in topic.subscriptions.values():
                 published = await self._oldest_unacknowledged_ms(subscription)
                 due.append(None if published is None else published + ttl_ms + 1)
+        outgrown = 0 < topic.policies.compaction_threshold <= topic.compaction.backlog_bytes
+        if outgrown and not topic.compaction.is_running:
+            due.append(now + round(max(0.0, self._compaction_wait()) * 1000))
         dated = [moment for moment in due if moment is not None]
         return max(0.0, (min(dated) - now) / 1000) if dated else None
 

@@ -76,6 +76,7 @@ class TopicServices:
     dispatch: DispatchConfig
     unacked: BrokerUnacked | None  # the limit of unacknowledged messages of the whole broker, if it has one
     deduplication: DeduplicationConfig
+    compacting: asyncio.Semaphore  # so many topics are compacted at a time
     retain_null_key: bool  # in compaction
     storage: ManagedLedgerFactory
     delayed: DelayedServices

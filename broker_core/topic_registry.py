@@ -48,6 +48,9 @@ log = logging.getLogger(__name__)
 Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
 
+COMPACTIONS_AT_A_TIME = 2  # each holds the keys of its topic in memory
+
+
 class TopicListener(Protocol):
     def __call__(self, name: TopicName, /, *, exists: bool) -> None: ...
 
@@ -76,6 +79,7 @@ class TopicRegistry:
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self._rates = BrokerRates.of(config.rates, clock)
+        self._compacting = asyncio.Semaphore(COMPACTIONS_AT_A_TIME)
         self.auto_creation = AutoCreation(tenancy)
         self._delayed = DelayedServices.of(config.delayed, storage, clock)
         self._unacked = BrokerUnacked.of(config.dispatch)
@@ -180,6 +184,7 @@ class TopicRegistry:
             dispatch=self._config.dispatch,
             unacked=self._unacked,
             deduplication=self._config.deduplication,
+            compacting=self._compacting,
             retain_null_key=self._config.policies.retain_null_key,
             storage=self._storage,
             delayed=self._delayed,

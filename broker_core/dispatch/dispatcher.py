@@ -40,6 +40,10 @@ class Source(Protocol):
     def last_confirmed(self) -> Position:
         """The last entry that may be read."""
 
+    @property
+    def has_trimmed(self) -> bool:
+        """Whether it has entries that the log has no longer."""
+
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         """From memory, or None."""
 

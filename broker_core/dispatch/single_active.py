@@ -47,7 +47,7 @@ class SingleActiveDispatcher(Dispatcher):
             self.rewind()
 
     def rewind(self) -> None:
-        self.cursor.rewind()
+        self.cursor.rewind(also_trimmed=self.source.has_trimmed)
         self.jump()
 
     def step(self) -> bool:

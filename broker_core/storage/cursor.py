@@ -204,9 +204,9 @@ class ManagedCursor:
 
     # ---- place
 
-    def rewind(self) -> None:
-        """Read again from the first unacknowledged entry."""
-        self.read_position = self._refresh_front()
+    def rewind(self, *, also_trimmed: bool = False) -> None:
+        """Read again from the first unacknowledged entry, whether the log still has it, or only from there on."""
+        self.read_position = self.info.mark_delete.next if also_trimmed else self._refresh_front()
 
     async def reset(self, position: Position, open_bits: int = 0) -> None:
         """Seek: the next entry read is the first one at or after `position`, and everything before it counts as
@@ -219,6 +219,8 @@ class ManagedCursor:
         mark_delete = self._ledgers.previous(target)
         if mark_delete.ledger_id < target.ledger_id and target.ledger_id >= 0:
             mark_delete = Position(target.ledger_id, target.entry_id - 1)
+        if position == EARLIEST:
+            mark_delete = EARLIEST
         self._unwritten.clear()
         for ledger_id in list(self.info.windows):
             self._drop_window(ledger_id)

@@ -50,6 +50,8 @@ class CursorList:
             return cursor
         target = self.ledgers.next_valid(LATEST if initial is None else initial)
         mark_delete = Position(target.ledger_id, target.entry_id - 1) if self.ledgers.ids else EARLIEST
+        if initial == EARLIEST:
+            mark_delete = EARLIEST  # what was trimmed may still be read from a compacted ledger
         info = CursorInfo(self._catalog.new_id() if durable else -1, name, mark_delete, dict(properties or {}))
         cursor = self.by_name[name] = ManagedCursor(self, info, durable=durable)
         if durable:

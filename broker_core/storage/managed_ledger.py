@@ -306,6 +306,8 @@ class ManagedLedger:
 
     # ---- read
 
+    has_trimmed = False  # see `dispatch.dispatcher.Source`
+
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         """Entries from `start` on out of memory; None when they are not there. An empty block: nothing to read yet."""
         if start > self.last_confirmed:

@@ -1,6 +1,7 @@
 """Compaction, seen by compacted readers of the official client."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pulsar
 import pytest
@@ -117,6 +118,28 @@ def test_keys_outlive_the_ledgers_they_were_written_to(
     ledger = compact(pulsar_broker, topic).ledger
     wait_until(lambda: ledger.size == 0, 5)
     assert sorted(read_compacted(client, topic)) == [(str(n % 5), str(n).encode()) for n in range(95, 100)]
+
+
+def test_a_reader_finds_keys_of_trimmed_ledgers_also_when_others_follow(tmp_path: Path) -> None:
+    config = BrokerConfig(server=FREE_PORTS, storage=StorageConfig(max_entries_per_ledger=10))
+    with EmbeddedBroker(tmp_path, config=config) as broker:
+        client = pulsar.Client(broker.service_url)
+        consumer = client.subscribe("t", "s")
+        publish(client, "t", [(str(n % 5), str(n).encode()) for n in range(20)], batch=False)
+        ledger = compact(broker, "t").ledger
+        publish(client, "t", [("new", b"1")], batch=False)
+        last = None
+        for _ in range(21):
+            last = consumer.receive(timeout_millis=TIMEOUT_MS)
+        consumer.acknowledge_cumulative(last)
+        wait_until(lambda: ledger.entries == 1, 5)  # only what came after the compaction is in the log
+        expected = [*((str(n % 5), str(n).encode()) for n in range(15, 20)), ("new", b"1")]
+        assert read_compacted(client, "t") == expected
+        reader = client.create_reader("t", pulsar.MessageId.earliest, is_read_compacted=True)
+        reader.read_next(TIMEOUT_MS)
+        reader.seek(pulsar.MessageId.earliest)
+        assert reader.read_next(TIMEOUT_MS).data() == b"15"
+        client.close()
 
 
 def test_the_compacted_ledger_survives_a_restart(tmp_path_factory: pytest.TempPathFactory) -> None:

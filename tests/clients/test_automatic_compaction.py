@@ -1,0 +1,99 @@
+"""A topic compacts itself when what is not compacted has outgrown its threshold."""
+
+from collections.abc import Iterator
+
+import pulsar
+import pytest
+
+from broker_core.compaction import Compaction, CompactionState
+from broker_core.config import BrokerConfig, PolicyConfig
+from broker_core.names import parse_topic
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from tests import official_client
+from tests.condition import wait_until
+
+pytestmark = pytest.mark.feature("compaction")
+
+THRESHOLD = 5_000
+SECONDS = 10.0
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    config = BrokerConfig(server=FREE_PORTS, policies=PolicyConfig(compaction_threshold=THRESHOLD))
+    with EmbeddedBroker(config=config) as broker:
+        yield broker
+
+
+@pytest.fixture
+def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    client = official_client.connect(broker.service_url)
+    yield client
+    client.close()
+
+
+def publish(client: pulsar.Client, topic: str, generation: int) -> dict[str, str]:
+    """More than the threshold, to five keys; returns their last values."""
+    producer = client.create_producer(topic)
+    values = {}
+    for number in range(200):
+        key, value = str(number % 5), f"{generation}:{number}"
+        producer.send_async(value.encode(), lambda *_: None, partition_key=key)
+        values[key] = value
+    producer.flush()
+    producer.close()
+    return values
+
+
+def compaction(broker: EmbeddedBroker, topic: str) -> Compaction:
+    return broker.broker.topics.loaded[topic].compaction
+
+
+def is_compacted(broker: EmbeddedBroker, topic: str) -> bool:
+    found = compaction(broker, topic)
+    return found.state is CompactionState.SUCCESS and found.compacted is not None
+
+
+def test_it_begins_by_itself_and_leaves_the_last_values(
+    broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    values = publish(client, topic, 1)
+    wait_until(lambda: is_compacted(broker, topic), SECONDS)
+    view = client.create_table_view(topic)
+    assert {key: view.get(key).decode() for key in values} == values
+    assert compaction(broker, topic).last_removed == 195
+    view.close()
+
+
+def test_it_does_not_begin_again_before_its_time(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, 1)
+    wait_until(lambda: is_compacted(broker, topic), SECONDS)
+    began = compaction(broker, topic).last_start
+    publish(client, topic, 2)
+    publish(client, f"{topic}-later", 1)  # what is looked at later is compacted, so the first was looked at, too
+    wait_until(lambda: is_compacted(broker, f"{topic}-later"), SECONDS)
+    assert compaction(broker, topic).last_start == began
+
+
+def test_below_the_threshold_nothing_is_compacted(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+    client.create_producer(topic).send(b"little")
+    publish(client, f"{topic}-later", 1)
+    wait_until(lambda: is_compacted(broker, f"{topic}-later"), SECONDS)
+    assert compaction(broker, topic).state is CompactionState.NOT_RUN
+
+
+def test_only_so_many_topics_are_compacted_at_a_time(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+    client.create_producer(topic).send(b"x", partition_key="k")
+    loaded = broker.call(broker.broker.topics.get(parse_topic(topic)))
+    places = loaded.services.compacting
+
+    async def occupied() -> bool:
+        """Whether the compaction waits while every place is taken by others."""
+        async with places, places:
+            loaded.compaction.start()
+            other = broker.broker.spawn(loaded.ledger.read(loaded.ledger.first_position, 1, 1))
+            await other
+            return places.locked() and loaded.compaction.is_running and loaded.compaction.compacted is None
+
+    assert broker.call(occupied())
+    wait_until(lambda: is_compacted(broker, topic), SECONDS)
