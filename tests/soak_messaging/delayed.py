@@ -105,7 +105,10 @@ class DelayedSoak:
         self._sent = 0
         self._client.subscribe(TOPIC, SUBSCRIPTION, pulsar.ConsumerType.Shared, message_listener=self._received)
         self._producer = self._client.create_producer(
-            TOPIC, batching_enabled=False, block_if_queue_full=True, send_timeout_millis=0
+            TOPIC,
+            batching_enabled=False,
+            max_pending_messages=1_000_000,  # it must never block: this thread is the one that starts the broker again
+            send_timeout_millis=0,
         )
 
     def round(self) -> None:
