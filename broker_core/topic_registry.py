@@ -29,6 +29,7 @@ from broker_core.errors import (
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.storage.errors import StorageError
+from broker_core.system_policies import without_limits
 from broker_core.system_topics import is_system_topic
 from broker_core.topic import Topic, TopicServices
 from broker_core.topic_documents import TopicDocuments
@@ -38,6 +39,7 @@ from broker_core.topic_throttles import BrokerRates
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config import BrokerConfig
+    from broker_core.policies import TopicPolicies
     from broker_core.rate import Rate
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.factory import ManagedLedgerFactory
@@ -189,10 +191,14 @@ class TopicRegistry:
             storage=self._storage,
             delayed=self._delayed,
             spawn=self._spawn,
-            policies_of=self._tenancy.effective,
+            policies_of=self._policies_of,
             rates=self._rates,
             backlog_quota=self._config.backlog_quota,
         )
+
+    def _policies_of(self, name: TopicName) -> TopicPolicies:
+        policies = self._tenancy.effective(name)
+        return without_limits(policies) if is_system_topic(name) else policies
 
     async def unload(self, name: TopicName) -> None:
         if not self.exists(name):

@@ -32,8 +32,8 @@ REQUEST_SECONDS = 60.0
 REQUESTS_AT_A_TIME = 1024  # Pulsar's maxConcurrentHttpRequests; more are answered 503
 CLOSE_SECONDS = 2.0
 
-# Topics of Pulsar's first API: tenant, cluster, namespace, topic.
-_FOUR_PARTS = re.compile(r"/(?:admin|lookup)/(?:v2/)?(?:topic/|destination/)?(?:non-)?persistent(?:/[^/]+){4}")
+# Topics of Pulsar's first API: tenant, cluster, namespace, topic. Below /admin/v2 such a path may mean other things.
+_FOUR_PARTS = re.compile(r"/(?:admin|lookup/v2/(?:topic|destination))/(?:non-)?persistent(?:/[^/]+){4}")
 
 _HANDLERS = "broker_core.admin.all_routes"
 

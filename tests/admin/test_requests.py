@@ -142,8 +142,7 @@ async def test_a_body_beyond_a_megabyte_is_refused(admin: Admin) -> None:
     "path",
     [
         "/admin/persistent/public/standalone/default/t/stats",
-        "/admin/v2/persistent/public/standalone/default/t",
-        "/admin/v2/non-persistent/public/standalone/default/t/stats",
+        "/admin/non-persistent/public/standalone/default/t",
         "/lookup/v2/topic/persistent/public/standalone/default/t",
         "/lookup/v2/destination/persistent/public/standalone/default/t",
     ],

@@ -33,6 +33,13 @@ def test_what_comes_while_too_much_is_under_way_is_dropped_with_a_receipt(raw: R
     assert not is_dropped(raw.expect(BaseCommand.SEND_RECEIPT))
 
 
+def test_a_receipt_names_no_place(raw: RawClient) -> None:
+    raw.ask(producer(f"{PREFIX}once"), BaseCommand.PRODUCER_SUCCESS)
+    raw.send(send(0) + send(1))
+    ids = [raw.expect(BaseCommand.SEND_RECEIPT).message_id for _ in range(2)]
+    assert [(one.ledgerId, one.entryId) for one in ids] == [(0, 0), (0, 0)]
+
+
 def is_dropped(receipt: CommandSendReceipt) -> bool:
     return (receipt.message_id.ledgerId, receipt.message_id.entryId) == (NOWHERE, NOWHERE)
 

@@ -1,0 +1,56 @@
+"""Which topics are the broker's own, and what does not hold for them."""
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config_features import DeduplicationConfig
+from broker_core.names import parse_topic
+from broker_core.policies import TopicPolicies
+from broker_core.system_topics import is_broker_internal, is_system_topic
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+
+
+@pytest.mark.parametrize(
+    ("topic", "system", "internal"),
+    [
+        ("public/default/__change_events", True, False),
+        ("public/default/__change_events-partition-3", True, False),
+        ("public/default/__transaction_buffer_snapshot", True, False),
+        ("public/default/t-s__transaction_pending_ack", True, True),
+        ("pulsar/system/transaction_coordinator_assign-partition-1", True, True),
+        ("pulsar/system/__transaction_log_3", True, True),
+        ("pulsar/system/anything", True, False),
+        ("public/default/__mine", False, False),
+        ("public/default/t-multiTopicsReader-0a1b2c", False, False),
+        ("public/default/transaction_coordinator_assign", False, False),
+    ],
+)
+def test_what_is_the_brokers_own_goes_by_its_name(topic: str, system: bool, internal: bool) -> None:
+    name = parse_topic(f"persistent://{topic}")
+    assert (is_system_topic(name), is_broker_internal(name)) == (system, internal)
+
+
+def test_limits_and_expiry_do_not_hold_for_them() -> None:
+    config = BrokerConfig(
+        server=FREE_PORTS,
+        policies=PolicyConfig(ttl_seconds=5, retention_minutes=5, retention_mb=5),
+        topics=TopicConfig(max_producers=1),
+        deduplication=DeduplicationConfig(enabled=True),
+    )
+    with EmbeddedBroker(config=config) as broker:
+        system = policies(broker, "persistent://public/default/__change_events")
+        users = policies(broker, "persistent://public/default/__mine")
+    assert held(system) == (0, 0, 0, False)
+    assert held(users) == (5, 5, 1, True)
+
+
+def policies(broker: EmbeddedBroker, topic: str) -> TopicPolicies:
+    async def loaded(found: Broker) -> TopicPolicies:
+        return (await found.topics.get(parse_topic(topic), create=True)).policies
+
+    return broker.call(loaded(broker.broker))
+
+
+def held(policies: TopicPolicies) -> tuple[int, int, int, bool]:
+    return policies.ttl_seconds, policies.retention.minutes, policies.max_producers, policies.deduplication_enabled
