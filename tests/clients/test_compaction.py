@@ -127,6 +127,7 @@ def test_a_reader_finds_keys_of_trimmed_ledgers_also_when_others_follow(tmp_path
         consumer = client.subscribe("t", "s")
         publish(client, "t", [(str(n % 5), str(n).encode()) for n in range(20)], batch=False)
         ledger = compact(broker, "t").ledger
+        broker.call(ledger.roll())
         publish(client, "t", [("new", b"1")], batch=False)
         last = None
         for _ in range(21):
