@@ -208,6 +208,12 @@ class PolicyConfig:
     retention_mb: int = setting(
         "defaultRetentionSizeInMB", 0, "Megabytes of acknowledged messages that are kept.", least=-1
     )
+    open_ledger_seconds: int = setting(
+        "retentionOpenLedgerSeconds",
+        60,
+        "How long after the last message the newest ones stay to be read again where no retention is set (s).",
+        least=0,
+    )
     ttl_seconds: int = setting(
         "ttlDurationDefaultInSeconds",
         0,

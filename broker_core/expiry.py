@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.compaction import CompactionState
@@ -106,9 +107,11 @@ class Housekeeping:
             if subscription.durable:
                 await subscription.expire_before(oldest_kept)
 
-    async def trim(self) -> None:
-        topic = self._topic
-        await topic.ledger.trim(self._retention(), topic.clock.wall_ms())
+    async def trim(self, *, by_request: bool = False) -> None:
+        topic, retention = self._topic, self._retention()
+        if by_request:
+            retention = replace(retention, open_grace_ms=0)
+        await topic.ledger.trim(retention, topic.clock.wall_ms())
 
     def _compact(self) -> None:
         """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""

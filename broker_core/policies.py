@@ -111,7 +111,9 @@ class TopicPolicies:
     retention: RetentionPolicy = policy(
         "retention_policies",
         RetentionPolicy.from_document,
-        lambda c: RetentionPolicy(c.policies.retention_minutes, c.policies.retention_mb),
+        lambda c: RetentionPolicy(
+            c.policies.retention_minutes, c.policies.retention_mb, c.policies.open_ledger_seconds
+        ),
     )
     ttl_seconds: int = policy("message_ttl_in_seconds", _ttl, lambda c: c.policies.ttl_seconds)
     compaction_threshold: int = policy("compaction_threshold", at_least_zero, lambda c: c.policies.compaction_threshold)

@@ -38,7 +38,7 @@ class PolicyObject:
         if not isinstance(document, Mapping):
             raise InvalidRequest(f"{name} must be a JSON object")
         found: dict[str, Any] = {}
-        for field in dataclasses.fields(cls):
+        for field in _members(cls):
             value = document.get(field.metadata["json"])
             if value is not None:
                 found[field.name] = field.metadata["read"](value, field.metadata["json"])
@@ -46,19 +46,26 @@ class PolicyObject:
 
     def to_document(self) -> dict[str, Any]:
         """Without the members that are None, as Pulsar writes it."""
-        members = {field.metadata["json"]: getattr(self, field.name) for field in dataclasses.fields(self)}
+        members = {field.metadata["json"]: getattr(self, field.name) for field in _members(type(self))}
         return {name: value for name, value in members.items() if value is not None}
+
+
+def _members(kind: type[PolicyObject]) -> list[dataclasses.Field[Any]]:
+    """The fields that stand in the JSON form."""
+    return [field for field in dataclasses.fields(kind) if field.metadata]
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy(PolicyObject):
     """How long acknowledged messages are kept: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
 
-    They go when either limit is exceeded. Refused when only one is 0, or one is below -1.
+    They go when either limit is exceeded. Refused when only one is 0, or one is below -1. `open_ledger_seconds` is the
+    broker's own, for who never set a policy: the newest messages stay so long, though acknowledged, to be read again.
     """
 
     minutes: int = member("retentionTimeInMinutes", whole_number, 0)
     mb: int = member("retentionSizeInMB", whole_number, 0)
+    open_ledger_seconds: int = 0
 
     def __post_init__(self) -> None:
         if self.mb < -1:
@@ -71,7 +78,11 @@ class RetentionPolicy(PolicyObject):
     @property
     def limits(self) -> Retention:
         """As the storage takes it: milliseconds and bytes."""
-        return Retention(-1 if self.minutes < 0 else self.minutes * 60_000, -1 if self.mb < 0 else self.mb << 20)
+        return Retention(
+            -1 if self.minutes < 0 else self.minutes * 60_000,
+            -1 if self.mb < 0 else self.mb << 20,
+            0 if self.minutes else self.open_ledger_seconds * 1000,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ class Topic:
         self.state = TopicState.OPEN
         self.served_at = ""  # once closed: by which broker
         self.policies = services.policies_of(name)  # what is in force; `policies_changed` renews it
+        self.termination = Termination(self)
         self.admission = ProducerAdmission(self, _epoch(ledger))
         self.producers = self.admission.by_name
         self.subscriptions: dict[str, Subscription] = {}
@@ -108,7 +109,6 @@ class Topic:
         self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
         self.created_ms = services.clock.wall_ms()
         self.compaction = Compaction(self)
-        self.termination = Termination(self)
         self.deduplication = Deduplication(self)
         self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
         self.publish_limit: RateLimit | None = None  # kept by `throttles`
@@ -280,8 +280,8 @@ class Topic:
     # -- housekeeping ------------------------------------------------------------------------------------
 
     async def trim(self) -> None:
-        """Deletes at once what retention lets go."""
-        await self._housekeeping.trim()
+        """Deletes at once what retention lets go; somebody asked for it, so the open ledger has no grace."""
+        await self._housekeeping.trim(by_request=True)
 
     def publishing_changed(self) -> None:
         """Looks again whether a publish needs nothing but to be appended: one test instead of one per feature."""

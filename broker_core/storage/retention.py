@@ -3,7 +3,7 @@
 Rules (Pulsar's, with one addition): only sealed ledgers, only a prefix, only up to the slowest durable cursor; then
 from the oldest on while the retention time of a ledger has passed, or while at least the retention size stays.
 Addition: the open ledger is rolled as soon as retention has passed for every entry in it and all are acknowledged,
-so trimming never waits for a roll-over by size.
+so trimming never waits for a roll-over by size. Where nobody asked for retention it has a grace of its own.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,14 @@ from broker_core.storage.position import Position
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """-1: without limit; 0 and 0: nothing that is acknowledged is kept."""
+    """-1: without limit; 0 and 0: nothing that is acknowledged is kept.
+
+    `open_grace_ms`: the open ledger stays that long behind its last entry, whatever the limits say.
+    """
 
     time_ms: int = 0
     size_bytes: int = 0
+    open_grace_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,11 @@ def removable(log: LogView, limits: Retention, now_ms: int) -> list[int]:
 
 
 def roll_is_due(log: LogView, limits: Retention, now_ms: int) -> bool:
-    """Whether the open ledger could go once sealed."""
+    """Whether the open ledger could go once sealed, and its grace has passed."""
+    return _could_roll(log, limits, now_ms) and now_ms - log.ledgers[-1].written_ms >= limits.open_grace_ms
+
+
+def _could_roll(log: LogView, limits: Retention, now_ms: int) -> bool:
     closed = [_sealed(ledger) for ledger in log.ledgers]
     return (
         bool(closed)
@@ -68,6 +76,8 @@ def next_due(log: LogView, limits: Retention, now_ms: int) -> int | None:
         return None
     if removable(log, limits, now_ms) or roll_is_due(log, limits, now_ms):
         return now_ms
+    if _could_roll(log, limits, now_ms):
+        return log.ledgers[-1].written_ms + limits.open_grace_ms
     if limits.time_ms <= 0:
         return None
     consumed = 0

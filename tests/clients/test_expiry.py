@@ -63,6 +63,7 @@ def test_a_shorter_ttl_takes_effect_at_once(client: pulsar.Client, pulsar_broker
 def test_what_everyone_acknowledged_leaves_the_disk(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
+    set_policies(pulsar_broker, retention=RetentionPolicy(0, 0))
     consumer = client.subscribe(topic, "s")
     publish(client, topic, 100)
     ledger = loaded(pulsar_broker, topic).ledger
@@ -70,6 +71,19 @@ def test_what_everyone_acknowledged_leaves_the_disk(
     for _ in range(100):
         consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
     wait_until(lambda: ledger.size == 0, 3)
+
+
+def test_what_everyone_acknowledged_can_be_read_again_for_a_while_where_no_retention_was_ever_set(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
+    consumer = client.subscribe(topic, "s")
+    publish(client, topic, 10)
+    for _ in range(10):
+        consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
+    policies = loaded(pulsar_broker, topic).policies
+    assert policies.retention.limits.open_grace_ms == 60_000
+    consumer.seek(pulsar.MessageId.earliest)
+    assert consumer.receive(timeout_millis=TIMEOUT_MS).data() == b"0"
 
 
 def test_what_nobody_subscribed_to_stays(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:

@@ -54,6 +54,14 @@ def test_the_open_ledger_is_rolled_when_all_of_it_has_expired() -> None:
     assert not roll_is_due(log(0, 0, open_last=False), Retention(MINUTE, -1), MINUTE + 1)
 
 
+def test_the_open_ledger_has_its_grace_behind_its_last_entry_and_older_ones_have_none() -> None:
+    limits = Retention(open_grace_ms=MINUTE)
+    assert not roll_is_due(log(0, 1000), limits, MINUTE)
+    assert roll_is_due(log(0, 1000), limits, MINUTE + 1000)
+    assert removable(log(0, 1000), limits, 1000) == [1]
+    assert next_due(log(1000), limits, 1000) == MINUTE + 1000
+
+
 @pytest.mark.parametrize(
     ("view", "limits", "expected"),
     [
