@@ -161,6 +161,7 @@ tenants delete both
 tenants delete both
 """.strip().splitlines()
 
+
 @pytest.fixture(scope="module")
 def answers(java_pulsar: JavaPulsar, tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return run_on_both(STEPS, java_pulsar, tmp_path_factory.mktemp("home"))
