@@ -20,15 +20,15 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from broker_core import __version__
-from broker_core.backlog_quota import check_forever
 from broker_core.clock import Clock, SystemClock
-from broker_core.inactivity import Inactivity
-from broker_core.partitioned import PartitionedTopics
+from broker_core.limits.backlog_quota import check_forever
 from broker_core.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.tenancy import Tenancy
-from broker_core.topic_registry import TopicRegistry
+from broker_core.topics.inactivity import Inactivity
+from broker_core.topics.partitioned import PartitionedTopics
+from broker_core.topics.registry import TopicRegistry
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from broker_core.storage.position import EARLIEST, Position
 if TYPE_CHECKING:
     from broker_core.compaction import Compaction
     from broker_core.storage.block import Block
-    from broker_core.topic_log import TopicLog
+    from broker_core.topics.topic_log import TopicLog
 
 
 class CompactedView:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from broker_core.limits.turns import in_turns
 from broker_core.stats import TopicStats, topic_stats
 from broker_core.subscription_stats import SubscriptionStats
-from broker_core.turns import in_turns
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

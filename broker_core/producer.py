@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from broker_core.entry_checks import entry_refusal
 from broker_core.errors import BrokerError, PersistenceFailed
-from broker_core.producer_access import AccessMode
-from broker_core.publish_throttle import PublishThrottle
+from broker_core.limits.publish_throttle import PublishThrottle
+from broker_core.publishing.access import AccessMode
+from broker_core.publishing.entry_checks import entry_refusal
 from broker_core.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker_core.turns import in_turns
+from broker_core.limits.turns import in_turns
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock

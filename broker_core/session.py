@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker_core.broker import Broker
     from broker_core.consumer import Consumer
     from broker_core.producer import Producer
-    from broker_core.topic_watcher import TopicListWatcher
+    from broker_core.topics.watcher import TopicListWatcher
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_core.producer_access import AccessMode
+from broker_core.publishing.access import AccessMode
 from broker_core.subscription_stats import SubscriptionStats, compaction_subscription
 from broker_core.traffic import Traffic
 

@@ -16,10 +16,10 @@ from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.dispatch.key_shared import KeySharedDispatcher
 from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
+from broker_core.limits.topic_limits import check_consumers_of
 from broker_core.rate import Rate
 from broker_core.storage.position import Position
 from broker_core.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
-from broker_core.topic_limits import check_consumers_of
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer

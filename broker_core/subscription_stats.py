@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.dispatch.key_shared import KeySharedDispatcher
-from broker_core.dispatch_limit import DispatchLimit
+from broker_core.limits.dispatch_limit import DispatchLimit
 from broker_core.traffic import NOTHING, Traffic
 
 if TYPE_CHECKING:

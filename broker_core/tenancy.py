@@ -27,7 +27,7 @@ from broker_core.errors import (
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
 from broker_core.namespace import Namespace
 from broker_core.policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
-from broker_core.system_topics import is_system_topic
+from broker_core.topics.system_topics import is_system_topic
 
 TENANT = "tenant"
 NAMESPACE = "namespace"

@@ -16,10 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_core import deduplication_snapshot
-from broker_core.backlog_quota import BacklogQuotas
 from broker_core.compaction import Compaction
-from broker_core.deduplication import Deduplication
 from broker_core.errors import (
     BrokerError,
     NotAllowed,
@@ -29,16 +26,19 @@ from broker_core.errors import (
     TopicFenced,
     TopicTerminated,
 )
-from broker_core.expiry import Housekeeping
+from broker_core.limits.backlog_quota import BacklogQuotas
+from broker_core.limits.topic_limits import check_subscriptions
+from broker_core.limits.topic_throttles import TopicThrottles
 from broker_core.producer import Producer
-from broker_core.producer_admission import ProducerAdmission
+from broker_core.publishing import deduplication_snapshot
+from broker_core.publishing.admission import ProducerAdmission
+from broker_core.publishing.deduplication import Deduplication
 from broker_core.rate import Rate
 from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.subscription import Subscription
-from broker_core.termination import Termination
-from broker_core.topic_limits import check_subscriptions
-from broker_core.topic_throttles import TopicThrottles
+from broker_core.topics.expiry import Housekeeping
+from broker_core.topics.termination import Termination
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Source, Spawn
     from broker_core.dispatch.unacked_limits import BrokerUnacked
+    from broker_core.limits.rate_limit import RateLimit
+    from broker_core.limits.topic_throttles import BrokerRates
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
-    from broker_core.rate_limit import RateLimit
     from broker_core.storage.block import EntryRun
     from broker_core.storage.factory import ManagedLedgerFactory
-    from broker_core.topic_log import TopicLog
-    from broker_core.topic_throttles import BrokerRates
+    from broker_core.topics.topic_log import TopicLog
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator
 
-from broker_core import peek
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.non_persistent import persistent_only
 from broker_core.admin.routes import Route
@@ -18,6 +17,7 @@ from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
 from broker_core.errors import InvalidRequest, PreconditionFailed, TopicNotFound
 from broker_core.storage.position import Position
+from broker_core.topics import peek
 from broker_core.wire.compression import decompress
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata

@@ -11,10 +11,10 @@ from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, topic_body
 from broker_core.admin.targets import one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
+from broker_core.limits.turns import in_turns
 from broker_core.merged_stats import merge
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.stats import TopicStats, earliest_backlog, oldest_of, topic_stats
-from broker_core.turns import in_turns
 
 if TYPE_CHECKING:
     from broker_core.topic import Topic

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker_core.clock import iso
-from broker_core.producer_access import AccessMode
+from broker_core.publishing.access import AccessMode
 from broker_core.stats import CompactionStats, PublisherStats, TopicStats
 from broker_core.subscription_stats import ConsumerStats, DrainingHash, SubscriptionStats
 

@@ -13,7 +13,7 @@ from broker_core.admin.targets import check_exists, every_topic, not_found, one_
 from broker_core.errors import Conflict, InvalidRequest, NotAcceptable, NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.system_topics import is_broker_internal, is_system_topic
+from broker_core.topics.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.topic import Topic

@@ -18,13 +18,13 @@ from broker_core.errors import (
 )
 from broker_core.handlers.schema import check_consumers_schema, takes_any_schema
 from broker_core.handlers.seek import position_of
+from broker_core.limits.topic_limits import check_consumers
 from broker_core.names import is_reserved_subscription, parse_topic
 from broker_core.session import Session, creation
 from broker_core.subscription import Subscription
 from broker_core.subscription_stats import ConsumerStats
 from broker_core.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
 from broker_core.topic import Topic
-from broker_core.topic_limits import check_consumers
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 

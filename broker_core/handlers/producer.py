@@ -9,8 +9,8 @@ from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound
 from broker_core.handlers.schema import version_for_producer
 from broker_core.names import TopicName, parse_topic
 from broker_core.producer import Producer
-from broker_core.producer_access import AccessMode
-from broker_core.producer_admission import AccessRequest
+from broker_core.publishing.access import AccessMode
+from broker_core.publishing.admission import AccessRequest
 from broker_core.session import Session, creation
 from broker_core.topic import Topic
 from broker_core.wire import commands

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from broker_core.errors import NotAllowed, TopicFenced
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
 from broker_core.session import Session
-from broker_core.system_topics import is_system_topic
-from broker_core.topic_pattern import InvalidPattern, TopicPattern
-from broker_core.topic_watcher import TopicListWatcher
+from broker_core.topics.pattern import InvalidPattern, TopicPattern
+from broker_core.topics.system_topics import is_system_topic
+from broker_core.topics.watcher import TopicListWatcher
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.topics_hash import topics_hash

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from broker_core.limits.rate_limit import NO_LIMIT
 from broker_core.nonpersistent.producer import NonPersistentProducer
 from broker_core.nonpersistent.subscription import NonPersistentSubscription
 from broker_core.nonpersistent.volatile_log import VolatileLog
 from broker_core.policy_values import HOLD, BacklogQuota, DelayedDelivery, DispatchRate, RetentionPolicy
 from broker_core.rate import Rate
-from broker_core.rate_limit import NO_LIMIT
 from broker_core.topic import Topic, TopicServices
 
 if TYPE_CHECKING:

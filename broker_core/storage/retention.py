@@ -57,7 +57,9 @@ def removable(log: LogView, limits: Retention, now_ms: int) -> list[int]:
 
 def roll_is_due(log: LogView, limits: Retention, now_ms: int) -> bool:
     """Whether the open ledger could go once sealed, and its grace has passed."""
-    return _could_roll(log, limits, now_ms) and now_ms - log.ledgers[-1].written_ms >= limits.open_grace_ms
+    if not _could_roll(log, limits, now_ms):
+        return False
+    return not limits.open_grace_ms or now_ms - log.ledgers[-1].written_ms >= limits.open_grace_ms
 
 
 def _could_roll(log: LogView, limits: Retention, now_ms: int) -> bool:

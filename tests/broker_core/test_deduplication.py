@@ -11,11 +11,11 @@ from broker_core.broker import Broker
 from broker_core.clock import SystemClock
 from broker_core.config import BrokerConfig
 from broker_core.config_features import DeduplicationConfig
-from broker_core.deduplication import DeduplicationStatus
-from broker_core.deduplication_snapshot import CURSOR, Snapshot
 from broker_core.names import parse_topic
-from broker_core.open_chunks import OpenChunks
-from broker_core.sequence_ids import SequenceIds
+from broker_core.publishing.deduplication import DeduplicationStatus
+from broker_core.publishing.deduplication_snapshot import CURSOR, Snapshot
+from broker_core.publishing.open_chunks import OpenChunks
+from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.position import EARLIEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic import Topic

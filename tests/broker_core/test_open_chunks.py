@@ -1,6 +1,6 @@
 """Chunks that are sent again before their message is whole."""
 
-from broker_core.open_chunks import CHUNKS_MAX, OpenChunks
+from broker_core.publishing.open_chunks import CHUNKS_MAX, OpenChunks
 from broker_core.wire.send import Chunk
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.errors import ProducerBusy, ProducerFenced
-from broker_core.producer_access import AccessMode, Place, ProducerAccess
+from broker_core.publishing.access import AccessMode, Place, ProducerAccess
 
 SHARED, EXCLUSIVE = AccessMode.SHARED, AccessMode.EXCLUSIVE
 WAIT, FENCING = AccessMode.WAIT_FOR_EXCLUSIVE, AccessMode.EXCLUSIVE_WITH_FENCING

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.rate_limit import BURST_SECONDS, NO_LIMIT, RateLimit, TokenBucket
+from broker_core.limits.rate_limit import BURST_SECONDS, NO_LIMIT, RateLimit, TokenBucket
 from tests.broker_core.test_rate import StillClock
 
 RATES = st.integers(1, 1_000_000)

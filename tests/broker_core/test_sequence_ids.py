@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.sequence_ids import NONE, Part, SequenceIds
+from broker_core.publishing.sequence_ids import NONE, Part, SequenceIds
 
 
 def pushed(name: str = "p", *, highest: int) -> SequenceIds:

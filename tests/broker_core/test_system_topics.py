@@ -7,8 +7,8 @@ from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.config_features import DeduplicationConfig
 from broker_core.names import parse_topic
 from broker_core.policies import TopicPolicies
-from broker_core.system_topics import is_broker_internal, is_system_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topics.system_topics import is_broker_internal, is_system_topic
 
 
 @pytest.mark.parametrize(

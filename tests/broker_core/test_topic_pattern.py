@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.topic_pattern import InvalidPattern, TopicPattern
+from broker_core.topics.pattern import InvalidPattern, TopicPattern
 
 PREFIX = "persistent://public/default/"
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ProducerBlocked, ProducerHeld
+from broker_core.limits.turns import in_turns
 from broker_core.policy_values import EVICT, HOLD
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
-from broker_core.turns import in_turns
 
 if TYPE_CHECKING:
     from broker_core.config_features import BacklogQuotaConfig

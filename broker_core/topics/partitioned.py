@@ -11,13 +11,13 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from broker_core.errors import Conflict, LimitReached, PreconditionFailed
-from broker_core.topic_registry import check_unused
+from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.tenancy import Tenancy
-    from broker_core.topic_registry import TopicRegistry
+    from broker_core.topics.registry import TopicRegistry
 
 
 class PartitionedTopics:

@@ -14,7 +14,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker_core.rate_limit import RateLimit
+    from broker_core.limits.rate_limit import RateLimit
     from broker_core.subscription import Subscription
 
 TICK_SECONDS = 0.01  # no more often is a dispatcher woken, so that messages go in runs

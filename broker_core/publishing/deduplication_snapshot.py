@@ -11,8 +11,8 @@ import logging
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from broker_core.open_chunks import OpenChunks
-from broker_core.sequence_ids import SequenceIds
+from broker_core.publishing.open_chunks import OpenChunks
+from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.position import Position
 from broker_core.wire.errors import MalformedEntry
 from broker_core.wire.message import checksum_of, parse_metadata
@@ -20,7 +20,7 @@ from broker_core.wire.send import Chunk
 
 if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic_log import TopicLog
+    from broker_core.topics.topic_log import TopicLog
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from broker_core.auto_creation import AutoCreation
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.errors import (
@@ -26,15 +25,16 @@ from broker_core.errors import (
     TopicFenced,
     TopicNotFound,
 )
+from broker_core.limits.topic_limits import check_topics
+from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.storage.errors import StorageError
 from broker_core.system_policies import without_limits
-from broker_core.system_topics import is_system_topic
 from broker_core.topic import Topic, TopicServices
-from broker_core.topic_documents import TopicDocuments
-from broker_core.topic_limits import check_topics
-from broker_core.topic_throttles import BrokerRates
+from broker_core.topics.auto_creation import AutoCreation
+from broker_core.topics.documents import TopicDocuments
+from broker_core.topics.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock

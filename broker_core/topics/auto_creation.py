@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
 from broker_core.policy_values import PARTITIONED
-from broker_core.system_topics import is_broker_internal, is_system_topic
+from broker_core.topics.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName

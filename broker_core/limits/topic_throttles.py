@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_core.dispatch_limit import DispatchLimit
 from broker_core.errors import NotAllowed
-from broker_core.rate_limit import RateLimit, TokenBucket
+from broker_core.limits.dispatch_limit import DispatchLimit
+from broker_core.limits.rate_limit import RateLimit, TokenBucket
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock

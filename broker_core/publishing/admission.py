@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ProducerBusy, ProducerFenced
-from broker_core.producer_access import AccessMode, Place, ProducerAccess
-from broker_core.topic_limits import check_producers
+from broker_core.limits.topic_limits import check_producers
+from broker_core.publishing.access import AccessMode, Place, ProducerAccess
 
 if TYPE_CHECKING:
     from broker_core.producer import Producer

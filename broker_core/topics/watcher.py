@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from broker_core.system_topics import is_system_topic
+from broker_core.topics.system_topics import is_system_topic
 from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
 
 if TYPE_CHECKING:
     from broker_core.names import NamespaceName, TopicName
     from broker_core.session import Outbound
-    from broker_core.topic_pattern import TopicPattern
+    from broker_core.topics.pattern import TopicPattern
 
 NAMES_PER_UPDATE = 1000  # so that no frame outgrows what clients take
 SETTLE_SECONDS = 0.02  # partitions of a topic come together

@@ -14,9 +14,9 @@ import enum
 import logging
 from typing import TYPE_CHECKING
 
-from broker_core.deduplication_snapshot import Snapshot
-from broker_core.open_chunks import OpenChunks
-from broker_core.sequence_ids import NONE, Part, SequenceIds
+from broker_core.publishing.deduplication_snapshot import Snapshot
+from broker_core.publishing.open_chunks import OpenChunks
+from broker_core.publishing.sequence_ids import NONE, Part, SequenceIds
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
