@@ -28,11 +28,16 @@ BYTES_TYPE = "application/octet-stream"
 
 
 async def peek_message(call: Call) -> Answer:
+    """A subscription that is not there is made, at the earliest message: tools peek at names they made up."""
     topic = await one_topic(call, "Peek messages on a partitioned topic is not allowed")
     number = call.number("number")
     if number < 1:
         raise InvalidRequest("the position of a message to peek at counts from 1")
-    return _answer(await peek.nth_unacknowledged(topic.get_subscription(call.subscription()), number))
+    name = call.subscription()
+    subscription = topic.subscriptions.get(name) or await topic.subscription(
+        name, durable=True, start=None, earliest=True, properties={}
+    )
+    return _answer(await peek.nth_unacknowledged(subscription, number))
 
 
 async def examine_message(call: Call) -> Answer:
@@ -42,7 +47,7 @@ async def examine_message(call: Call) -> Answer:
         "please try examine message on specific topic partition",
     )
     text = call.query.get("messagePosition", "1")
-    if not text.isdigit():
+    if not text.isdecimal():
         raise PreconditionFailed("messagePosition must be a number")
     found = await peek.nth_entry(topic, int(text), from_end=call.query.get("initialPosition") != "earliest")
     if found is None:

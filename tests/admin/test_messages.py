@@ -48,6 +48,12 @@ async def test_the_next_messages_are_peeked_at_and_stay(shop: Admin) -> None:
     assert (missing.status, missing.reason) == (404, "Message not found")
 
 
+async def test_peeking_makes_a_missing_subscription(shop: Admin) -> None:
+    await shop.publish(FULL, [b"one", b"two"])
+    assert await body(shop, "subscription/made-up/position/2") == b"two"
+    assert (await shop("GET", f"{TOPIC}/subscriptions")).json == ["made-up"]
+
+
 async def test_what_is_acknowledged_is_not_peeked_at(shop: Admin) -> None:
     await subscribed(shop)
     positions = await shop.publish(FULL, [b"one", b"two", b"three"])
@@ -113,7 +119,6 @@ async def test_messages_are_examined_from_either_end(shop: Admin) -> None:
     [
         (f"{TOPIC}/examinemessage", 412, "Could not examine messages due to the total message is zero"),
         (f"{TOPIC}/ledger/999/entry/0", 404, "Message id not found"),
-        (f"{TOPIC}/subscription/nix/position/1", 404, f"Subscription nix not found for topic {FULL}"),
         (
             "persistent/acme/shop/parted/subscription/s/position/1",
             405,
