@@ -139,10 +139,12 @@ class ManagedCursor:
         if self.is_acknowledged(position) or not self._ledgers.is_valid(position):
             return 0, False
         messages = self._owner.weights.messages_of(ledger_id, entry_id) or messages
-        newly, left = self.info.batches.clear_bits(ledger_id, entry_id, messages, open_bits)
+        batches = self.info.batches
+        before = batches.get(ledger_id, entry_id)
+        newly, left = batches.clear_bits(ledger_id, entry_id, messages, open_bits)
         if left is None:
             self.acknowledge(ledger_id, (entry_id,))
-        elif newly:
+        elif batches.get(ledger_id, entry_id) is not before:  # of unknown size: perhaps acknowledged, but none counted
             self._unwritten.batch(ledger_id, entry_id)
             self._mark_dirty()
         return newly, left is None

@@ -50,3 +50,23 @@ async def test_acknowledged_messages_of_a_batch_survive_a_journal_that_failed(tm
     assert [batch.bits for _, _, batch in cursor.open_batches] == [0b110, 0b011]
     assert cursor.is_acknowledged(place._replace(entry_id=2))
     await factory.close()
+
+
+async def test_acknowledging_the_end_of_a_batch_of_unknown_size_survives_a_crash(tmp_path: Path) -> None:
+    """That messages were acknowledged at all shows only once the size is known; it is on disk long before."""
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    place = await append(ledger, run_of(b"a", counts=[5]))
+    await ledger.open_cursor("s", initial=EARLIEST)
+    await factory.close()
+    factory = await opened(tmp_path / "d")
+    cursor = (await factory.open_ledger("t")).cursors["s"]
+    assert cursor.acknowledge_indexes(place, 0b00011) == (0, False)  # not in memory, and its client did not say
+    await cursor.flush()
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    factory = await opened(copy)
+    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await cursor.measure()
+    assert cursor.backlog_messages == 2
+    await factory.close()
