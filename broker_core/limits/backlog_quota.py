@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ProducerBlocked, ProducerHeld
@@ -30,15 +31,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KEPT_OF_QUOTA = 0.9
+Evict = Callable[[], Awaitable[None]]
+
 REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 
 
 class BacklogQuotas:
-    __slots__ = ("_config", "_known", "_topic")
+    __slots__ = ("_checking", "_config", "_known", "_topic")
 
     def __init__(self, topic: Topic, config: BacklogQuotaConfig) -> None:
         self._topic = topic
         self._config = config
+        self._checking = asyncio.Lock()  # two evictions at once would both drop the same surplus
         self._known = self._in_force()
 
     def _in_force(self) -> tuple[BacklogQuota, BacklogQuota]:
@@ -60,27 +64,26 @@ class BacklogQuotas:
         """Raises `ProducerHeld` or `ProducerBlocked` when no producer may come now; may read from disk."""
         if not self.is_set:
             return
-        for quota in await self._exceeded():
+        for quota, _ in await self._exceeded():
             if quota.policy != EVICT:
                 raise (ProducerHeld if quota.policy == HOLD else ProducerBlocked)(REFUSAL)
 
     async def check(self) -> None:
         """Enforces the quotas; a disk that fails is tried again at the next check."""
         try:
-            if not self._topic.is_closed:
-                await self._enforce()
+            async with self._checking:
+                if not self._topic.is_closed:
+                    await self._enforce()
         except (StorageError, OSError) as error:
             log.warning("topic %s: could not look after its backlog: %s", self._topic.name, error)
 
     async def _enforce(self) -> None:
         """Disconnects the producers or drops what is too old or too much, where a quota is exceeded."""
-        for quota in await self._exceeded():
-            if quota.policy != EVICT:
-                self._disconnect_producers(quota)
-            elif quota is self._topic.policies.size_quota:
-                await self._evict_by_size(quota.size)
+        for quota, evict in await self._exceeded():
+            if quota.policy == EVICT:
+                await evict()
             else:
-                await self._evict_by_age(quota.seconds)
+                self._disconnect_producers(quota)
 
     def _disconnect_producers(self, quota: BacklogQuota) -> None:
         producers = list(self._topic.producers.values())
@@ -89,13 +92,14 @@ class BacklogQuotas:
         for producer in producers:
             producer.disconnect()
 
-    async def _exceeded(self) -> list[BacklogQuota]:
-        found = []
+    async def _exceeded(self) -> list[tuple[BacklogQuota, Evict]]:
+        """With what drops the surplus of each; the topic may have other quotas by then."""
+        found: list[tuple[BacklogQuota, Evict]] = []
         by_size, by_age = self._in_force()
         if 0 < by_size.size <= await self._backlog_bytes():
-            found.append(by_size)
+            found.append((by_size, partial(self._evict_by_size, by_size.size)))
         if by_age.seconds > 0 and await self._is_too_old(by_age.seconds):
-            found.append(by_age)
+            found.append((by_age, partial(self._evict_by_age, by_age.seconds)))
         return found
 
     async def _backlog_bytes(self) -> int:

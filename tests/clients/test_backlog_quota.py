@@ -1,7 +1,8 @@
 """Backlog quotas by size and age: producers held, producers refused, old messages dropped; and the end of all that."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pulsar
 import pytest
@@ -82,6 +83,42 @@ def test_above_the_quota_no_producer_is_let_in_until_the_backlog_has_shrunk(
             consumer.acknowledge(consumer.receive(TIMEOUT_MS))
         wait_until(lambda: backlog_of(pulsar_broker, topic) == 4, 5)
         raw.ask(asking(topic), BaseCommand.PRODUCER_SUCCESS)
+
+
+class ChangingClock(SystemClock):
+    """Something happens the next time that somebody looks at the wall clock."""
+
+    def __init__(self) -> None:
+        self.event: Callable[[], None] | None = None
+
+    def wall_ms(self) -> int:
+        event, self.event = self.event, None
+        if event is not None:
+            event()
+        return super().wall_ms()
+
+
+def test_a_quota_that_changes_while_it_is_enforced_does_not_become_one_of_age(topic: str) -> None:
+    clock = ChangingClock()
+    config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
+    with EmbeddedBroker(config=config, clock=clock) as broker:
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client.subscribe(topic, "s")
+        publish(client, topic, 10)
+        age = BacklogQuota(0, 3600, EVICT)
+        set_topic_policies(broker, topic, size_quota=BacklogQuota(10 * KB, 0, EVICT), age_quota=age)
+        check(broker, topic)
+        kept = backlog_of(broker, topic)
+        publish(client, topic, 10 - kept)
+        there = loaded(broker, topic)
+
+        def change() -> None:
+            there.policies = replace(there.policies, size_quota=BacklogQuota(11 * KB, 0, EVICT))
+
+        clock.event = change
+        check(broker, topic)
+        assert backlog_of(broker, topic) == kept > 0
+        client.close()
 
 
 def test_without_a_durable_subscription_there_is_no_backlog(
