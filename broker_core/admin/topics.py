@@ -42,7 +42,8 @@ async def create_topic(call: Call) -> None:
     if broker.partitioned.count(name) or broker.topics.exists(name):
         raise Conflict("This topic already exists")
     broker.topics.check_room(name)
-    await broker.topics.create(name, _properties(call.json()))
+    if not await broker.topics.create(name, _properties(call.json())):
+        raise Conflict("This topic already exists")
 
 
 def _check_not_internal(name: TopicName) -> None:

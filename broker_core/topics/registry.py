@@ -27,6 +27,7 @@ from broker_core.errors import (
 )
 from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
+from broker_core.limits.turns import in_turns
 from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.storage.errors import StorageError
@@ -78,6 +79,7 @@ class TopicRegistry:
         self._spawn = spawn
         self._service_url = service_url
         self._loading: dict[str, asyncio.Task[Topic]] = {}
+        self._creating: dict[str, asyncio.Future[None]] = {}  # topics on their way to the disk
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self._rates = BrokerRates.of(config.rates, clock)
@@ -115,15 +117,26 @@ class TopicRegistry:
         """Raises `LimitReached` when the namespace may not get that many topics more."""
         limit = self._tenancy.effective_in(name.namespace).max_topics
         if limit and not is_system_topic(name):
-            existing = [parse_topic(key) for key in self.of_namespace(name.namespace, name.domain)]
-            check_topics(sum(not is_system_topic(one) for one in existing), new, limit)
+            prefix = f"{name.domain}://{name.namespace}/"
+            coming = [key for key in self._creating if key.startswith(prefix)]
+            there = {*self.of_namespace(name.namespace, name.domain), *coming}
+            check_topics(sum(not is_system_topic(parse_topic(key)) for key in there), new, limit)
 
-    async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> None:
-        document = {"created_ms": self._clock.wall_ms(), "properties": properties or {}}
-        existed = self.exists(name)
-        await self._documents.put(name, document)
-        if not existed:
+    async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
+        """Durable on return; False when the topic is there already, perhaps since a moment ago."""
+        key = str(name)
+        while key in self._creating:
+            await asyncio.wait([self._creating[key]])
+        if self.exists(name):
+            return False
+        future = self._creating[key] = asyncio.get_running_loop().create_future()
+        try:
+            await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties or {}})
             self._tell(name, exists=True)
+        finally:
+            del self._creating[key]
+            future.set_result(None)
+        return True
 
     def _tell(self, name: TopicName, *, exists: bool) -> None:
         for listener in list(self.listeners):
@@ -168,6 +181,8 @@ class TopicRegistry:
             topic.created_ms = (self._documents.get(name) or {}).get("created_ms", topic.created_ms)
             await topic.load()
             self.loaded[key] = topic
+            if topic.policies != self._policies_of(name):
+                topic.policies_changed()  # nobody could tell it while it was loaded
             return topic
         except StorageError as error:
             raise PersistenceFailed(f"{name}: {error}") from error
@@ -228,9 +243,9 @@ class TopicRegistry:
             future.set_result(None)
 
     async def _settled(self, key: str) -> None:
-        """Who comes while a topic is unloaded or deleted waits until it is; then it is loaded anew, or gone."""
-        while key in self._leaving:
-            await asyncio.wait([self._leaving[key]])
+        """Who comes while a topic is made, unloaded or deleted waits until it is; then it is there, or gone."""
+        while busy := self._leaving.get(key) or self._creating.get(key):
+            await asyncio.wait([busy])
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes the topic with everything in it; while it is used only by `force`."""
@@ -267,10 +282,14 @@ class TopicRegistry:
         for topic in list(self.loaded.values()):
             yield from topic.rates()
 
-    async def load_aging(self) -> None:
-        """Topics whose messages age (TTL, retention by time) must act when that is due, used or not."""
-        for key in self._documents.all_persistent():
-            await self._load_if_aging(parse_topic(key))
+    async def load_aging(self, prefix: str = "") -> None:
+        """Topics whose messages age (TTL, retention by time) must act when that is due, used or not.
+
+        Of all topics, or of those whose names begin like that.
+        """
+        async for key in in_turns([key for key in self._documents.all_persistent() if key.startswith(prefix)]):
+            if key not in self.loaded:
+                await self._load_if_aging(parse_topic(key))
 
     async def _load_if_aging(self, name: TopicName) -> None:
         policies = self._tenancy.effective(name)
@@ -284,7 +303,7 @@ class TopicRegistry:
         for loaded in self.loaded.values():
             if loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base):
                 loaded.policies_changed()
-        self._spawn(self.load_aging())
+        self._spawn(self.load_aging(f"{PERSISTENT}://{namespace}/" if topic is None else str(topic.base)))
 
     async def stop(self) -> None:
         """Unloads every topic; none is loaded any more."""

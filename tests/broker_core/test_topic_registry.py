@@ -1,0 +1,73 @@
+"""Topics that several ask for at once, and policies that change while a topic is loaded."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.broker import Broker
+from broker_core.config import BrokerConfig
+from broker_core.errors import LimitReached
+from broker_core.names import TopicName, parse_topic
+from broker_core.topic import Topic
+
+NAME = parse_topic("persistent://public/default/t")
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
+    broker = Broker(BrokerConfig())
+    await broker.start(tmp_path)
+    yield broker
+    await broker.stop()
+
+
+def numbered(count: int) -> list[TopicName]:
+    return [parse_topic(f"persistent://public/default/t-{index}") for index in range(count)]
+
+
+async def test_of_two_that_create_a_topic_one_does(broker: Broker) -> None:
+    told = []
+    broker.topics.listeners.add(lambda name, *, exists: told.append((name, exists)))
+    made = await asyncio.gather(broker.topics.create(NAME, {"owner": "first"}), broker.topics.create(NAME))
+    assert tuple(made) == (True, False)
+    assert broker.topics.properties(NAME) == {"owner": "first"}
+    assert told == [(NAME, True)]
+
+
+async def test_clients_that_come_at_once_get_no_more_topics_than_there_may_be(broker: Broker) -> None:
+    await broker.tenancy.set_namespace_policies(NAME.namespace, max_topics=2)
+    asked = (broker.topics.for_client(name) for name in numbered(5))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [Topic, Topic, *[LimitReached] * 3]
+
+
+async def test_the_last_topic_that_there_may_be_is_for_all_who_ask_for_it(broker: Broker) -> None:
+    await broker.tenancy.set_namespace_policies(NAME.namespace, max_topics=1)
+    first, second = await asyncio.gather(broker.topics.for_client(NAME), broker.topics.for_client(NAME))
+    assert first is second
+
+
+async def test_a_policy_that_changes_while_a_topic_is_loaded_is_in_force(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = Topic.load
+
+    async def loads_for_long(topic: Topic) -> None:
+        await load(topic)
+        await broker.tenancy.set_topic_policies(NAME, max_producers=1)
+
+    monkeypatch.setattr(Topic, "load", loads_for_long)
+    topic = await broker.topics.get(NAME, create=True)
+    assert topic.policies.max_producers == 1
+
+
+async def test_looking_for_topics_whose_messages_age_lets_others_have_their_turn(broker: Broker) -> None:
+    await asyncio.gather(*(broker.topics.create(name) for name in numbered(100)))
+    looking = asyncio.ensure_future(broker.topics.load_aging())
+    turns = 0
+    while not looking.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns >= 5
