@@ -40,6 +40,7 @@ class TopicListWatcher:
         self._namespace = namespace
         self._pattern = pattern
         self._topics = topics
+        self._known: set[str] = set()  # what matches now; to list all topics at every change would hold up everybody
         self._new: set[str] = set()
         self._deleted: set[str] = set()
         self._started = False
@@ -49,10 +50,9 @@ class TopicListWatcher:
     def start(self) -> list[str]:
         """What matches now; from here on the client is told of changes."""
         self._started = True
-        return self._matching()
-
-    def _matching(self) -> list[str]:
-        return self._pattern.filter(self._topics())
+        found = self._pattern.filter(self._topics())
+        self._known = set(found)
+        return found
 
     def topic_changed(self, name: TopicName, *, exists: bool) -> None:
         """A topic was created or deleted, in any namespace."""
@@ -61,6 +61,7 @@ class TopicListWatcher:
             return
         if is_system_topic(name) or not self._pattern.matches(full):
             return
+        (self._known.add if exists else self._known.discard)(full)
         added, undone = (self._new, self._deleted) if exists else (self._deleted, self._new)
         if full in undone:
             undone.discard(full)
@@ -77,7 +78,7 @@ class TopicListWatcher:
         """Tells what is new, as far as the socket takes it."""
         if not (self._new or self._deleted) or not self._outbound.writable:
             return
-        now = topics_hash(self._matching())
+        now = topics_hash(self._known)
         while (self._new or self._deleted) and self._outbound.writable:
             new, deleted = _take(self._new), _take(self._deleted)
             self._outbound.send(commands.watch_topic_update(self._watcher_id, new, deleted, topics_hash=now))
@@ -85,6 +86,7 @@ class TopicListWatcher:
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._known.clear()
         self._new.clear()
         self._deleted.clear()
 

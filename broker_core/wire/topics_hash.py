@@ -8,5 +8,7 @@ from crc32c import crc32c
 
 def topics_hash(topics: Iterable[str]) -> str:
     """CRC32C over the names, sorted as Java sorts strings and joined by commas: 8 hex digits, low byte first."""
-    in_order = sorted(topics, key=lambda name: name.encode("utf-16-be"))
-    return struct.pack("<I", crc32c(",".join(in_order).encode())).hex()
+    names = ",".join(in_order := sorted(topics))
+    if not names.isascii():  # only then Java's order differs
+        names = ",".join(sorted(in_order, key=lambda name: name.encode("utf-16-be")))
+    return struct.pack("<I", crc32c(names.encode())).hex()

@@ -1,6 +1,7 @@
 """GET_TOPICS_OF_NAMESPACE and WATCH_TOPIC_LIST on the wire, where official clients show little of them."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
@@ -8,7 +9,10 @@ from broker_core.broker import Broker
 from broker_core.config import BrokerConfig, ConnectionConfig
 from broker_core.config_features import TopicListConfig
 from broker_core.names import parse_topic
+from broker_core.session import Outbound
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topics.pattern import TopicPattern
+from broker_core.topics.watcher import TopicListWatcher
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import (
     BaseCommand,
@@ -159,6 +163,33 @@ def test_a_watcher_is_told_of_topics_that_come_and_go(pulsar_broker: EmbeddedBro
         delete(pulsar_broker, NAMES[1])
         went = update(raw)
         assert (list(went.new_topics), list(went.deleted_topics)) == ([], [NAMES[1]])
+
+
+class Sent:
+    """What a watcher wants of a connection."""
+
+    def __init__(self) -> None:
+        self.writable = True
+        self.frames: list[bytes] = []
+
+    def send(self, data: bytes) -> None:
+        self.frames.append(data)
+
+
+async def test_a_change_does_not_make_a_watcher_list_all_topics_again() -> None:
+    listed = []
+
+    def topics() -> list[str]:
+        listed.append(True)
+        return NAMES
+
+    sent, pattern = Sent(), TopicPattern("public/default/t-.*")
+    watcher = TopicListWatcher(cast(Outbound, sent), 1, parse_topic(NAMES[0]).namespace, pattern, topics)
+    watcher.start()
+    watcher.topic_changed(parse_topic(f"{PREFIX}t-3"), exists=True)
+    watcher.on_writable()
+    watcher.close()
+    assert (len(listed), len(sent.frames)) == (1, 1)
 
 
 def test_a_watcher_sees_each_partition(pulsar_broker: EmbeddedBroker) -> None:
