@@ -27,6 +27,7 @@ from broker_core.errors import (
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
 from broker_core.namespace import Namespace
 from broker_core.policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
+from broker_core.policy_values import DispatchRate
 from broker_core.topics.system_topics import is_system_topic
 
 TENANT = "tenant"
@@ -229,12 +230,26 @@ class Tenancy:
 
     async def set_topic_policies(self, topic: TopicName, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. That the topic exists is the caller's to check."""
+        await self._change_topic_policies(topic, lambda _: policies)
+
+    async def set_dispatch_rate(self, topic: TopicName, subscription: str, rate: DispatchRate | None) -> None:
+        """Of one subscription, beside those of the others; None removes it."""
+
+        def changed(before: PolicySet) -> Mapping[str, Any]:
+            rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
+            return {"dispatch_rates": {name: one for name, one in rates.items() if one is not None} or None}
+
+        await self._change_topic_policies(topic, changed)
+
+    async def _change_topic_policies(self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]]) -> None:
+        """`change` is asked what to set when nothing else can change any more."""
         if not self._config.policies.topic_policies:
             raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
         if topic.is_partition:
             raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
         async with self._changing:
-            await self._put_topic_policies(topic, self.topic_policies(topic).changed(**policies))
+            before = self.topic_policies(topic)
+            await self._put_topic_policies(topic, before.changed(**change(before)))
         self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:

@@ -135,12 +135,7 @@ async def remove_rate_of_subscription(call: Call) -> None:
 
 
 async def _change_rate(call: Call, rate: DispatchRate | None) -> None:
-    topic, name = policy_topic(call), call.subscription()
-    rates = dict(call.broker.tenancy.topic_policies(topic).get("dispatch_rates") or {})
-    rates.pop(name, None)
-    if rate is not None:
-        rates[name] = rate
-    await call.broker.tenancy.set_topic_policies(topic, dispatch_rates=rates or None)
+    await call.broker.tenancy.set_dispatch_rate(policy_topic(call), call.subscription(), rate)
 
 
 def _routes() -> Iterator[Route]:

@@ -23,7 +23,7 @@ from broker_core.errors import (
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies import PolicySet
-from broker_core.policy_values import RetentionPolicy
+from broker_core.policy_values import DispatchRate, RetentionPolicy
 from broker_core.tenancy import Tenancy, Tenant
 
 DEFAULT = NamespaceName("public", "default")
@@ -102,6 +102,14 @@ async def test_everything_survives_a_restart(tenancy: Tenancy, documents: Memory
     assert reopened.topic_policies(TOPIC) == PolicySet(compaction_threshold=4)
     assert reopened.partitions(TOPIC) == 5
     assert reopened.partitioned_topic(TOPIC) == tenancy.partitioned_topic(TOPIC)
+
+
+async def test_the_rates_of_two_subscriptions_that_are_set_at_once_are_both_there(tenancy: Tenancy) -> None:
+    slow, fast = DispatchRate(1), DispatchRate(1000)
+    await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", slow), tenancy.set_dispatch_rate(TOPIC, "fast", fast))
+    assert tenancy.effective(TOPIC).dispatch_rates == {"slow": slow, "fast": fast}
+    await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", None), tenancy.set_dispatch_rate(TOPIC, "fast", None))
+    assert tenancy.topic_policies(TOPIC).is_empty
 
 
 @pytest.mark.parametrize(
