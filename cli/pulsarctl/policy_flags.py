@@ -364,8 +364,8 @@ def subscription_expiration_time(
     *,
     time: Annotated[
         str,
-        typer.Option("-t", "--time", metavar="MINUTES", help="Minutes, or 30m, 2h, 7d; 0 is never."),
+        typer.Option("-t", "--time", metavar="MINUTES", help="Minutes, or 30m, 2h, 7d, in whole minutes; 0 is never."),
     ],
 ) -> int:
     """Delete subscriptions that have had no consumer for so long."""
-    return int(time) if time.lstrip("-").isdigit() else parse_seconds(time) // 60
+    return int(time) if time.lstrip("-").isdecimal() else -(-parse_seconds(time) // 60)

@@ -117,6 +117,7 @@ async def test_messages_are_examined_from_either_end(shop: Admin) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "reason"),
     [
+        (f"{TOPIC}/examinemessage?messagePosition=%C2%B2", 412, "messagePosition must be a number"),
         (f"{TOPIC}/examinemessage", 412, "Could not examine messages due to the total message is zero"),
         (f"{TOPIC}/ledger/999/entry/0", 404, "Message id not found"),
         (

@@ -49,6 +49,7 @@ OF_NAMESPACES = [
     ("encryption-required", "-e", "true"),
     ("subscription-expiration-time", "-t 5", "5"),
     ("subscription-expiration-time", "-t 7d", "10080"),
+    ("subscription-expiration-time", "-t 30s", "1"),
 ]
 OF_TOPICS = [
     ("max-producers", "-p 5", "5"),

@@ -195,6 +195,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-F", "%y"), "the official client does not show what %y stands for"),
         (("-o", "yaml"), "messages cannot be printed as yaml"),
         (("--regex", "-e"), "topics given by --regex have no common start or end"),
+        (("--regex", "--partition", "1"), "--regex and --partition exclude each other"),
     ],
 )
 def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:

@@ -35,6 +35,12 @@ def test_messages_of_the_command_line_are_sent_in_order(cli: Cli, client: pulsar
     assert values(client, topic, 3) == [b"a,b", b"", b"c"]
 
 
+def test_a_message_is_delivered_after_a_time_or_at_one(cli: Cli, topic: str) -> None:
+    outcome = cli("produce", topic, "-m", "a", "--deliver-after", "1s", "--deliver-at", "2030-01-01T00:00:00Z")
+    assert outcome.exit_code == 2
+    assert "--deliver-after and --deliver-at exclude each other" in outcome.stderr
+
+
 def test_a_separator_splits_literally(cli: Cli, client: pulsar.Client, topic: str) -> None:
     assert cli("produce", topic, "-m", "a|b", "-s", "|") == done(2)
     assert values(client, topic, 2) == [b"a", b"b"]

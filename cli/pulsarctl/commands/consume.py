@@ -127,6 +127,8 @@ def consume(
         raise UsageProblem(
             f"the official client makes no {subscription_mode} subscriptions", hint="pulsarctl read needs none"
         )
+    if regex and partition is not None:
+        raise UsageProblem("--regex and --partition exclude each other")
     now_ms = time.time_ns() // 1_000_000
     reach = Reach(
         topic=topic if regex else full_topic(topic) + ("" if partition is None else f"-partition-{partition}"),

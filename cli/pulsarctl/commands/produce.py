@@ -230,7 +230,9 @@ def _time(text: str | None, now_ms: int) -> int:
 
 
 def _deliver_at(after: str | None, at: str | None, now_ms: int) -> int:
-    return now_ms + round(parse_duration(after) * 1000) if after else _time(at, now_ms)
+    if after is not None and at is not None:
+        raise UsageProblem("--deliver-after and --deliver-at exclude each other")
+    return _time(at, now_ms) if after is None else now_ms + round(parse_duration(after) * 1000)
 
 
 def _compression(name: str) -> str:
