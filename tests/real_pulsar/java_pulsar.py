@@ -47,7 +47,7 @@ SETTINGS = {
     "defaultNumberOfNamespaceBundles": "4",
     "backlogQuotaDefaultLimitGB": "-1",
     "backlogQuotaDefaultLimitSecond": "-1",
-    "brokerDeleteInactiveTopicsEnabled": "true",
+    "brokerDeleteInactiveTopicsEnabled": "false",  # as ours, for `get-inactive-topic-policies -ap` shows it
     "forceDeleteTenantAllowed": "false",
     "forceDeleteNamespaceAllowed": "false",
     "maxUnackedMessagesPerConsumer": "50000",
