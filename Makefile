@@ -48,6 +48,7 @@ bench: $(READY) ## one table of speed, memory and start-up (PEER=pulsar://host:p
 soak: $(READY) ## kill -9 under load and restart, ROUNDS times
 	@$(PY) -m tests.soak --rounds $(ROUNDS) $(ARGS)
 
+soak-messaging: ROUNDS = 50
 soak-messaging: $(READY) ## order per key while consumers move; kill -9 under dedup, delays, compaction (ROUNDS=50)
 	@$(PY) -m tests.soak_messaging --rounds $(ROUNDS) $(ARGS)
 
