@@ -1,6 +1,6 @@
 """The broker's life: start and stop in order, its tasks, its connections, the names it gives to producers.
 
-Which topics exist and which are loaded is in `topics` (`topic_registry`), partitioned ones in `partitioned`.
+Which topics exist and which are loaded is in `topics.registry`, partitioned ones in `topics.partitioned`.
 
 The two journeys of a message (each arrow carries a run of messages, never one):
 
@@ -79,7 +79,7 @@ class Broker:
             self.spawn,
             lambda: self.service_url,
         )
-        self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.schemas)
+        self.partitioned = PartitionedTopics(self.topics, self.tenancy)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.policies_changed)
         self.started_ms = self.clock.wall_ms()

@@ -15,16 +15,14 @@ from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
-    from broker_core.schema.registry import SchemaRegistry
     from broker_core.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
 
 
 class PartitionedTopics:
-    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, schemas: SchemaRegistry) -> None:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy) -> None:
         self._topics = topics
         self._tenancy = tenancy
-        self._schemas = schemas
 
     def count(self, name: TopicName) -> int:
         return self._tenancy.partitions(name)
@@ -95,7 +93,7 @@ class PartitionedTopics:
             for topic in (self._topics.loaded[str(part)] for part in existing if str(part) in self._topics.loaded):
                 check_unused(topic)
         await asyncio.gather(*(self._topics.delete(part, force=force) for part in existing))
-        await self._schemas.forget(name)
+        await self._topics.forget_schemas(name)
         await self._tenancy.delete_partitioned(name)
 
     def existing(self, name: TopicName) -> list[TopicName]:

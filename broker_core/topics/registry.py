@@ -28,7 +28,7 @@ from broker_core.errors import (
 from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.limits.turns import in_turns
-from broker_core.names import PERSISTENT, NamespaceName, TopicName, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.storage.errors import StorageError
 from broker_core.system_policies import without_limits
@@ -271,10 +271,17 @@ class TopicRegistry:
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))
         if not name.is_partition:  # partitions share the schema of their topic
-            await self._schemas.forget(name)
+            await self.forget_schemas(name)
         await self._documents.delete(name)
         self._tell(name, exists=False)
         await self._tenancy.forget_topic(name)
+
+    async def forget_schemas(self, name: TopicName) -> None:
+        """Of a topic that goes, partitioned or not; the one of that name in the other domain has the same."""
+        domain = NON_PERSISTENT if name.is_persistent else PERSISTENT
+        twin = parse_topic(f"{domain}://{name.namespace}/{name.local}")
+        if not self.exists(twin) and not self._tenancy.partitions(twin):
+            await self._schemas.forget(name)
 
     # -- life -------------------------------------------------------------------------------------------
 

@@ -10,9 +10,13 @@ from broker_core.broker import Broker
 from broker_core.config import BrokerConfig
 from broker_core.errors import LimitReached
 from broker_core.names import TopicName, parse_topic
+from broker_core.schema.compatibility import Strategy
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import SchemaType
 from broker_core.topic import Topic
 
 NAME = parse_topic("persistent://public/default/t")
+PASSING = parse_topic("non-persistent://public/default/t")
 
 
 @pytest.fixture
@@ -61,6 +65,23 @@ async def test_a_policy_that_changes_while_a_topic_is_loaded_is_in_force(
     monkeypatch.setattr(Topic, "load", loads_for_long)
     topic = await broker.topics.get(NAME, create=True)
     assert topic.policies.max_producers == 1
+
+
+@pytest.mark.parametrize("partitions", [0, 1])
+async def test_a_non_persistent_topic_that_goes_leaves_the_schema_to_the_persistent_one(
+    broker: Broker, partitions: int
+) -> None:
+    schema = SchemaData(SchemaType.STRING, b"")
+    await broker.topics.get(NAME, create=True)
+    if partitions:
+        await broker.partitioned.create(PASSING, partitions)
+    else:
+        await broker.topics.get(PASSING, create=True)
+    await broker.schemas.put(NAME, schema, Strategy.FULL)
+    await (broker.partitioned if partitions else broker.topics).delete(PASSING)
+    assert broker.schemas.version_of(NAME, schema) == 0
+    await broker.topics.delete(NAME)
+    assert not broker.schemas.versions(NAME)
 
 
 async def test_looking_for_topics_whose_messages_age_lets_others_have_their_turn(broker: Broker) -> None:
