@@ -1,12 +1,12 @@
 """How much a client may have on its way to the disk, or leave unread, before its socket is not read any more.
 
-Five causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
+Six causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
 many unsynced bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages
-stop earlier, see `Consumer.writable`), publish rates (`hold`), and the gather pause. The gather pause is short and is
-there for speed: one cycle (read, group, sync, receipts) costs nearly the same for one message and for a hundred.
-After a chunk with several SENDs the next read waits until that chunk is answered; on a connection that sends so fast
-that nobody can be waiting for a single receipt, every chunk waits, and for `REST_SECONDS` more. A slow disk does not
-prolong the wait beyond `GATHER_SECONDS`.
+stop earlier, see `Consumer.writable`), questions whose large answers wait for that, publish rates (`hold`), and the
+gather pause. The gather pause is short and is there for speed: one cycle (read, group, sync, receipts) costs nearly
+the same for one message and for a hundred. After a chunk with several SENDs the next read waits until that chunk is
+answered; on a connection that sends so fast that nobody can be waiting for a single receipt, every chunk waits, and
+for `REST_SECONDS` more. A slow disk does not prolong the wait beyond `GATHER_SECONDS`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ GATHER_SECONDS = 0.002
 REST_SECONDS = 0.004
 BUSY_SENDS_PER_SECOND = 20_000
 BUSY_WINDOW = 256  # SENDs over which that rate is taken
+MAX_ASKED = 100  # questions with large answers, beside those of one chunk
 
 
 class ReadGate:
@@ -40,6 +41,8 @@ class ReadGate:
         self._busy = False
         self._waits_for_relief = False
         self._unsent = False
+        self._asked = 0
+        self._too_much_asked = False
         self._holds = 0
         self._paused = False
         self._closed = False
@@ -47,7 +50,7 @@ class ReadGate:
     @property
     def excuses_silence(self) -> bool:
         """Whether it is the broker's doing that nothing is heard; a peer that takes no answers has no excuse."""
-        return self._paused and not self._unsent
+        return self._paused and not self._unsent and not self._too_much_asked
 
     def started(self, messages: int) -> None:
         self._pending += messages
@@ -81,6 +84,19 @@ class ReadGate:
         self._unsent = False
         self._resume_if_free()
 
+    def asked(self) -> None:
+        """A question with a large answer, which the client gets when it has taken what was sent before."""
+        self._asked += 1
+        if self._asked > MAX_ASKED:
+            self._too_much_asked = True
+            self._pause()
+
+    def answered(self, _: object = None) -> None:
+        self._asked -= 1
+        if self._too_much_asked and self._asked <= MAX_ASKED // 2:
+            self._too_much_asked = False
+            self._resume_if_free()
+
     def hold(self) -> None:
         """Somebody wants nothing more from this client until `release`."""
         self._holds += 1
@@ -113,6 +129,7 @@ class ReadGate:
             self._gathering is not None
             or self._waits_for_relief
             or self._unsent
+            or self._too_much_asked
             or self._holds > 0
             or self._pending >= self._max_pending
         )

@@ -77,6 +77,9 @@ PATIENT = frozenset(
     }
 )
 
+# Commands whose answer waits until the client has taken what was sent before (`Session.large_answer`).
+LARGE = frozenset({_T.GET_TOPICS_OF_NAMESPACE, _T.WATCH_TOPIC_LIST})
+
 # Commands whose failure has an answer of its own; every other one with a request id gets ERROR.
 FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
     _T.LOOKUP: commands.lookup_failed,
@@ -194,7 +197,10 @@ class Connection(asyncio.Protocol):
             self._answer_error(command, error)
             return
         if asyncio.iscoroutine(answer):
-            self._spawn(self._answer_later(command, answer))
+            task = self._spawn(self._answer_later(command, answer))
+            if command.type in LARGE:
+                self._gate.asked()
+                task.add_done_callback(self._gate.answered)
         elif answer is not None:
             self.send(answer)
 
@@ -229,10 +235,11 @@ class Connection(asyncio.Protocol):
             log.info("closing the connection of %s: %s", self.session.address, error)
         self._transport.abort()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._broker.spawn(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = self._broker.spawn(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # -- out ---------------------------------------------------------------------------------------------
 
