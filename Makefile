@@ -8,7 +8,6 @@ PY     := $(BIN)/python
 READY  := $(VENV)/.installed
 RESULTS := build/test-results.xml
 
-ROUNDS ?= 200
 N      ?= 100000
 PEER   ?=
 ARGS   ?=
@@ -17,7 +16,7 @@ ARGS   ?=
 .PHONY: help demo test test-clients lint bench soak soak-messaging powercut fuzz proto completions docs wheel
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml .ci/make-venv
 	@.ci/make-venv $(VENV)
@@ -45,10 +44,12 @@ wheel: $(READY)
 bench: $(READY) ## one table of speed, memory and start-up (PEER=pulsar://host:port for another broker beside ours)
 	@$(PY) -m tests.bench $(if $(PEER),--peer $(PEER)) $(ARGS)
 
-soak: $(READY) ## kill -9 under load and restart, ROUNDS times
+soak: ROUNDS ?= 200
+soak: $(READY) ## kill -9 under load and restart (ROUNDS=200)
 	@$(PY) -m tests.soak --rounds $(ROUNDS) $(ARGS)
 
 soak-messaging: ROUNDS = 50
+soak-messaging: ROUNDS ?= 50
 soak-messaging: $(READY) ## order per key while consumers move; kill -9 under dedup, delays, compaction (ROUNDS=50)
 	@$(PY) -m tests.soak_messaging --rounds $(ROUNDS) $(ARGS)
 
