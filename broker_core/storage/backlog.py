@@ -76,15 +76,15 @@ class Backlog:
 
     async def measure(self, front: Position) -> None:
         """Afterwards the totals are exact, also where entries had to be read for it."""
+        weighed = self._weighed  # to no effect after a reset
         await self._measure_batches()
         for ledger_id, acked in self._acknowledged(front):
             acked = acked.copy()  # acknowledgements go on while entries are read
             count = acked.count()
-            known = self._weighed.get(ledger_id)
+            known = weighed.get(ledger_id)
             if known is None or known[0] != count:
-                weighed = self._weighed
                 messages, size = await self._weights.measure(ledger_id, acked)
-                weighed[ledger_id] = (count, messages, size)  # to no effect after a reset
+                weighed[ledger_id] = (count, messages, size)
 
     async def _measure_batches(self) -> None:
         """Batches of which the client said what is open, but not how many messages they have."""

@@ -1,5 +1,6 @@
 """A cursor, step by step; what Hypothesis makes of it is in test_model.py."""
 
+import asyncio
 from pathlib import Path
 
 from broker_core.storage.errors import StorageError
@@ -69,4 +70,25 @@ async def test_acknowledging_the_end_of_a_batch_of_unknown_size_survives_a_crash
     cursor = (await factory.open_ledger("t")).cursors["s"]
     await cursor.measure()
     assert cursor.backlog_messages == 2
+    await factory.close()
+
+
+async def test_a_measurement_under_way_says_nothing_of_a_cursor_that_was_reset_meanwhile(tmp_path: Path) -> None:
+    """As many entries are acknowledged in the second ledger as before, but others, with fewer messages."""
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"a"))
+    await ledger.roll()
+    place = await append(ledger, run_of(b"b", b"c", counts=[1, 4]))
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    cursor.acknowledge(place.ledger_id, [1])
+    await factory.close()
+    factory = await opened(tmp_path)
+    cursor = (await factory.open_ledger("t")).cursors["s"]
+    measuring = asyncio.ensure_future(cursor.measure())
+    await asyncio.sleep(0)  # it waits for the index of the first ledger
+    await cursor.reset(place.next)
+    await measuring
+    await cursor.measure()
+    assert cursor.backlog_messages == 4
     await factory.close()
