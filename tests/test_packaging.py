@@ -1,6 +1,7 @@
 """What is shipped, and what a newcomer's first commands rely on."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,13 @@ import pulsarctl
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TARGETS = ["demo", "test", "lint", "bench", "soak", "powercut", "fuzz", "proto", "completions", "docs", "help"]
+TARGETS = ["demo", "test", "test-clients", "lint", "bench", "soak", "soak-messaging", "powercut", "fuzz", "proto"]
+TARGETS += ["completions", "docs", "help"]
+PAGES = [
+    Path("README.md"),
+    Path("CONTRIBUTING.md"),
+    *(page.relative_to(ROOT) for page in sorted(ROOT.glob("docs/*.md"))),
+]
 COMPILED_OF_OUR_OWN = ("*.c", "*.cpp", "*.pyx", "*.rs", "*.so")
 
 
@@ -34,8 +41,38 @@ def test_an_extra_is_offered(extra: str) -> None:
     assert PROJECT["optional-dependencies"][extra]
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_make_help_lists_every_target(target: str) -> None:
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^  make {target} ", listed, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("target", "rounds"), [("soak", 200), ("soak-messaging", 50)])
+def test_a_soak_takes_as_many_rounds_as_its_help_says(target: str, rounds: int) -> None:
+    command = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"--rounds {rounds}" in command
+    assert re.search(rf"^{target}:.*## .*ROUNDS={rounds}\b", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"]\(([^)#:]+)[^):]*\)", (ROOT / page).read_text())
+    assert [link for link in links if not (ROOT / page.parent / link).exists()] == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [page for page in PAGES[2:] if f"({page.as_posix()})" not in readme] == []
+
+
+@pytest.mark.parametrize("folder", ["tests/clients/node/node_modules", "tests/clients/java/target", "build"])
+def test_what_other_tool_chains_leave_behind_is_never_committed(folder: str) -> None:
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert f"{Path(folder).name}/" in ignored
+
+
 def test_the_readme_names_every_make_target_that_it_promises() -> None:
-    promised = set(re.findall(r"`?make ([a-z]+)", (ROOT / "README.md").read_text()))
+    promised = set(re.findall(r"`?make ([a-z-]+)", (ROOT / "README.md").read_text()))
     assert promised <= set(TARGETS)
 
 
