@@ -1177,7 +1177,7 @@ complete -c pulsarctl -n '__fish_seen_subcommand_from namespaces; and __fish_see
 complete -c pulsarctl -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from set-encryption-required' -l disable -d 'Switch it off.'
 complete -c pulsarctl -f -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from get-subscription-expiration-time' -a '(pulsarctl complete-names NAMESPACE (commandline -ct) 2>/dev/null)'
 complete -c pulsarctl -f -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from set-subscription-expiration-time' -a '(pulsarctl complete-names NAMESPACE (commandline -ct) 2>/dev/null)'
-complete -c pulsarctl -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from set-subscription-expiration-time' -l time -r -d 'Minutes, or 30m, 2h, 7d; 0 is never.'
+complete -c pulsarctl -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from set-subscription-expiration-time' -l time -r -d 'Minutes, or 30m, 2h, 7d, in whole minutes; 0 is never.'
 complete -c pulsarctl -f -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from remove-subscription-expiration-time' -a '(pulsarctl complete-names NAMESPACE (commandline -ct) 2>/dev/null)'
 complete -c pulsarctl -f -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from get-schema-compatibility-strategy' -a '(pulsarctl complete-names NAMESPACE (commandline -ct) 2>/dev/null)'
 complete -c pulsarctl -f -n '__fish_seen_subcommand_from namespaces; and __fish_seen_subcommand_from set-schema-compatibility-strategy' -a '(pulsarctl complete-names NAMESPACE (commandline -ct) 2>/dev/null)'
