@@ -173,8 +173,8 @@ class Subscription:
             await self._disconnect_served()
             if self.closed:
                 raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
-            await self.cursor.reset(position, open_bits if self.topic.limits.batch_index_acks else 0)
-            self.dispatcher.jump()
+            bits = open_bits if self.topic.limits.batch_index_acks else 0
+            await self.cursor.reset(position, bits, self.dispatcher.rewind)
         finally:
             self.fenced = False
             if not self.durable:

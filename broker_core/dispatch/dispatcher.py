@@ -93,6 +93,11 @@ class Dispatcher(ABC):
         self._read_ahead = None
         self.wake()
 
+    def rewind(self) -> None:
+        """Reads again from the first entry that is not acknowledged."""
+        self.cursor.rewind(also_trimmed=self.source.has_trimmed)
+        self.jump()
+
     def close(self) -> None:
         self.closed = True
         self._read_ahead = None

@@ -46,10 +46,6 @@ class SingleActiveDispatcher(Dispatcher):
         if consumer is self._active:
             self.rewind()
 
-    def rewind(self) -> None:
-        self.cursor.rewind(also_trimmed=self.source.has_trimmed)
-        self.jump()
-
     def step(self) -> bool:
         consumer = self._active
         if consumer is None or consumer.permits <= 0 or not consumer.writable:

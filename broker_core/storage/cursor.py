@@ -121,7 +121,8 @@ class ManagedCursor:
         newly = window.acknowledge(entry_ids, ledger.entries)
         if newly:
             self.info.dirty_windows.add(ledger_id)
-            self._unwritten.entries(ledger_id, entry_ids)
+            if self.durable:  # who never writes them must not gather them
+                self._unwritten.entries(ledger_id, entry_ids)
             if ledger_id == front_ledger and (stop := window.first_unacknowledged(front_entry)) > front_entry:
                 self._move(ledger_id, min(stop, ledger.entries))
             else:
@@ -145,7 +146,8 @@ class ManagedCursor:
         if left is None:
             self.acknowledge(ledger_id, (entry_id,))
         elif batches.get(ledger_id, entry_id) is not before:  # of unknown size: perhaps acknowledged, but none counted
-            self._unwritten.batch(ledger_id, entry_id)
+            if self.durable:
+                self._unwritten.batch(ledger_id, entry_id)
             self._mark_dirty()
         return newly, left is None
 
@@ -210,10 +212,10 @@ class ManagedCursor:
         """Read again from the first unacknowledged entry, whether the log still has it, or only from there on."""
         self.read_position = self.info.mark_delete.next if also_trimmed else self._refresh_front()
 
-    async def reset(self, position: Position, open_bits: int = 0) -> None:
+    async def reset(self, position: Position, open_bits: int = 0, moved: Callable[[], None] | None = None) -> None:
         """Seek: the next entry read is the first one at or after `position`, and everything before it counts as
         acknowledged, nothing after it. With a bit set only those messages of the entry at `position` are open.
-        Durable on return (a durable cursor)."""
+        Durable on return (a durable cursor); `moved` is called before that, as soon as this is so in memory."""
         messages = await self._owner.weights.read_messages_of(*position) if open_bits else 0
         if messages and not open_bits & ((1 << messages) - 1):
             position, open_bits = position.next, 0  # behind the last message of the batch
@@ -233,6 +235,8 @@ class ManagedCursor:
         self.read_position = target
         if messages and open_bits and target == position:
             self.info.batches.clear_bits(*target, messages, open_bits)
+        if moved is not None:
+            moved()
         if self.durable:
             await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))
 

@@ -1,11 +1,14 @@
 """Failover and consumer epochs, command by command."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from broker_core.config import BrokerConfig, ConnectionConfig
 from broker_core.config_dispatch import DispatchConfig
+from broker_core.names import parse_topic
+from broker_core.storage.cursor import ManagedCursor
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -163,3 +166,32 @@ def test_without_an_epoch_messages_carry_none(broker: EmbeddedBroker, raw: RawCl
         assert consumer.is_told()
         publish(raw, 1)
         assert not consumer.gets(1)[0].HasField("consumer_epoch")
+
+
+def test_a_read_from_before_a_seek_moves_nobody_past_where_it_went(
+    broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who takes over from the seeking consumer reads from the disk while the seek is written to the journal."""
+    topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
+    monkeypatch.setattr(topic.ledger, "read_cached", lambda *_: None)
+    with Member(broker, "a") as standby, Member(broker, "b") as active:
+        assert active.is_told()
+        publish(raw, 300)
+        target = active.gets(100)[50].message_id
+        subscription = topic.subscriptions["s"]
+        cursors = subscription.cursor._owner
+        written = cursors.cursor_reset
+
+        async def slowly(cursor: ManagedCursor, record: bytes) -> None:
+            subscription.consumers[0].flow(100)
+            await asyncio.sleep(0.2)
+            await written(cursor, record)
+
+        monkeypatch.setattr(cursors, "cursor_reset", slowly)
+        active.send(client_commands.seek(1, 7, position=target))
+        active.expect(BaseCommand.CLOSE_CONSUMER)
+        active.expect(BaseCommand.SUCCESS)
+        assert [standby.is_told() for _ in range(3)] == [True, False, True]
+        got = entry_ids(standby.gets(200))
+        first = got.index(50, got.index(50) + 1) if got[0] == 0 else 0  # what it got before the seek does not count
+        assert got[first:] == list(range(50, 50 + len(got) - first))
