@@ -82,8 +82,7 @@ class IndividualDispatcher(Dispatcher):
         self.forget_waiting(None)
         self._forget_delays()
         self._replay = None
-        self.cursor.rewind()
-        self.jump()
+        self.rewind()
 
     def _forget_delays(self) -> None:
         """Who reads everything again finds the entries that are not due again."""
@@ -109,6 +108,7 @@ class IndividualDispatcher(Dispatcher):
         self.redelivery_counts.trim(self.cursor.mark_delete)
         self.redelivery_counts.add(held)
         self.give_back(held)
+        self.unacked.report(self.consumers)
         self.wake()
 
     def acknowledged(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
@@ -132,6 +132,7 @@ class IndividualDispatcher(Dispatcher):
         self.forget_waiting(position)
         if self.delays is not None:
             self.delays.discard_up_to(position)
+        self.unacked.report(self.consumers)
 
     # -- entries go out
 

@@ -158,7 +158,7 @@ class KeySharedDispatcher(IndividualDispatcher):
         return owner if holder is None or holder is owner else None
 
     def step(self) -> bool:
-        permits = {consumer: consumer.permits for consumer in self.consumers if self.available(consumer)}
+        permits = {consumer: self.unacked.allowed(consumer) for consumer in self.consumers if self.available(consumer)}
         if not permits or self.unacked.subscription_blocked(self.consumers, self.wake):
             return False
         turn = Turn(permits, self.allowed(sum(permits.values())))

@@ -150,6 +150,5 @@ class SharedDispatcher(IndividualDispatcher):
         return None if best is None else (self._next + best[1]) % len(consumers)
 
     def _share(self, consumer: Consumer) -> int:
-        if len(self.consumers) == 1:
-            return consumer.permits
-        return min(consumer.permits, self.config.round_robin_messages)
+        allowed = self.unacked.allowed(consumer)
+        return allowed if len(self.consumers) == 1 else min(allowed, self.config.round_robin_messages)

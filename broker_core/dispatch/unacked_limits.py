@@ -76,6 +76,11 @@ class UnackedLimits:
         self.held_back |= consumer.blocked
         return consumer.blocked
 
+    def allowed(self, consumer: Consumer) -> int:
+        """How many of its permits a consumer that is not blocked may use now."""
+        limit = self._topic.policies.max_unacked_per_consumer
+        return consumer.permits if limit <= 0 else min(consumer.permits, limit - consumer.unacked_messages)
+
     def subscription_blocked(self, consumers: Sequence[Consumer], wake: Callable[[], None]) -> bool:
         """Whether nobody of the subscription may be served; `wake` is called when it was the broker's limit."""
         limit = self._topic.policies.max_unacked_per_subscription

@@ -110,7 +110,19 @@ def test_a_blocked_consumer_goes_on_when_half_is_acknowledged(shared: Shared) ->
     shared.acknowledge(got[:1])
     assert shared.nothing_comes()
     shared.acknowledge(got[1:2])
-    assert [message.message_id.entryId for message in shared.got(4)] == [4, 5, 6, 7]
+    assert [message.message_id.entryId for message in shared.got(2)] == [4, 5]
+    assert shared.nothing_comes()
+
+
+@pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_consumer=4)], indirect=True)
+def test_a_consumer_gets_no_more_than_it_may_have_unacknowledged(shared: Shared) -> None:
+    shared.publish(10)
+    shared.join(1, permits=100)
+    got = shared.got(4)
+    assert shared.nothing_comes()
+    shared.acknowledge(got[:3])
+    assert [message.message_id.entryId for message in shared.got(3)] == [4, 5, 6]
+    assert shared.nothing_comes()
 
 
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_subscription=4)], indirect=True)
@@ -140,6 +152,19 @@ def test_a_full_broker_holds_back_the_subscriptions_that_have_much(shared: Share
     assert shared.nothing_comes()
     shared.acknowledge(many[5:8])
     assert [message.consumer_id for message in shared.got(3)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_broker=10, blocked_share=0.1)], indirect=True)
+def test_what_is_given_back_no_longer_counts_against_the_limit_of_the_broker(shared: Shared) -> None:
+    shared.join(1, permits=9)
+    shared.join(2, permits=1, topic=1)
+    shared.publish(9)
+    shared.publish(2, topic=1)
+    got = shared.got(10)
+    shared.client.send(client_commands.flow(2, 10))
+    assert shared.nothing_comes(2)
+    shared.give_back(1, [message for message in got if message.consumer_id == 1])  # and asks for nothing more
+    assert [message.consumer_id for message in shared.got(1)] == [2]
 
 
 def test_the_limit_of_the_broker_wakes_who_waited_for_it() -> None:
