@@ -45,8 +45,16 @@ class WaitingKeys(Generic[Owner]):
         self._hashes.pop(entry, None)
 
     def discard_up_to(self, last: Entry) -> None:
-        for entry in [one for one in self._hashes if one <= last]:
+        """Nothing of it stays: whom it waited for may not come back for a long time, while more expires."""
+        gone = [entry for entry in self._hashes if entry <= last]
+        for entry in gone:
             self.discard(entry)
+        if gone:
+            self._ready = {owner: [one for one in heap if one > last] for owner, heap in self._ready.items()}
+            for heap in self._ready.values():
+                heapify(heap)
+            parked = {one: [entry for entry in entries if entry > last] for one, entries in self._parked.items()}
+            self._parked = {sticky_hash: entries for sticky_hash, entries in parked.items() if entries}
 
     def clear(self) -> None:
         for part in (self._hashes, self._ready, self._parked):

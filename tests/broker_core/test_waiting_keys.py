@@ -88,3 +88,15 @@ def test_what_is_in_flight_up_to_a_position_is_found() -> None:
         flight.add(*entry, 5, "a")
     assert sorted(flight.up_to((1, 5))) == [(1, 1)]
     assert sorted(flight.up_to((2, 3))) == [(1, 1), (1, 9), (2, 3)]
+
+
+def test_nothing_stays_of_what_has_expired_for_an_owner_that_takes_nothing() -> None:
+    waiting = WaitingKeys[str]()
+    for entry_id in range(100):
+        waiting.add((0, entry_id), 1, "idle")
+        waiting.add((1, entry_id), 2, None)
+    waiting.discard_up_to((1, 98))
+    assert waiting._ready == {"idle": []}
+    assert waiting._parked == {2: [(1, 99)]}
+    waiting.discard_up_to((1, 99))
+    assert not waiting.is_parked(2)
