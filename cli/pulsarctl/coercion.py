@@ -37,20 +37,20 @@ def without_pydantic(parameters: list[Any]) -> list[Any]:
         if isinstance(parameter, Parameter) and parameter._runtime_param is None:
             annotation: Any = parameter.type_descriptor.annotation
             many = get_origin(annotation) is list
-            read = _reader(get_args(annotation)[0] if many else annotation)
+            read = _reader(get_args(annotation)[0] if many else annotation, parameter.min, parameter.max)
             if read is not None:
                 # where Typer keeps the coercion it made; tests/cli/test_imports.py fails when it moves
                 parameter._runtime_param = Coercion(read, many)  # type: ignore[assignment]  # ours has its one method
     return parameters
 
 
-def _reader(kind: Any) -> Callable[[Any], Any] | None:
+def _reader(kind: Any, least: float | None, most: float | None) -> Callable[[Any], Any] | None:
     if kind is bool:
         return bool
     if kind in (str, Path):
         return kind  # type: ignore[no-any-return]  # str or Path, both callable
     if kind in (int, float):
-        return lambda word: _number(kind, word)
+        return lambda word: _within(least, most, _number(kind, word))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return lambda word: _member(kind, word)
     return None
@@ -61,6 +61,14 @@ def _number(kind: type[int] | type[float], word: Any) -> int | float:
         return kind(word)
     except ValueError:
         raise ValueError(f"'{word}' is not a {'whole number' if kind is int else 'number'}") from None
+
+
+def _within(least: float | None, most: float | None, number: int | float) -> int | float:
+    if least is not None and not number >= least:  # not a number is neither more nor less
+        raise ValueError(f"{number} is less than {least}" if number < least else f"{number} is no number")
+    if most is not None and number > most:
+        raise ValueError(f"{number} is more than {most}")
+    return number
 
 
 def _member(kind: type[Enum], word: Any) -> Enum:

@@ -152,6 +152,11 @@ class NounGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return self.visible
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Whole summaries: cut to what the longest name leaves of the line, they say nothing."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in self.visible])
+
 
 def _keep_lines(help: str) -> str:
     """Examples and paragraphs with indented lines are shown as they are; the others are filled."""

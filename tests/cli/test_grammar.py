@@ -33,6 +33,10 @@ def test_version_beside_other_options_is_the_same(cli_alone: Cli) -> None:
         (["tenantz"], "error: No such command 'tenantz'. Did you mean"),
         (["tenants", "list", "--nix"], "error: No such option: --nix"),
         (["topics", "skip", "t", "-s", "s", "-n", "many"], "error: Invalid value for '-n' / '--count': 'many' is not"),
+        (["consume", "t", "-n", "-1"], "error: Invalid value for '-n' / '--num-messages': -1 is less than 0\n"),
+        (["produce", "t", "-m", "x", "-n", "0"], "error: Invalid value for '-n' / '--num-produce': 0 is less than 1\n"),
+        (["produce", "t", "-m", "x", "-r", "nan"], "error: Invalid value for '-r' / '--rate': nan is no number\n"),
+        (["standalone", "--port", "65536"], "error: Invalid value for '--port': 65536 is more than 65535\n"),
         (["tenants", "list", "-o", "xml"], "error: --output: there is no output 'xml'\nhint: one of auto, table, text"),
         (["topics", "create", "t", "-m", "novalue"], "error: 'novalue' is not KEY=VALUE\n"),
         (["topics", "stats", "a/b"], "error: 'a/b' is not a topic name\nhint: write TOPIC, TENANT/"),
@@ -68,6 +72,13 @@ def test_help_hides_aliases(cli_alone: Cli) -> None:
     whole = cli_alone("--help").stdout
     assert all(f"\n  {name} " in whole for name in COMMANDS)
     assert not any(f"\n  {alias} " in whole for alias in ALIASES)
+
+
+@pytest.mark.parametrize("noun", ["topics", "namespaces", "subscriptions"])
+def test_help_says_the_whole_of_each_summary(cli_alone: Cli, noun: str) -> None:
+    listed = cli_alone(noun, "--help").stdout.partition("Commands:")[2]
+    assert listed.count(".\n") > 5
+    assert "..." not in listed
 
 
 def test_a_table_is_for_a_terminal_only(cli: Cli) -> None:
