@@ -31,9 +31,9 @@ Done = Callable[[Position | None, StorageError | None], None]
 
 
 class VolatileLog:
-    has_trimmed = False
-
     """`on_confirmed` wakes the dispatchers; `on_dealt` is asked in each turn of the loop whether they are through."""
+
+    has_trimmed = False
 
     def __init__(self, name: str, ledger_id: int, on_dealt: Callable[[], bool]) -> None:
         self.name = name

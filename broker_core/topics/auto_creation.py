@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class AutoCreation:
     def __init__(self, tenancy: Tenancy) -> None:
         self._tenancy = tenancy
+        self.leaving: set[TopicName] = set()  # partitioned topics that are being deleted
 
     def check_topic(self, name: TopicName, *, wanted: bool) -> None:
         """Raises `TopicNotFound` or `NotAllowed` unless using the missing topic may create it."""
@@ -38,7 +39,9 @@ class AutoCreation:
             raise TopicNotFound(f"Topic {name} does not exist")
 
     def check_partition(self, name: TopicName) -> None:
-        """Raises `TopicNotFound` for a partition that its partitioned topic does not have."""
+        """Raises `TopicNotFound` for a partition that its partitioned topic does not have, or not for long."""
+        if name.base in self.leaving:
+            raise TopicNotFound(f"Topic {name} is being deleted")
         partitions = self._tenancy.partitions(name.base) if name.is_partition else 0
         if 0 < partitions <= name.partition:
             raise TopicNotFound(f"Topic not found {name}: {name.base} has {partitions} partitions")

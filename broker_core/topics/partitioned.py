@@ -87,11 +87,22 @@ class PartitionedTopics:
                 await topic.subscription(subscription, durable=True, start=None, earliest=True, properties=properties)
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
-        """Deletes all partitions, then the metadata, so that a failure midway can be tried again."""
+        """Deletes all partitions, then the metadata, so that a failure midway can be tried again.
+
+        Clients that come back meanwhile make no partition anew.
+        """
         existing = self.existing(name)
         if not force:
             for topic in (self._topics.loaded[str(part)] for part in existing if str(part) in self._topics.loaded):
                 check_unused(topic)
+        leaving = self._topics.auto_creation.leaving
+        leaving.add(name)
+        try:
+            await self._delete(name, existing, force=force)
+        finally:
+            leaving.discard(name)
+
+    async def _delete(self, name: TopicName, existing: list[TopicName], *, force: bool) -> None:
         await asyncio.gather(*(self._topics.delete(part, force=force) for part in existing))
         await self._topics.forget_schemas(name)
         await self._tenancy.delete_partitioned(name)

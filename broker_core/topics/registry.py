@@ -153,8 +153,11 @@ class TopicRegistry:
         """Replaces them; durable on return."""
         if self._tenancy.partitions(name):
             await self._tenancy.set_partitioned_properties(name, properties)
-        else:
-            document = self._documents.get(name) or {}
+            return
+        async with self._leaves(str(name)):  # written behind a deletion it would bring the topic back
+            document = self._documents.get(name)
+            if document is None:
+                raise TopicNotFound(f"Topic {name} not found")
             await self._documents.put(name, {**document, "properties": properties})
 
     async def get(self, name: TopicName, *, create: bool = False) -> Topic:
@@ -231,7 +234,7 @@ class TopicRegistry:
 
     @contextlib.asynccontextmanager
     async def _leaves(self, key: str) -> AsyncIterator[None]:
-        """One unloading or deletion of a topic at a time, and no loading meanwhile."""
+        """One unloading, deletion or change of a topic at a time, and no loading meanwhile."""
         await self._settled(key)
         future = self._leaving[key] = asyncio.get_running_loop().create_future()
         try:

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.config import BrokerConfig
-from broker_core.errors import LimitReached
+from broker_core.errors import LimitReached, TopicNotFound
 from broker_core.names import TopicName, parse_topic
 from broker_core.schema.compatibility import Strategy
 from broker_core.schema.schema_data import SchemaData
@@ -82,6 +82,29 @@ async def test_a_non_persistent_topic_that_goes_leaves_the_schema_to_the_persist
     assert broker.schemas.version_of(NAME, schema) == 0
     await broker.topics.delete(NAME)
     assert not broker.schemas.versions(NAME)
+
+
+async def test_clients_that_come_back_while_a_partitioned_topic_is_deleted_make_no_partition(broker: Broker) -> None:
+    await broker.partitioned.create(NAME, 2)
+    first = NAME.partition_name(0)
+    await broker.topics.get(first)
+    deleting = asyncio.ensure_future(broker.partitioned.delete(NAME, force=True))
+    while str(first) in broker.topics.loaded:
+        await asyncio.sleep(0)
+    with pytest.raises(TopicNotFound):
+        await broker.topics.for_client(first)
+    await deleting
+    assert not broker.topics.exists(first)
+
+
+async def test_properties_that_are_set_while_a_topic_is_deleted_do_not_bring_it_back(broker: Broker) -> None:
+    await broker.topics.get(NAME, create=True)
+    deleting = asyncio.ensure_future(broker.topics.delete(NAME))
+    await asyncio.sleep(0)
+    with pytest.raises(TopicNotFound):
+        await broker.topics.set_properties(NAME, {"owner": "nobody"})
+    await deleting
+    assert not broker.topics.exists(NAME)
 
 
 async def test_looking_for_topics_whose_messages_age_lets_others_have_their_turn(broker: Broker) -> None:
