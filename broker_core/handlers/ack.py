@@ -17,6 +17,8 @@ from broker_core.wire import pulsar_api_pb2 as pb
 
 log = logging.getLogger(__name__)
 
+BATCH_MAX = 1 << 24  # messages: more do not fit into an entry, and the bit set of a size costs its memory
+
 
 def on_ack(session: Session, command: pb.CommandAck) -> object:
     """ACK: applied at once; with a request id, answered when it is on disk."""
@@ -63,9 +65,8 @@ def _ack_individual(consumer: Consumer, command: pb.CommandAck) -> None:
 
 
 def _ack_indexes(consumer: Consumer, message_id: pb.MessageIdData) -> None:
-    consumer.subscription.acknowledge_indexes(
-        consumer, position_of(message_id), bits_of(message_id.ack_set), message_id.batch_size
-    )
+    size = message_id.batch_size if 0 < message_id.batch_size <= BATCH_MAX else 0
+    consumer.subscription.acknowledge_indexes(consumer, position_of(message_id), bits_of(message_id.ack_set), size)
 
 
 def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.config import BrokerConfig, TopicConfig
+from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -242,3 +243,21 @@ def test_a_broker_that_does_not_keep_them_sends_the_whole_batch_again() -> None:
         acknowledge(client, still_open(batch, [0b010]), last)
         give_back(client, batch)
         assert list(receive(client)[0].ack_set) == []
+
+
+@pytest.mark.parametrize("size", [-1, (1 << 31) - 1])
+def test_a_size_that_no_batch_has_is_not_believed(
+    broker: EmbeddedBroker, client: RawClient, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Nor paid for in memory, where the broker would have to read the entry to know better."""
+    (batch,) = publish(broker, 4)
+    subscribe(client, SHARED)
+    receive(client)
+    cursor = broker.call(broker.broker.topics.get(parse_topic(TOPIC))).subscriptions["s"].cursor
+    monkeypatch.setattr(cursor._owner.weights, "messages_of", lambda *_: 0)
+    marked = still_open(batch, [0b1110])
+    marked.batch_size = size
+    acknowledge(client, marked)
+    assert [open_batch.messages for _, _, open_batch in cursor.open_batches] == [0]
+    give_back(client)
+    assert list(receive(client)[0].ack_set) == [0b1110]
