@@ -1,6 +1,6 @@
 """What a consumer holds and has not acknowledged: entries, and how many messages of each are open.
 
-One subscription may have a million of them, so an entry costs eight bytes: per ledger two arrays, sorted by entry
+One subscription may have a million of them, so an entry costs twelve bytes: per ledger two arrays, sorted by entry
 id. Dealing new entries appends, acknowledging in order moves the head, and everything else is a binary search. A
 count of 0 marks an entry that is no longer held; such rows go when they are the majority.
 """
@@ -118,7 +118,7 @@ class _Rows:
     __slots__ = ("counts", "gone", "head", "ids")
 
     def __init__(self) -> None:
-        self.ids: array[int] = array("I")
+        self.ids: array[int] = array("Q")  # of topics that are not persistent they outgrow 32 bits
         self.counts: array[int] = array("I")
         self.head = 0
         self.gone = 0  # rows behind the head that are no longer held
@@ -144,7 +144,7 @@ class _Rows:
             else:
                 self.gone -= 1
         order = sorted(rows)
-        self.ids[start:stop] = array("I", order)
+        self.ids[start:stop] = array("Q", order)
         self.counts[start:stop] = array("I", [rows[entry_id] for entry_id in order])
 
     def find(self, entry_id: int) -> int:
@@ -193,6 +193,6 @@ class _Rows:
         self.head = head
         unheld = head + self.gone
         if unheld > GONE_ROWS_MIN and 2 * unheld > len(counts):
-            self.ids = array("I", self.held())
+            self.ids = array("Q", self.held())
             self.counts = array("I", filter(None, counts[head:]))
             self.head = self.gone = 0

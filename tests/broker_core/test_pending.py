@@ -84,3 +84,12 @@ def test_what_is_discarded_while_it_is_gone_through_does_not_disturb() -> None:
     seen = [held.discard(*entry) for entry in held]
     assert seen == [1] * 10
     assert len(held) == held.messages == 0
+
+
+def test_entry_ids_may_outgrow_32_bits() -> None:
+    """Those of a topic that is not persistent count on in one ledger as long as the broker runs."""
+    pending, first = Pending(), (1 << 32) - 1
+    pending.add(1, first, [1, 1, 1])
+    assert pending.discard(1, first + 1) == 1
+    pending.add(1, first + 1, [2])
+    assert list(pending) == [(1, first), (1, first + 1), (1, first + 2)]
