@@ -73,7 +73,7 @@ class Inactivity:
             if await self._topics.delete_if(topic, lambda: not is_in_use(topic)):
                 log.info("topic %s was not used for long and is deleted", topic.name)
                 await self._delete_partitioned(topic.name)
-        except (BrokerError, StorageError) as error:
+        except (BrokerError, StorageError, OSError) as error:
             log.warning("topic %s is not used and could not be deleted: %s", topic.name, error)
 
     async def _delete_partitioned(self, name: TopicName) -> None:
@@ -100,7 +100,7 @@ class Inactivity:
             try:
                 await topic.delete_subscription(subscription.name)
                 log.info("subscription %s of %s was not used for long and is deleted", subscription.name, topic.name)
-            except (BrokerError, StorageError) as error:
+            except (BrokerError, StorageError, OSError) as error:
                 log.warning("subscription %s of %s could not be deleted: %s", subscription.name, topic.name, error)
 
 
@@ -115,4 +115,7 @@ def is_in_use(topic: Topic) -> bool:
 async def _each(seconds: float, look: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(seconds)
-        await look()
+        try:
+            await look()
+        except Exception:  # a metadata store that fails today may not tomorrow
+            log.exception("what nobody uses was not looked for to the end")

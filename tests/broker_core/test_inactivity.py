@@ -1,5 +1,6 @@
 """What nobody uses for long goes, where that is asked for; time passes on a clock of the test."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policy_values import CAUGHT_UP, InactiveTopics, RetentionPolicy
 from broker_core.storage.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topics.inactivity import _each
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.raw_client import RawClient
@@ -188,3 +190,18 @@ def test_a_subscription_with_a_consumer_does_not_expire() -> None:
         raw.expect(BaseCommand.SUCCESS)
         broker.look_at_subscriptions_twice(1_000)
         assert "s" in broker.broker.broker.topics.loaded[str(NAME)].subscriptions
+
+
+async def test_a_look_that_fails_is_not_the_last() -> None:
+    looks: list[int] = []
+    twice = asyncio.Event()
+
+    async def look() -> None:
+        looks.append(len(looks))
+        if len(looks) == 1:
+            raise OSError("the disk is full")
+        twice.set()
+
+    looking = asyncio.ensure_future(_each(0, look))
+    await asyncio.wait_for(twice.wait(), 5)
+    looking.cancel()

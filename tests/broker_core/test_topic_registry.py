@@ -88,9 +88,10 @@ async def test_clients_that_come_back_while_a_partitioned_topic_is_deleted_make_
     await broker.partitioned.create(NAME, 2)
     first = NAME.partition_name(0)
     await broker.topics.get(first)
+    gone = asyncio.Event()
+    broker.topics.listeners.add(lambda name, *, exists: gone.set())
     deleting = asyncio.ensure_future(broker.partitioned.delete(NAME, force=True))
-    while str(first) in broker.topics.loaded:
-        await asyncio.sleep(0)
+    await gone.wait()
     with pytest.raises(TopicNotFound):
         await broker.topics.for_client(first)
     await deleting
