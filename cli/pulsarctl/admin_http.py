@@ -107,7 +107,7 @@ class AdminHttp:
             self.close()
             if kept and method == "GET":  # an idle connection that the broker closed meanwhile
                 return self._exchange(method, target, payload, content_type)
-            raise self._unreachable(f"{method} {self._base}{target}", error) from error
+            raise self._unreachable(f"{self._base}{target}", error, method) from error
 
     def _send(
         self,
@@ -151,11 +151,12 @@ class AdminHttp:
             self._addresses = [f"{parts.scheme}://{parts.netloc}"]
         return parts.path + (f"?{parts.query}" if parts.query else "")
 
-    def _unreachable(self, tried: str, error: Exception) -> CannotConnect:
+    def _unreachable(self, tried: str, error: Exception, method: str = "") -> CannotConnect:
+        what = f"no answer to {method}" if method else "cannot reach the broker at"
         return CannotConnect(
-            f"cannot reach the broker at {tried} (URL from {self._origin}): {_words(error)}",
+            f"{what} {tried} (URL from {self._origin}): {_words(error)}",
             hint="start a broker with 'pulsarctl standalone', or name another one with --admin-url URL",
-            request=tried,
+            request=f"{method} {tried}".lstrip(),
         )
 
     def _refused(self, method: str, target: str, status: int, text: str) -> CliError:

@@ -46,6 +46,7 @@ _KINDS: dict[str, type[CliError]] = {
     "TopicNotFound": NotFound,
     "TopicTerminated": Conflict,
 }
+_QUOTA_EXCEEDED = "the backlog quota is exceeded; a subscription has to catch up first"
 _WORDS = {
     "AuthenticationError": "the broker does not accept the credentials",
     "AuthorizationError": "not authorized",
@@ -56,6 +57,8 @@ _WORDS = {
     "InvalidTopicName": "the topic name is not valid",
     "NotAllowedError": "the broker refuses it as not allowed or not supported",
     "NotConnected": "the connection to the broker is lost",
+    "ProducerBlockedQuotaExceededError": _QUOTA_EXCEEDED,
+    "ProducerBlockedQuotaExceededException": _QUOTA_EXCEEDED,
     "ProducerBusy": "another producer has this name",
     "Timeout": "no answer from the broker in time",
     "TopicNotFound": "the topic or its namespace does not exist",

@@ -25,6 +25,25 @@ def test_a_refused_connection_is_exit_5_with_the_source_of_the_url(cli_alone: Cl
     )
 
 
+def test_a_port_that_speaks_something_else_is_no_answer(cli_alone: Cli) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+
+        answering = threading.Thread(target=hang_up, daemon=True)
+        answering.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        outcome = cli_alone("tenants", "list", "--admin-url", url)
+        answering.join(10)
+    assert outcome.exit_code == 5
+    assert outcome.stderr.startswith(
+        f"error: no answer to GET {url}/admin/v2/tenants (URL from --admin-url): Remote end"
+    )
+
+
 def test_an_unknown_host_is_exit_5(cli_alone: Cli) -> None:
     outcome = cli_alone("tenants", "list", "--admin-url", "http://no-such-host.invalid:8080")
     assert (outcome.exit_code, "the host name is unknown" in outcome.stderr) == (5, True)

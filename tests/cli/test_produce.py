@@ -180,6 +180,16 @@ def test_a_namespace_that_is_not_there_is_not_found(cli: Cli) -> None:
     )
 
 
+def test_an_exceeded_backlog_quota_is_said_in_words(cli: Cli) -> None:
+    cli("namespaces", "create", "public/full")
+    cli("namespaces", "set-backlog-quota", "public/full", "-l", "1K", "-p", "producer_exception")
+    cli("topics", "create-subscription", "public/full/orders", "-s", "slow")
+    cli("produce", "public/full/orders", "-m", "x" * 2000)
+    outcome = cli("produce", "public/full/orders", "-m", "one more")
+    assert outcome.exit_code == 1
+    assert "the backlog quota is exceeded; a subscription has to catch up first" in outcome.stderr
+
+
 def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
     outcome = cli_alone("produce", "t", "-m", "a", "--url", "pulsar://localhost:1")
     assert (outcome.exit_code, outcome.stdout) == (5, "")
