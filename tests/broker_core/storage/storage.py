@@ -14,6 +14,7 @@ from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
 
 MANY = 1 << 30
+PATIENCE_SECONDS = 60.0  # far more than a busy machine needs; only a failing test takes them
 
 
 @dataclass
@@ -60,7 +61,7 @@ async def append(ledger: ManagedLedger, run: Run) -> Position:
             future.set_result(position)
 
     ledger.append(run, done)
-    return await asyncio.wait_for(future, 20)
+    return await asyncio.wait_for(future, PATIENCE_SECONDS)
 
 
 def entries_of(block: Block) -> list[bytes]:
@@ -87,7 +88,7 @@ async def opened(path: Path, config: StorageConfig | None = None, **options: obj
     return await ManagedLedgerFactory.open(path, config, **options)  # type: ignore[arg-type]  # passes on
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
     """Wait until the condition holds; looks again each time the loop comes round."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # what real threads bring about has no event to wait for

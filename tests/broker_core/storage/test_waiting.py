@@ -3,7 +3,8 @@
 import asyncio
 import os
 import resource
-import time
+import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,38 +15,86 @@ from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.retention import Retention
 from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.broker_core.storage.storage import append, contents, opened, run_of, until
+from tests.broker_core.storage.storage import PATIENCE_SECONDS, append, contents, opened, run_of, until
 
-SLOW_SECONDS = 0.2
-LONGEST_PAUSE = 0.05
+TURNS = 3
 
 
-@asynccontextmanager
-async def loop_watched() -> AsyncIterator[list[float]]:
-    """Collects how long the loop took to come round, every time."""
-    pauses: list[float] = []
+class WatchingDisk(FaultyDisk):
+    """While it is watched, every sync and commit lasts until the loop has come round a few times since it began.
 
-    async def watch() -> None:
-        while True:
-            before = time.monotonic()
-            await asyncio.sleep(0.001)
-            pauses.append(time.monotonic() - before)
+    `stopped` has those for which it did not: the loop waited for them.
+    """
 
-    task = asyncio.create_task(watch())
-    try:
-        yield pauses
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    def __init__(self) -> None:
+        super().__init__()
+        self.stopped: list[str] = []
+        self.waited = 0
+        self._turned = threading.Condition()
+        self._turns = 0
+        self._watched = False
+
+    def sync(self, fd: int) -> None:
+        self._wait_for_the_loop(self._paths[fd].name)
+        super().sync(fd)
+
+    def commit(self, connection: sqlite3.Connection) -> None:
+        self._wait_for_the_loop("commit")
+        super().commit(connection)
+
+    def _wait_for_the_loop(self, what: str) -> None:
+        with self._turned:
+            if not self._watched:
+                return
+            self.waited += 1
+            until = self._turns + TURNS
+            if not self._turned.wait_for(lambda: self._turns >= until or not self._watched, PATIENCE_SECONDS):
+                self.stopped.append(what)
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        async def turn() -> None:
+            while True:
+                with self._turned:
+                    self._turns += 1
+                    self._turned.notify_all()
+                await asyncio.sleep(0.001)
+
+        self._watched = True
+        task = asyncio.create_task(turn())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            with self._turned:
+                self._watched = False
+                self._turned.notify_all()
+
+
+class HeldLedgers(FaultyDisk):
+    """Syncs of ledger files wait for `let_go`; `gave_up` when it never came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = False
+        self.gave_up = False
+        self.let_go = threading.Event()
+
+    def sync(self, fd: int) -> None:
+        if self._paths[fd].suffix == ".ledger":
+            self.held = True
+            if not self.let_go.wait(PATIENCE_SECONDS):
+                self.gave_up = True
+        super().sync(fd)
 
 
 async def test_a_slow_disk_does_not_stop_the_loop(tmp_path: Path) -> None:
-    disk = FaultyDisk()
+    disk = WatchingDisk()
     factory = await opened(tmp_path, StorageConfig(max_entries_per_ledger=20), disk=disk)
     ledger = await factory.open_ledger("t")
     first = await append(ledger, run_of(b"cached"))
-    disk.sync_seconds = SLOW_SECONDS
-    async with loop_watched() as pauses:
+    async with disk.watched():
         waiting = [asyncio.ensure_future(append(ledger, run_of(b"%d" % i))) for i in range(50)]
         checkpoint = asyncio.ensure_future(factory.checkpoint())
         document = asyncio.ensure_future(factory.metadata.put("tenant", "t", {}))
@@ -60,26 +109,23 @@ async def test_a_slow_disk_does_not_stop_the_loop(tmp_path: Path) -> None:
         await ledger.delete_cursor("s")
         await ledger.trim(Retention(), 0)
         await factory.close()
-    assert max(pauses) < LONGEST_PAUSE
+    assert disk.waited > 5
+    assert not disk.stopped
 
 
 async def test_publishing_goes_on_while_a_checkpoint_waits_for_the_disk(tmp_path: Path) -> None:
-    class SlowLedgers(FaultyDisk):
-        def sync(self, fd: int) -> None:
-            if self._paths[fd].suffix == ".ledger":
-                time.sleep(SLOW_SECONDS)
-            super().sync(fd)
-
-    factory = await opened(tmp_path, disk=SlowLedgers())
-    for name in "abcde":
-        await append(await factory.open_ledger(name), run_of(b"x"))
+    disk = HeldLedgers()
+    factory = await opened(tmp_path, disk=disk)
     ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"x"))
     checkpoint = asyncio.ensure_future(factory.checkpoint())
-    appended = 0
-    while not checkpoint.done():
+    await until(lambda: disk.held)
+    for _ in range(20):
         await append(ledger, run_of(b"x"))
-        appended += 1
-    assert appended > 20
+    assert not checkpoint.done()
+    disk.let_go.set()
+    await checkpoint
+    assert not disk.gave_up
     await factory.close()
 
 
@@ -94,27 +140,21 @@ async def test_publishers_are_slowed_when_the_disk_cannot_follow(tmp_path: Path)
         if factory.pressure.over:
             relieved = asyncio.Event()
             factory.pressure.on_relief(relieved.set)
-            await asyncio.wait_for(relieved.wait(), 20)
+            await asyncio.wait_for(relieved.wait(), PATIENCE_SECONDS)
         ledger.append(run, lambda position, error: None)
         highest = max(highest, factory.pressure.bytes)
     assert highest <= factory.pressure.limit + len(run.data)
-    await factory.synced()
+    await factory.checkpoint()
+    await append(ledger, run)  # what is in the files by now makes room for it
     assert factory.cache.tail_bytes <= 4 << 20
     await factory.close()
 
 
 async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) -> None:
-    class StuckCheckpoints(FaultyDisk):
-        stuck = True
-
-        def sync(self, fd: int) -> None:
-            while self.stuck and self._paths[fd].suffix == ".ledger":
-                time.sleep(0.005)
-            super().sync(fd)
-
-    disk = StuckCheckpoints()
-    factory = await opened(tmp_path, StorageConfig(journal_max_mb=1), disk=disk)
+    disk = HeldLedgers()
+    factory = await opened(tmp_path / "lagging", StorageConfig(journal_max_mb=1), disk=disk)
     ledger = await factory.open_ledger("t")
+    other = await opened(tmp_path / "other")
     told = 0
 
     def done(position: Position | None, error: object) -> None:
@@ -122,13 +162,23 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
         told += position is not None
 
     run = run_of(b"x" * 100_000, b"y")
-    for _ in range(100):
+    taken = 0
+    while factory.journal.live_bytes < 1 << 20:
+        await append(ledger, run)
+        taken += 1
+    assert taken <= 12
+    await until(lambda: disk.held)
+    for _ in range(10):
         ledger.append(run, done)
-        await asyncio.sleep(0.001)
-    assert factory.journal.live_bytes < 12 << 20
-    disk.stuck = False
-    await until(lambda: told == 100)
+    for _ in range(20):  # as long as another journal on that disk takes for twice as much
+        await append(await other.open_ledger("t"), run)
+    assert told == 0
+    assert factory.journal.live_bytes < 2 << 20
+    disk.let_go.set()
+    await until(lambda: told == 10)
+    assert not disk.gave_up
     await factory.close()
+    await other.close()
 
 
 async def test_cold_reads_do_not_grow_the_cache(tmp_path: Path) -> None:
