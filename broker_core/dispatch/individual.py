@@ -178,4 +178,5 @@ class IndividualDispatcher(Dispatcher):
         self.wake()
 
     def available(self, consumer: Consumer) -> bool:
-        return consumer.permits > 0 and consumer.writable and not self.unacked.consumer_blocked(consumer)
+        blocked = self.unacked.consumer_blocked(consumer)  # asked first: who is at its limit is from then on
+        return not blocked and consumer.permits > 0 and consumer.writable

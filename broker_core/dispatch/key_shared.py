@@ -159,7 +159,7 @@ class KeySharedDispatcher(IndividualDispatcher):
 
     def step(self) -> bool:
         permits = {consumer: self.unacked.allowed(consumer) for consumer in self.consumers if self.available(consumer)}
-        if not permits or self.unacked.subscription_blocked(self.consumers, self.wake):
+        if self.unacked.subscription_blocked(self.consumers, self.wake) or not permits:
             return False
         turn = Turn(permits, self.allowed(sum(permits.values())))
         if turn.left <= 0:

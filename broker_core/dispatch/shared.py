@@ -66,8 +66,8 @@ class SharedDispatcher(IndividualDispatcher):
         for consumer in self._chunks.waited_for:
             if self.available(consumer):
                 self._again.add(self._chunks.release(consumer))
-        index = self._whose_turn()
-        if index is None or self.unacked.subscription_blocked(self.consumers, self.wake):
+        full, index = self.unacked.subscription_blocked(self.consumers, self.wake), self._whose_turn()
+        if index is None or full:
             return False
         consumer = self.consumers[index]
         share = self.allowed(self._share(consumer))

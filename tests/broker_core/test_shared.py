@@ -125,6 +125,20 @@ def test_a_consumer_gets_no_more_than_it_may_have_unacknowledged(shared: Shared)
     assert shared.nothing_comes()
 
 
+@pytest.mark.parametrize(
+    "shared",
+    [DispatchConfig(max_unacked_per_consumer=4), DispatchConfig(max_unacked_per_subscription=4)],
+    indirect=True,
+)
+def test_who_has_reached_a_limit_is_blocked_also_without_asking_for_more(shared: Shared) -> None:
+    shared.join(1, permits=4)
+    shared.publish(8)
+    got = shared.got(4)
+    asks = client_commands.flow(1, 10)
+    shared.client.send(client_commands.acknowledge(1, [got[0].message_id]) + asks)
+    assert shared.nothing_comes()
+
+
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_subscription=4)], indirect=True)
 def test_a_blocked_subscription_goes_on_when_less_than_half_is_left(shared: Shared) -> None:
     shared.join(1, permits=4)
