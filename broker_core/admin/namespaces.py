@@ -35,7 +35,11 @@ async def delete_namespace(call: Call) -> None:
             raise NotAllowed("Broker doesn't allow forced deletion of namespaces")
         await delete_with_topics(call.broker, name)
     else:
-        await call.broker.tenancy.delete_namespace(name, lambda: not visible_topics(call.broker, name))
+        broker = call.broker
+        await broker.tenancy.delete_namespace(
+            name, lambda: not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
+        )
+        await _delete_topics(broker, name)  # those that the broker made for itself
 
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
@@ -43,9 +47,14 @@ async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     for domain in (PERSISTENT, NON_PERSISTENT):
         for partitioned in broker.tenancy.partitioned_topics(name, domain):
             await broker.partitioned.delete(partitioned, force=True)
+    await _delete_topics(broker, name)
+    await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))
+
+
+async def _delete_topics(broker: Broker, name: NamespaceName) -> None:
+    for domain in (PERSISTENT, NON_PERSISTENT):
         for topic in broker.topics.of_namespace(name, domain):
             await broker.topics.delete(parse_topic(topic), force=True)
-    await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))
 
 
 def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:

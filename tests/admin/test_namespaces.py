@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from broker_core.names import parse_topic
 from tests.admin.conftest import Admin
 
 # What Pulsar 4.0.7 answers for a namespace that was just created.
@@ -149,3 +150,19 @@ async def test_unloading_a_namespace_unloads_its_topics(shop: Admin) -> None:
     assert "persistent://acme/shop/plain" in shop.broker.topics.loaded
     assert (await shop("PUT", "namespaces/acme/shop/unload")).status == 204
     assert "persistent://acme/shop/plain" not in shop.broker.topics.loaded
+
+
+async def test_a_namespace_with_a_non_persistent_topic_is_not_empty(shop: Admin) -> None:
+    assert (await shop("PUT", "namespaces/acme/empty")).status == 204
+    topic = parse_topic("non-persistent://acme/empty/passing")
+    await shop.broker.topics.get(topic, create=True)
+    refused = await shop("DELETE", "namespaces/acme/empty")
+    assert (refused.status, refused.reason) == (409, "Cannot delete non empty namespace")
+
+
+async def test_topics_of_the_broker_itself_go_with_their_namespace(shop: Admin) -> None:
+    assert (await shop("PUT", "namespaces/acme/empty")).status == 204
+    topic = parse_topic("persistent://acme/empty/__change_events")
+    await shop.broker.topics.get(topic, create=True)
+    assert (await shop("DELETE", "namespaces/acme/empty")).status == 204
+    assert not shop.broker.topics.exists(topic)
