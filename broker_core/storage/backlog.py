@@ -77,7 +77,6 @@ class Backlog:
     async def measure(self, front: Position) -> None:
         """Afterwards the totals are exact, also where entries had to be read for it."""
         weighed = self._weighed  # to no effect after a reset
-        await self._measure_batches()
         for ledger_id, acked in self._acknowledged(front):
             acked = acked.copy()  # acknowledgements go on while entries are read
             count = acked.count()
@@ -85,11 +84,3 @@ class Backlog:
             if known is None or known[0] != count:
                 messages, size = await self._weights.measure(ledger_id, acked)
                 weighed[ledger_id] = (count, messages, size)
-
-    async def _measure_batches(self) -> None:
-        """Batches of which the client said what is open, but not how many messages they have."""
-        batches = self._info.batches
-        for ledger_id, entry_id, batch in list(batches) if batches else ():
-            if not batch.messages:
-                messages = await self._weights.read_messages_of(ledger_id, entry_id)
-                batches.set_messages(ledger_id, entry_id, messages)

@@ -290,7 +290,17 @@ class ManagedCursor:
 
     async def measure(self) -> None:
         """Afterwards the backlog in messages and bytes is exact, also where entries had to be read for it."""
+        await self._measure_batches()
         await self._backlog.measure(self._refresh_front())
+
+    async def _measure_batches(self) -> None:
+        """Batches of which the client said what is open, but not how many messages they have."""
+        batches = self.info.batches
+        for ledger_id, entry_id, batch in list(batches) if batches else ():
+            if not batch.messages:
+                messages = await self._owner.weights.read_messages_of(ledger_id, entry_id)
+                if batches.set_messages(ledger_id, entry_id, messages):
+                    self.acknowledge(ledger_id, (entry_id,))
 
     def ack_ranges(self) -> Iterator[tuple[int, int, int]]:
         """(ledger, first, last) of the entries acknowledged above mark-delete."""

@@ -92,16 +92,20 @@ class OpenBatches:
             self.put(ledger_id, entry_id, batch)
         return old_bits.bit_count() - bits.bit_count(), batch
 
-    def set_messages(self, ledger_id: int, entry_id: int, messages: int) -> None:
-        """The size of a batch that was not known, unless it is gone meanwhile."""
+    def set_messages(self, ledger_id: int, entry_id: int, messages: int) -> bool:
+        """The size of a batch that was not known, unless it is gone meanwhile.
+
+        Returns whether nothing of it is open: only messages were left open that it does not have.
+        """
         batch = self.get(ledger_id, entry_id)
         if batch is None or not messages:
-            return
+            return False
         bits = batch.bits & (1 << messages) - 1
         if bits.bit_count() == messages or not bits:
-            self.discard(ledger_id, (entry_id,))  # nothing of it is acknowledged, or what is open does not exist
+            self.discard(ledger_id, (entry_id,))
         else:
             self.put(ledger_id, entry_id, OpenBatch(messages, bits))
+        return not bits
 
     def discard(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """The entries are acknowledged as a whole."""

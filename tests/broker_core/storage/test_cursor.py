@@ -92,3 +92,20 @@ async def test_a_measurement_under_way_says_nothing_of_a_cursor_that_was_reset_m
     await cursor.measure()
     assert cursor.backlog_messages == 4
     await factory.close()
+
+
+async def test_a_batch_of_unknown_size_is_done_when_only_messages_that_it_does_not_have_are_open(
+    tmp_path: Path,
+) -> None:
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    place = await append(ledger, run_of(b"a", b"b", counts=[2, 3]))
+    await ledger.open_cursor("s", initial=EARLIEST)
+    await factory.close()
+    factory = await opened(tmp_path)
+    cursor = (await factory.open_ledger("t")).cursors["s"]
+    assert cursor.acknowledge_indexes(place, 0b1100)[1] is False
+    await cursor.measure()
+    assert cursor.is_acknowledged(place)
+    assert (cursor.backlog_entries, cursor.backlog_messages) == (1, 3)
+    await factory.close()
