@@ -27,7 +27,8 @@ def test_the_option_may_stand_behind_the_command(tmp_path: Path) -> None:
 
 
 def test_eight_at_a_time_all_arrive(tmp_path: Path) -> None:
-    programs = [Program(tmp_path, *embedded(tmp_path, "produce", "t", "-m", str(number))) for number in range(8)]
+    words = embedded(tmp_path, "--lock-timeout", "60s", "produce", "t", "-m")
+    programs = [Program(tmp_path, *words, str(number)) for number in range(8)]
     try:
         assert [program.finish() for program in programs] == [0] * 8
     finally:
