@@ -54,8 +54,8 @@ class Metadata:
         self._path = path
         self._executor = executor
         self._documents: dict[str, dict[str, Document]] = {}
-        self._waiting: list[tuple[Statement, asyncio.Future[None]]] = []
-        self._committing = False
+        self._waiting: list[tuple[Statement, Callable[[], object], asyncio.Future[None]]] = []
+        self._committing: asyncio.Task[None] | None = None
 
     # ---- documents
 
@@ -67,24 +67,26 @@ class Metadata:
         return dict(sorted(self._documents.get(kind, {}).items()))
 
     async def put(self, kind: str, key: str, doc: Document) -> None:
-        """Durable on return; visible to `get` only then."""
+        """Durable on return; visible to `get` only then. Raises `StorageError`.
+
+        Who stops waiting for it (a client that leaves) stops nothing: what is committed becomes visible.
+        """
         sql = "INSERT OR REPLACE INTO document(kind, key, doc) VALUES(?, ?, ?)"
-        await self._commit_document((sql, (kind, key, json.dumps(doc))))
-        self._documents.setdefault(kind, {})[key] = doc
+        documents = self._documents.setdefault(kind, {})
+        await self._commit_document((sql, (kind, key, json.dumps(doc))), partial(documents.__setitem__, key, doc))
 
     async def delete(self, kind: str, key: str) -> None:
-        await self._commit_document(("DELETE FROM document WHERE kind = ? AND key = ?", (kind, key)))
-        self._documents.get(kind, {}).pop(key, None)
+        """As `put`."""
+        documents = self._documents.setdefault(kind, {})
+        sql = "DELETE FROM document WHERE kind = ? AND key = ?"
+        await self._commit_document((sql, (kind, key)), partial(documents.pop, key, None))
 
-    async def _commit_document(self, statement: Statement) -> None:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((statement, future))
-        if not self._committing:
-            self._committing = True
-            try:
-                await self._commit_waiting()
-            finally:
-                self._committing = False
+    async def _commit_document(self, statement: Statement, make_visible: Callable[[], object]) -> None:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((statement, make_visible, future))
+        if self._committing is None:  # a task of its own: whoever was first may go away, the others still wait
+            self._committing = loop.create_task(self._commit_waiting())
         await future
 
     async def _commit_waiting(self) -> None:
@@ -92,18 +94,17 @@ class Metadata:
         loop = asyncio.get_running_loop()
         while self._waiting:
             batch, self._waiting = self._waiting, []
-            error: BaseException | None = None
+            error: StorageError | None = None
             try:
-                await loop.run_in_executor(self._executor, self.commit, [statement for statement, _ in batch])
-            except Exception as failure:
-                error = failure
-            for _, future in batch:
-                if future.done():
-                    continue
+                await loop.run_in_executor(self._executor, self.commit, [statement for statement, _, _ in batch])
+            except Exception as failure:  # whatever it was: unreported, those who wait would wait for ever
+                error = StorageError(f"cannot write {self._path}: {failure}")
+            for _, make_visible, future in batch:
                 if error is None:
-                    future.set_result(None)
-                else:
-                    future.set_exception(error)
+                    make_visible()
+                if not future.done():
+                    future.set_result(None) if error is None else future.set_exception(error)
+        self._committing = None
 
     async def run(self, work: Callable[[], _T]) -> _T:
         """Run `work` in the metadata thread."""
