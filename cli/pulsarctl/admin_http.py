@@ -11,7 +11,8 @@ import http.client
 import json
 import re
 import socket
-from typing import Any
+from email.message import Message
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from pulsarctl.credentials import authorization
@@ -36,7 +37,15 @@ ERROR_OF_STATUS = {
     504: TimedOut,
 }
 
-Answer = tuple[int, str | None, str]  # status, Location, body
+
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
 
 
 class AdminHttp:
@@ -79,16 +88,24 @@ class AdminHttp:
 
         Query values that are None are left out. Raises `CliError`, `CannotConnect` or `TimedOut`.
         """
-        target = path + _query(query or {})
         payload = None if body is None else json.dumps(body).encode()
+        return _value(self._answer(method, path + _query(query or {}), payload, content_type).text)
+
+    def get_bytes(self, path: str, **query: object) -> tuple[bytes, Message]:
+        """An answer's body as it is, and its headers. Raises what `request` does."""
+        answer = self._answer("GET", path + _query(query), None, "")
+        return answer.body, answer.headers
+
+    def _answer(self, method: str, target: str, payload: bytes | None, content_type: str) -> Answer:
         for _ in range(REDIRECTS_MAX + 1):
-            status, location, text = self._exchange(method, target, payload, content_type)
-            if status not in (307, 308) or not location:
+            answer = self._exchange(method, target, payload, content_type)
+            location = answer.headers.get("Location")
+            if answer.status not in (307, 308) or not location:
                 break
             target = self._follow(location)
-        if status > 204:
-            raise self._refused(method, target, status, text)
-        return _value(text)
+        if answer.status > 204:
+            raise self._refused(method, target, answer.status, answer.text)
+        return answer
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Answer:
         kept = self._connection is not None
@@ -124,7 +141,7 @@ class AdminHttp:
             headers["Authorization"] = header
         connection.request(method, target, payload, headers)
         response = connection.getresponse()
-        return response.status, response.getheader("Location"), response.read().decode("utf-8", "replace")
+        return Answer(response.status, response.headers, response.read())
 
     def _connect(self) -> http.client.HTTPConnection:
         """Tries each address once; raises `CannotConnect` with the last failure."""

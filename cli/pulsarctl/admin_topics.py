@@ -5,6 +5,7 @@ backlog, reset by time, compact); for the rest the broker's answer says which ca
 """
 
 from dataclasses import dataclass
+from email.message import Message
 from typing import Any
 
 from pulsarctl.admin_http import AdminHttp
@@ -15,6 +16,7 @@ ROOT = "/admin/v2"
 DOMAINS = ("persistent", "non-persistent")
 LATEST = 9_223_372_036_854_775_807
 Document = dict[str, Any]
+Peeked = tuple[bytes, Message]  # an entry's payload, decompressed, and the headers that describe it
 Names = list[str]  # inside a class with a method `list`, the builtin has no name
 
 
@@ -245,6 +247,19 @@ class Topics:
 
     def reset_cursor(self, topic: str, subscription: str, position: MessageId, *, excluded: bool = False) -> None:
         self._http.post(f"{_subscription(topic, subscription)}/resetcursor", position.body(excluded=excluded))
+
+    def peek(self, topic: str, subscription: str, number: int) -> Peeked:
+        """The entry that the subscription gets as its `number`th, 1 for the next. Raises `NotFound` behind the last."""
+        return self._http.get_bytes(f"{_subscription(topic, subscription)}/position/{number}")
+
+    def examine(self, topic: str, number: int, *, from_earliest: bool) -> Peeked:
+        """The `number`th entry of the topic, 1 for the outermost one."""
+        start = "earliest" if from_earliest else "latest"
+        return self._http.get_bytes(f"{_path(topic)}/examinemessage", initialPosition=start, messagePosition=number)
+
+    def message(self, topic: str, ledger: int, entry: int) -> Peeked:
+        """The entry of that position. Raises `NotFound`."""
+        return self._http.get_bytes(f"{_path(topic)}/ledger/{ledger}/entry/{entry}")
 
     def compact(self, topic: str) -> None:
         """Starts a compaction; raises `Conflict` when one is running."""

@@ -7,7 +7,7 @@ import pytest
 
 HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml", "pulsar", "google", "broker_core")
 COMMANDS = "pulsarctl.commands."
-TOPIC_PARTS = ("compaction", "lifecycle", "properties", "statistics", "subscriptions")
+TOPIC_PARTS = ("compaction", "lifecycle", "messages", "properties", "statistics", "subscriptions")
 
 # An address where nothing listens: the command runs up to its request, which is where imports end.
 NOWHERE = ["--admin-url", "http://127.0.0.1:1", "--no-context"]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import cursors
+from pulsarctl import cursors, peeking
 from pulsarctl.admin_topics import MessageId
 from pulsarctl.arguments import Force, Properties, Topic, Yes, pairs
 from pulsarctl.call import Call
@@ -80,6 +80,37 @@ def skip(
         raise UsageProblem("skip how many?", hint="-n COUNT or --all")
     else:
         call.admin.topics.skip(topic, chosen, count)
+
+
+@app.verb("peek")
+def peek(
+    call: Call,
+    topic: Topic,
+    name: Name = None,
+    subscription: Option = None,
+    messages: peeking.Count = 1,
+    template: peeking.Format = None,
+) -> None:
+    """Show the next messages of a subscription, which go on waiting for it. One that is not there is made.
+
+    Example: pulsarctl subscriptions peek orders billing -n 3
+    """
+    peeking.peek(call, topic, _one(name, subscription), messages, template)
+
+
+@app.verb("get-message-by-id")
+def get_message_by_id(
+    call: Call,
+    topic: Topic,
+    ledger: Annotated[int, typer.Option("-l", "--ledger-id", "--ledgerId", help="Its ledger.")],
+    entry: Annotated[int, typer.Option("-e", "--entry-id", "--entryId", help="Its entry.")],
+    template: peeking.Format = None,
+) -> None:
+    """Show the message of an id; of a batch all messages.
+
+    Example: pulsarctl subscriptions get-message-by-id orders -l 4 -e 17
+    """
+    peeking.show_entry(call, topic, call.admin.topics.message(topic, ledger, entry), template)
 
 
 @app.verb("expire")

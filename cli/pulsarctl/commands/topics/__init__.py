@@ -1,6 +1,6 @@
 """`pulsarctl topics`: one file per kind of verb."""
 
-from pulsarctl.commands.topics import compaction, lifecycle, properties, statistics, subscriptions
+from pulsarctl.commands.topics import compaction, lifecycle, messages, properties, statistics, subscriptions
 from pulsarctl.grammar import Noun
 from pulsarctl.policies import install_topic_policies
 from pulsarctl.schema_policies import install_schema_policies_of_topics
@@ -11,6 +11,7 @@ app = Noun(
     lifecycle.app,
     statistics.app,
     subscriptions.app,
+    messages.app,
     properties.app,
     compaction.app,
 )

@@ -1,0 +1,78 @@
+"""Verbs that show messages of a topic without consuming them."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from pulsarctl import peeking
+from pulsarctl.arguments import Subscription, Topic
+from pulsarctl.call import Call
+from pulsarctl.grammar import Noun
+
+
+class End(StrEnum):
+    LATEST = "latest"
+    EARLIEST = "earliest"
+
+
+# Accepted as pulsar-admin does: there are neither markers nor transactions to tell apart.
+ServerMarkers = Annotated[bool, typer.Option("-ssm", "--show-server-marker", hidden=True)]
+IsolationLevel = Annotated[str, typer.Option("-til", "--transaction-isolation-level", hidden=True)]
+
+app = Noun("topics", "")
+
+
+@app.verb("peek-messages")
+def peek_messages(
+    call: Call,
+    topic: Topic,
+    subscription: Subscription,
+    messages: peeking.Count = 1,
+    template: peeking.Format = None,
+    server_markers: ServerMarkers = False,
+    isolation_level: IsolationLevel = "READ_COMMITTED",
+) -> None:
+    """Show the next messages of a subscription, which go on waiting for it. One that is not there is made.
+
+    Example: pulsarctl topics peek-messages orders -s billing -n 3
+    """
+    peeking.peek(call, topic, subscription, messages, template)
+
+
+@app.verb("examine-messages")
+def examine_messages(
+    call: Call,
+    topic: Topic,
+    start: Annotated[
+        End,
+        typer.Option(
+            "-i", "--initialPosition", "--initial-position", metavar="END", help="Count from latest or earliest."
+        ),
+    ] = End.LATEST,
+    number: Annotated[
+        int, typer.Option("-m", "--messagePosition", "--message-position", min=1, help="1 is the outermost entry.")
+    ] = 1,
+    template: peeking.Format = None,
+) -> None:
+    """Show a message by its place from either end of a topic; of a batch all messages.
+
+    Example: pulsarctl topics examine-messages orders -i earliest -m 3
+    """
+    found = call.admin.topics.examine(topic, number, from_earliest=start is End.EARLIEST)
+    peeking.show_entry(call, topic, found, template)
+
+
+@app.verb("get-message-by-id")
+def get_message_by_id(
+    call: Call,
+    topic: Topic,
+    ledger: Annotated[int, typer.Option("-l", "--ledgerId", "--ledger-id", help="Its ledger.")],
+    entry: Annotated[int, typer.Option("-e", "--entryId", "--entry-id", help="Its entry.")],
+    template: peeking.Format = None,
+) -> None:
+    """Show the message of an id; of a batch all messages.
+
+    Example: pulsarctl topics get-message-by-id orders -l 4 -e 17
+    """
+    peeking.show_entry(call, topic, call.admin.topics.message(topic, ledger, entry), template)

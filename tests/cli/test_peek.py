@@ -1,0 +1,137 @@
+"""Looking at messages without consuming them: exact output."""
+
+import json
+import re
+
+import pulsar
+import pytest
+
+from broker_core.testing import EmbeddedBroker
+from tests.cli.runner import Cli, Outcome
+
+EDGE = "+--------+-------------------------------------------------+----------------+\n"
+HEAD = (
+    "         +-------------------------------------------------+\n"
+    "         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n"
+) + EDGE
+BETWEEN = "-" * 73 + "\n\n"
+VALUES = ("-F", "%v\\n")
+
+
+def dump(hexadecimal: str, text: str) -> str:
+    return f"{HEAD}|00000000| {hexadecimal:<47} |{text:<16}|\n{EDGE}"
+
+
+def timeless(outcome: Outcome) -> Outcome:
+    return Outcome(outcome.exit_code, re.sub(r"Publish time: \d+", "Publish time: T", outcome.stdout), outcome.stderr)
+
+
+@pytest.fixture
+def ids(client: pulsar.Client, topic: str) -> list[tuple[int, int]]:
+    """A topic with the messages 0 to 2, each an entry; their ids. The subscription s has all before it."""
+    client.subscribe(topic, "s").close()
+    producer = client.create_producer(topic)
+    found = [producer.send(b"%d" % number) for number in range(3)]
+    producer.close()
+    return [(one.ledger_id(), one.entry_id()) for one in found]
+
+
+def test_the_next_messages_of_a_subscription_as_pulsar_admin_prints_them(
+    cli: Cli, client: pulsar.Client, topic: str
+) -> None:
+    client.subscribe(topic, "s").close()
+    producer = client.create_producer(topic)
+    first = producer.send(b"hi\n", {"b": "2", "a": "1"}, event_timestamp=5)
+    producer.send(bytes(range(0x61, 0x61 + 17)))
+    assert timeless(cli("topics", "peek-messages", topic, "-s", "s", "-n", "9")) == Outcome(
+        0,
+        f"Message ID: {first.ledger_id()}:0\nPublish time: T\nEvent time: 5\nProperties:\na    1\nb    2\n"
+        + dump("68 69 0a", "hi.")
+        + BETWEEN
+        + f"Message ID: {first.ledger_id()}:1\nPublish time: T\nEvent time: 0\n"
+        + HEAD
+        + "|00000000| 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 |abcdefghijklmnop|\n"
+        + f"|00000010| 71{'':45} |q{'':15}|\n"
+        + EDGE,
+        "",
+    )
+
+
+@pytest.mark.parametrize("spelled", ["topics peek-messages T -s s", "subscriptions peek T s", "subs peek T -s s"])
+def test_peeking_takes_nothing_away(cli: Cli, topic: str, ids: list[tuple[int, int]], spelled: str) -> None:
+    words = [topic if word == "T" else word for word in spelled.split()]
+    assert cli(*words, *VALUES) == Outcome(0, "0\n", "")
+    assert cli(*words, *VALUES, "-n", "2") == Outcome(0, "0\n1\n", "")
+    assert cli("subscriptions", "skip", topic, "s", "-n", "2").exit_code == 0
+    assert cli(*words, *VALUES, "-n", "5") == Outcome(0, "2\n", "")
+    assert cli("subscriptions", "skip", topic, "s", "-n", "1").exit_code == 0
+    assert cli(*words, *VALUES) == Outcome(0, "", "no message\n")
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_a_batch_shows_its_messages(cli: Cli, client: pulsar.Client, topic: str, compression: str) -> None:
+    client.subscribe(topic, "s").close()
+    assert cli("produce", topic, "-k", "key", "-z", compression, stdin="a\nb\nc\n").exit_code == 0
+    template = ("-F", "%o{entry}:%o{batch} %y %k=%v %a{compression}\\n")
+    three = "".join(f"0:{index} {index} key={value} {compression}\n" for index, value in enumerate("abc"))
+    assert cli("topics", "peek-messages", topic, "-s", "s", "-n", "9", *template) == Outcome(0, three, "")
+    assert cli("topics", "peek-messages", topic, "-s", "s", "-n", "2", *template).stdout == three[: len(three) * 2 // 3]
+    assert cli("topics", "examine-messages", topic, *template) == Outcome(0, three, "")
+    shown = cli("topics", "examine-messages", topic).stdout
+    assert re.findall(r"Batch Message ID: \d+:0:(\d)", shown) == ["0", "1", "2"]
+
+
+def test_what_a_message_carries_is_shown_as_json(cli: Cli, topic: str) -> None:
+    words = ("-k", "grüße", "-p", "é=ü", "--ordering-key", "o", "--event-time", "2024-05-01T00:00:00Z")
+    assert cli("produce", topic, "-m", "x", *words, "--producer-name", "me", "--sequence-id", "7").exit_code == 0
+    peeked = json.loads(cli("topics", "examine-messages", topic, "-o", "jsonl").stdout)
+    read = json.loads(cli("read", topic, "-m", "earliest", "-e", "-o", "jsonl").stdout)
+    assert peeked == {name: value for name, value in read.items() if name != "index"} | {
+        "index": None,
+        "partition": -1,
+    }
+
+
+def test_a_message_by_its_place_from_either_end(cli: Cli, topic: str, ids: list[tuple[int, int]]) -> None:
+    words = ("topics", "examine-messages", topic, *VALUES)
+    assert [cli(*words, "-m", str(place)).stdout for place in (1, 2, 3)] == ["2\n", "1\n", "0\n"]
+    assert cli(*words, "-i", "earliest", "-m", "2") == Outcome(0, "1\n", "")
+    assert cli(*words, "--initialPosition", "latest", "--messagePosition", "2") == Outcome(0, "1\n", "")
+
+
+@pytest.mark.parametrize("noun", ["topics", "subscriptions"])
+def test_a_message_by_its_id(cli: Cli, topic: str, ids: list[tuple[int, int]], noun: str) -> None:
+    ledger, entry = ids[1]
+    words = (noun, "get-message-by-id", topic, "-l", str(ledger))
+    assert timeless(cli(*words, "-e", str(entry))) == Outcome(
+        0, f"Message ID: {ledger}:{entry}\nPublish time: T\nEvent time: 0\n" + dump("31", "1"), ""
+    )
+    missing = cli(*words, "-e", "99", *VALUES)
+    assert (missing.exit_code, missing.stdout) == (3, "")
+    assert missing.stderr.startswith("error: Message id not found (404 for GET ")
+
+
+def test_an_empty_topic_has_nothing_to_examine(cli: Cli, topic: str) -> None:
+    assert cli("topics", "create", topic).exit_code == 0
+    refused = cli("topics", "examine-messages", topic)
+    assert (refused.exit_code, refused.stdout) == (6, "")
+    assert refused.stderr.startswith("error: Could not examine messages due to the total message is zero (412 ")
+
+
+def test_a_topic_that_is_not_there_is_no_empty_one(cli: Cli) -> None:
+    outcome = cli("topics", "peek-messages", "nix", "-s", "s")
+    assert (outcome.exit_code, outcome.stdout) == (3, "")
+    assert outcome.stderr.startswith("error: Topic persistent://public/default/nix not found (404 ")
+
+
+def test_one_partition_is_looked_at(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 2)
+    assert cli("produce", topic, "-m", "x", "--partition", "1").exit_code == 0
+    words = ("topics", "examine-messages")
+    assert cli(*words, f"{topic}-partition-1", "-F", "%p %v\\n") == Outcome(0, "1 x\n", "")
+    assert "not allowed" in cli(*words, topic).stderr
+
+
+def test_a_tombstone_is_null(cli: Cli, topic: str) -> None:
+    assert cli("produce", topic, "-k", "k", "-Z", "-db").exit_code == 0
+    assert json.loads(cli("topics", "examine-messages", topic, "-o", "jsonl").stdout)["value"] is None
