@@ -14,6 +14,7 @@ TYPES = (
     *("DATE", "TIME", "TIMESTAMP", "KEY_VALUE", "INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME"),
     *("PROTOBUF_NATIVE", "BYTES"),
 )
+AVRO_DEFINITIONS = ("record", "enum", "array", "map", "fixed")
 EXAMPLE = '{"type": "AVRO", "schema": "{...}", "properties": {}}'
 
 
@@ -22,6 +23,11 @@ def from_description(path: Path) -> SchemaInfo:
     found = _load(path)
     if not isinstance(found, dict) or "type" not in found:
         raise UsageProblem(f"{path} does not describe a schema", hint=f"write {EXAMPLE}")
+    if "schema" not in found and found["type"] in AVRO_DEFINITIONS:
+        raise UsageProblem(
+            f"{path} is a definition alone and does not say of which type",
+            hint=f"--type avro --schema-file {path}, or --type json",
+        )
     definition = found.get("schema") or ""
     text = definition if isinstance(definition, str) else json.dumps(definition)
     properties = {str(key): str(value) for key, value in (found.get("properties") or {}).items()}

@@ -144,6 +144,18 @@ def test_a_command_line_that_makes_no_sense_is_exit_2(cli: Cli, words: tuple[str
     assert outcome.stderr.startswith(message)
 
 
+def test_a_bare_definition_says_how_to_give_it(cli: Cli, tmp_path: Path, topic: str) -> None:
+    file = tmp_path / "order.avsc"
+    file.write_text('{"type": "record", "name": "Order", "fields": []}')
+    assert cli("schemas", "upload", topic, "-f", str(file)) == Outcome(
+        2,
+        "",
+        f"error: {file} is a definition alone and does not say of which type\n"
+        f"hint: --type avro --schema-file {file}, or --type json\n",
+    )
+    assert cli("schemas", "upload", topic, "--type", "avro", "--schema-file", str(file)) == OK
+
+
 def test_a_file_that_describes_nothing_is_exit_2(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[]")
     assert cli("schemas", "upload", "t", "-f", str(tmp_path / "a.json")).exit_code == 2
