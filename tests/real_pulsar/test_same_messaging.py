@@ -49,6 +49,16 @@ produce talk/ns/keys -m 'a=1' -m 'b=2' -m 'a=3' -K =
 topics compact talk/ns/keys --wait
 consume talk/ns/keys --compacted -p Earliest -e -F '%k=%v\n'
 read talk/ns/keys --compacted -m earliest -e -F '%k=%v\n'
+produce talk/ns/peeked -m one -db -k k1 -p a=1 --event-time 2024-05-01T00:00:00Z --producer-name peeked
+topics create-subscription talk/ns/peeked -s s -m earliest
+produce talk/ns/peeked -m b1 -m b2 -m b3 -k k2 -z zstd --producer-name peeked
+topics peek-messages talk/ns/peeked -s s -n 9 -F '%o{entry}:%o{batch} %k=%v %y %a{compression} %h{%k=%v;}\n'
+topics peek-messages talk/ns/peeked -s s -n 2 -F '%v\n'
+topics peek-messages talk/ns/peeked -s other -F '%v\n'
+topics examine-messages talk/ns/peeked -F '%v\n'
+topics examine-messages talk/ns/peeked -i earliest -o jsonl
+topics examine-messages talk/ns/peeked -i earliest -m 9 -F '%v\n'
+topics get-message-by-id talk/ns/peeked -l 999999 -e 0
 """.strip().splitlines()
 
 
