@@ -153,6 +153,16 @@ def test_one_partition_can_be_chosen(
     assert messages(client, topic, 1)[0].topic_name().endswith(f"{topic}-partition-2")
 
 
+@pytest.mark.parametrize("words", [["produce", "-m", "a"], ["consume", "-e"], ["read", "-e"]])
+def test_a_partition_beyond_the_last_says_how_many_there_are(
+    cli: Cli, topic: str, pulsar_broker: EmbeddedBroker, words: list[str]
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 3)
+    assert cli(words[0], topic, *words[1:], "--partition", "3") == Outcome(
+        3, "", f"error: persistent://public/default/{topic} has no partition 3: it has 3, counted from 0\n"
+    )
+
+
 def test_json_output_counts_the_messages(cli: Cli, topic: str) -> None:
     assert cli("produce", topic, "-m", "a", "-o", "jsonl").stdout == (
         f'{{"topic":"persistent://public/default/{topic}","messages":1}}\n'

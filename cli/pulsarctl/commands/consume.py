@@ -6,6 +6,7 @@ import time
 from pulsarctl import render
 from pulsarctl.arguments import Topic, pairs
 from pulsarctl.call import Call
+from pulsarctl.chosen_partition import chosen, explained
 from pulsarctl.consume_options import (
     QUEUE_SIZE,
     AckChunked,
@@ -52,7 +53,6 @@ from pulsarctl.consume_options import (
 from pulsarctl.consuming import Stops, consume_all, stops_of
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic
 from pulsarctl.positions import Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.record import HIDDEN_FROM_CLIENT
@@ -131,7 +131,7 @@ def consume(
         raise UsageProblem("--regex and --partition exclude each other")
     now_ms = time.time_ns() // 1_000_000
     reach = Reach(
-        topic=topic if regex else full_topic(topic) + ("" if partition is None else f"-partition-{partition}"),
+        topic=topic if regex else chosen(topic, partition),
         start=None if start is None else parse_position(start, now_ms),
         end=Latest() if exit_on_end else None if to is None else parse_position(to, now_ms),
     )
@@ -163,7 +163,8 @@ def consume(
         crypto_failure_action=_one_of(crypto_failure_action, ("fail", "discard", "consume"), "crypto failure action"),
     )
     subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
-    printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
+    with explained(call, topic, partition):
+        printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
     call.notice(f"{printed} messages successfully consumed")
     if not printed and subscribing.starts_at_latest:
         call.notice("a subscription that is new starts behind the last message; -p Earliest starts at the first")

@@ -9,9 +9,9 @@ import typer
 from pulsarctl import render
 from pulsarctl.arguments import Topic, csv, pairs
 from pulsarctl.call import Call
+from pulsarctl.chosen_partition import chosen, explained
 from pulsarctl.errors import UsageProblem
 from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic
 from pulsarctl.outgoing import STDIN, Outgoing
 from pulsarctl.positions import AtTime, parse_position
 from pulsarctl.quantities import parse_duration
@@ -176,11 +176,12 @@ def produce(
         send_timeout_ms=max(1, round(seconds * 1000)),
         schema=schema.announced,
     )
-    name = full_topic(topic) + ("" if partition is None else f"-partition-{partition}")
+    name = chosen(topic, partition)
     shape = Shape(key, key_delimiter, tombstone, null_value, schema.encode)
     client = Messaging(settings, seconds)
     try:
-        publisher = client.publisher(name, options)
+        with explained(call, topic, partition):
+            publisher = client.publisher(name, options)
         sent = Sending(publisher, outgoing, shape, name, quiet=settings.quiet).run(rate)
     finally:
         client.close()

@@ -7,10 +7,10 @@ import typer
 
 from pulsarctl.arguments import Topic
 from pulsarctl.call import Call
+from pulsarctl.chosen_partition import chosen, explained
 from pulsarctl.consuming import consume_all, stops_of
 from pulsarctl.errors import UsageProblem
 from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic
 from pulsarctl.positions import AtMessage, Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.reachability import check_reachable
@@ -129,14 +129,15 @@ def read(
     reading = Reading(
         settings,
         seconds,
-        full_topic(topic) + ("" if partition is None else f"-partition-{partition}"),
+        chosen(topic, partition),
         position,
         end,
         inclusive=inclusive or start is not None,
         compacted=compacted,
         chunked_messages_max=max_chunked,
     )
-    source = reading.open()
+    with explained(call, topic, partition):
+        source = reading.open()
     try:
         printed = consume_all(source, show, stops, rate=rate, quiet=settings.quiet)
     finally:
