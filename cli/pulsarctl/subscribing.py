@@ -91,8 +91,9 @@ class Subscribing:
         self._subscribers: list[Subscriber] = []
 
     @property
-    def starts_at_latest(self) -> bool:
-        return self._reach.start is None and not self.options.from_earliest
+    def starts_at_end(self) -> bool:
+        """Whether it is certain that only later messages come. Of a subscription with a name nobody says if it is new."""
+        return self._is_temporary and self._reach.start is None and not self.options.from_earliest
 
     def open(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
         """Subscribes, moves the subscription where it shall start, and fixes the end."""

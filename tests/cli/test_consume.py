@@ -64,6 +64,12 @@ def test_a_new_subscription_starts_at_the_end_and_says_so(cli: Cli, client: puls
     )
 
 
+def test_a_subscription_that_has_seen_everything_is_not_called_new(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, b"a")
+    assert cli("consume", topic, "-s", "s", "-p", "Earliest", "-F", "%v\\n") == consumed("a\n", 1)
+    assert cli("consume", topic, "-s", "s", "-e") == consumed("", 0)
+
+
 def test_without_acknowledging_messages_come_again(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%v\\n")

@@ -166,7 +166,7 @@ def consume(
     with explained(call, topic, partition):
         printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
     call.notice(f"{printed} messages successfully consumed")
-    if not printed and subscribing.starts_at_latest:
+    if not printed and subscribing.starts_at_end:
         call.notice("a subscription that is new starts behind the last message; -p Earliest starts at the first")
 
 
