@@ -22,7 +22,7 @@ from pulsarctl.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consum
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.lanes import Lanes
 from pulsarctl.publish_window import PublishWindow
-from pulsarctl.reachability import check_reachable
+from pulsarctl.reachability import check_answers
 from pulsarctl.routing import Router
 from pulsarctl.settings import Settings
 from pulsarctl.subscribing import Settlement, SubscribeOptions
@@ -71,7 +71,8 @@ class Messaging:
 
     def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         self._settings = settings
-        check_reachable(settings.service_url, settings.origin("service_url"), timeout_seconds)
+        origin, token = settings.origin("service_url"), credentials.token(settings)
+        check_answers(settings.service_url, origin, timeout_seconds, token)
         self._client = pulsar.Client(
             settings.service_url,
             authentication=_authentication(settings),

@@ -92,7 +92,7 @@ class Subscribing:
 
     @property
     def starts_at_end(self) -> bool:
-        """Whether it is certain that only later messages come. Of a subscription with a name nobody says if it is new."""
+        """Whether it is known to get later messages only; of one with a name nobody says if it is new."""
         return self._is_temporary and self._reach.start is None and not self.options.from_earliest
 
     def open(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
