@@ -1,5 +1,6 @@
 """`cli`: the program against a broker of our own; `cli_alone`: without any; `client`: the official one beside it."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
+
+# A suite that was started in the background inherits "ignored", and so would every program that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
