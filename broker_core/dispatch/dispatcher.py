@@ -110,7 +110,7 @@ class Dispatcher(ABC):
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
 
-    def first_flow(self, consumer: Consumer) -> None:  # noqa: B027 - only Failover has something to say
+    def first_flow(self, consumer: Consumer) -> None:  # noqa: B027  # only Failover has something to say
         """The consumer asks for messages for the first time."""
 
     @property
@@ -122,12 +122,12 @@ class Dispatcher(ABC):
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
         """The consumer gives back those positions, or (None) everything it has."""
 
-    def acknowledged(  # noqa: B027 - only who deals entries one by one keeps book of them
+    def acknowledged(  # noqa: B027  # only who deals entries one by one keeps book of them
         self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]
     ) -> None:
         """Whole entries were acknowledged one by one, by that consumer, whoever has them."""
 
-    def forget_up_to(self, position: Position) -> None:  # noqa: B027 - likewise
+    def forget_up_to(self, position: Position) -> None:  # noqa: B027  # likewise
         """Everything up to the position was acknowledged at once (expired, skipped)."""
 
     @abstractmethod

@@ -48,7 +48,7 @@ def delete(broker: EmbeddedBroker, name: str) -> None:
 def list_command(**fields: object) -> BaseCommand:
     command = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
     command.getTopicsOfNamespace.MergeFrom(
-        CommandGetTopicsOfNamespace(request_id=1, **{"namespace": "public/default", **fields})  # type: ignore[arg-type]
+        CommandGetTopicsOfNamespace(request_id=1, **{"namespace": "public/default", **fields})  # type: ignore[arg-type]  # by name
     )
     return command
 

@@ -7,10 +7,8 @@ be among it, and every message that nobody acknowledged must be.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -27,6 +25,7 @@ from broker_core.wire.message import build_entry, parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_process import BrokerProcess
 from tests.raw_client import Closed, RawClient
+from tests.soak_messaging.command_line import run_rounds
 
 TOPIC = "persistent://public/default/batch-acks"
 SETTINGS = ("managedLedgerMaxEntriesPerLedger=100", "flushInterval=150")
@@ -171,14 +170,7 @@ def run(directory: Path, rounds: int, seed: int) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.soak_messaging.batch_acks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        tally = run(Path(directory), options.rounds, options.seed)
-    print(tally)
-    return int(not tally.ok)
+    return run_rounds("batch_acks", __doc__, run, held=lambda tally: tally.ok)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,8 @@ trimmed behind, so that much of what is read has no other place than the compact
 moment of that, every fifth time in its recovery too.
 """
 
-import argparse
 import random
 import sys
-import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ import pulsar
 
 from tests.broker_process import BrokerProcess
 from tests.official_client import connect
+from tests.soak_messaging.command_line import run_rounds
 
 TOPIC = "persistent://public/default/compacted"
 SETTINGS = (
@@ -160,15 +159,7 @@ def run(directory: Path, rounds: int, seed: int) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests.soak_messaging.compaction", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="of the moments of the kills")
-    options = parser.parse_args()
-    print(f"seed {options.seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="soak-compaction-") as scratch:
-        tally = run(Path(scratch), options.rounds, options.seed)
-    print(tally)
-    return 0 if tally.ok else 1
+    return run_rounds("compaction", __doc__, run, held=lambda tally: tally.ok)
 
 
 if __name__ == "__main__":

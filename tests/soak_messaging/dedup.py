@@ -5,10 +5,8 @@ dies in every round under four producers on one topic: three that live on and se
 one by one, in batches and in chunks; and an application that dies with the broker, and begins again some way back.
 """
 
-import argparse
 import random
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +17,7 @@ import pulsar
 
 from tests.broker_process import BrokerProcess
 from tests.official_client import connect
+from tests.soak_messaging.command_line import run_rounds
 
 TOPIC = "persistent://public/default/dedup"
 MESSAGE_SIZE = 10_000  # bytes; a chunked message has four chunks
@@ -196,16 +195,12 @@ def run(directory: Path, rounds: int, seed: int) -> Tally:
     return soak.tally
 
 
+def report(tally: Tally) -> str:
+    return "\n".join([*tally.failures, str(tally), str(tally.read)])
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests.soak_messaging.dedup", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="of the moments of the kills")
-    options = parser.parse_args()
-    print(f"seed {options.seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="soak-dedup-") as scratch:
-        tally = run(Path(scratch), options.rounds, options.seed)
-    print("\n".join([*tally.failures, str(tally), str(tally.read)]))
-    return 0 if tally.ok else 1
+    return run_rounds("dedup", __doc__, run, held=lambda tally: tally.ok, report=report)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,9 @@ lost. Each message carries its number and its delivery time. Most are due within
 with some due, some nearly due and some on their way; the others are due tomorrow, and must be held back at the end.
 """
 
-import argparse
 import json
 import random
 import sys
-import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ import pulsar
 
 from tests.broker_process import BrokerProcess
 from tests.official_client import connect
+from tests.soak_messaging.command_line import run_rounds
 
 TOPIC = "persistent://public/default/delayed"
 SUBSCRIPTION = "s"
@@ -195,15 +194,7 @@ def run(directory: Path, rounds: int, seed: int) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests.soak_messaging.delayed", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="of the moments of the kills")
-    options = parser.parse_args()
-    print(f"seed {options.seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="soak-delayed-") as scratch:
-        tally = run(Path(scratch), options.rounds, options.seed)
-    print(tally)
-    return 0 if tally.ok else 1
+    return run_rounds("delayed", __doc__, run, held=lambda tally: tally.ok)
 
 
 if __name__ == "__main__":

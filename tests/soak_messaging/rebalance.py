@@ -5,15 +5,14 @@ ends with 0 when no key came out of order, none was at two consumers, and nothin
 was not acknowledged, or within the second that a crash may forget, comes again, and again in order.
 """
 
-import argparse
 import random
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.official_client import connect
+from tests.soak_messaging.command_line import run_rounds
 from tests.soak_messaging.key_events import BROKER_GONE, Event, OrderCheck, Verdict
 from tests.soak_messaging.key_group import Group
 from tests.soak_messaging.order import Plan, Publisher
@@ -96,20 +95,16 @@ def run(folder: Path, rounds: int, seed: int) -> Verdict:
     return Rebalancing(folder, plan).run(rounds)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rebalance-") as folder:
-        verdict = run(Path(folder), options.rounds, options.seed)
-    print(
-        f"{options.rounds} kills, {verdict.messages:,} messages, {verdict.deliveries - verdict.messages:,} came again, "
+def report(verdict: Verdict) -> str:
+    counts = (
+        f"{verdict.messages:,} messages, {verdict.deliveries - verdict.messages:,} came again, "
         f"out of order {verdict.out_of_order}, two owners {verdict.two_owners}, lost {verdict.lost}"
     )
-    for example in verdict.examples:
-        print(f"  {example}")
-    return 0 if verdict.is_clean else 1
+    return "\n".join([counts, *(f"  {example}" for example in verdict.examples)])
+
+
+def main() -> int:
+    return run_rounds("rebalance", __doc__, run, held=lambda verdict: verdict.is_clean, report=report)
 
 
 if __name__ == "__main__":
