@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
 import socket
 from collections.abc import Callable
@@ -34,8 +33,6 @@ log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1")
 BACKLOG = 1024
 SAME_PORT_ATTEMPTS = 20
-# Few objects survive a message, many a start: young collections are rare and old ones do not look at the start's.
-GC_THRESHOLD = (50_000, 20, 100)
 
 
 class PortInUse(Exception):
@@ -110,9 +107,10 @@ class Server:
         from broker_core.admin.app import start_admin
 
         self._admin = await start_admin(self.broker, sockets)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLD)
+
+    async def admin_started(self) -> None:
+        """Waits until the admin API answers, or has failed to start; after `start`."""
+        await asyncio.wait([self._admin_start])
 
     async def stop(self) -> None:
         """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms."""

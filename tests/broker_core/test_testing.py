@@ -1,7 +1,9 @@
 """The broker and the fixture that other people's tests use."""
 
 import asyncio
+import gc
 import socket
+import urllib.request
 from pathlib import Path
 
 import pulsar
@@ -34,6 +36,13 @@ def publish_and_receive(broker: EmbeddedBroker, value: bytes) -> bytes:
 def test_a_client_publishes_and_consumes() -> None:
     with EmbeddedBroker() as broker:
         assert publish_and_receive(broker, b"hello") == b"hello"
+
+
+def test_the_garbage_collector_stays_as_its_process_has_it() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()
+    with EmbeddedBroker() as broker:
+        urllib.request.urlopen(f"{broker.http_url}/admin/v2/brokers/ready", timeout=10).close()
+        assert (gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()) == before
 
 
 async def test_it_runs_beside_an_event_loop() -> None:

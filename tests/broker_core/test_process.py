@@ -1,0 +1,24 @@
+"""What only the process that runs nothing but a broker does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import gc, os, signal, sys
+from pathlib import Path
+from broker_core import process
+from broker_core.config import BrokerConfig, ServerConfig
+from broker_core.server import Server
+
+server = Server(BrokerConfig(server=ServerConfig(broker_port=0, web_port=0)), Path(sys.argv[1]))
+process.run(server, lambda urls: os.kill(os.getpid(), signal.SIGTERM))
+print(gc.get_threshold() == process.GC_THRESHOLD, gc.get_freeze_count() > 0)
+"""
+
+
+def test_a_standalone_tunes_its_garbage_collector(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "data")], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == ["True", "True"]
