@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
+from broker_core.errors import UnknownListener
 from broker_core.limits.backlog_quota import check_forever
 from broker_core.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
@@ -122,6 +123,11 @@ class Broker:
                 return f"Reached the maximum number of connections on address{host}"
         self.connections.add(connection)
         return ""
+
+    def check_listener(self, name: str) -> None:
+        """Raises `UnknownListener` for any name a look-up gives: this broker has no `advertisedListeners`."""
+        if name.strip():
+            raise UnknownListener(f"the broker do not have {name} listener")  # C++ tests look for these words
 
     async def new_producer_name(self) -> str:
         """A name that no producer of this data directory ever had: cluster, start of the instance, counter."""

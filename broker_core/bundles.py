@@ -5,16 +5,19 @@ them. The hash is CRC-32 (zlib) of the UTF-8 full topic name; a range is [lower,
 its upper end.
 """
 
+import re
 import zlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.errors import InvalidRequest
+from broker_core.errors import InvalidRequest, PreconditionFailed
 from broker_core.json_values import whole_number
 
 FULL_UPPER = 0xFFFF_FFFF
+
+_RANGE = re.compile(r"0x([0-9a-fA-F]{1,8})_0x([0-9a-fA-F]{1,8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,26 @@ class Bundles:
     def bundle_of(self, topic: str) -> str:
         """The bundle of a full topic name, as Pulsar writes it: `0x40000000_0x80000000`."""
         upper = bisect_right(self.boundaries, zlib.crc32(topic.encode()), hi=len(self.boundaries) - 1)
-        return f"0x{self.boundaries[upper - 1]:08x}_0x{self.boundaries[upper]:08x}"
+        return _range_text(self.boundaries[upper - 1], self.boundaries[upper])
+
+    def find(self, namespace: str, text: str) -> str:
+        """The bundle that `text` names, as `bundle_of` writes it; raises `PreconditionFailed` if there is none."""
+        named = _RANGE.fullmatch(text)
+        if named is None:
+            raise PreconditionFailed(f"Invalid bundle range: {text}")
+        lower, upper = (int(boundary, 16) for boundary in named.groups())
+        index = bisect_left(self.boundaries, lower, hi=len(self.boundaries) - 1)
+        if self.boundaries[index] != lower or lower == FULL_UPPER:
+            raise PreconditionFailed(f"Cannot find bundle {namespace}/{text} in the bundles list")
+        found = _range_text(lower, self.boundaries[index + 1])
+        if self.boundaries[index + 1] != upper:
+            reason = f"Invalid upper boundary for bundle {namespace}/{text}"
+            raise PreconditionFailed(f"{reason}. Expected upper boundary of {namespace}/{found}")
+        return found
+
+
+def _range_text(lower: int, upper: int) -> str:
+    return f"0x{lower:08x}_0x{upper:08x}"
 
 
 def _parse_boundary(text: Any) -> int:

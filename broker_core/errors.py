@@ -7,6 +7,7 @@
     │   PreconditionFailed, Unprocessable, LimitReached
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
+    ├── UnknownListener
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
     ├── ProducerHeld, ProducerBlocked
     ├── SchemaNotFound, IncompatibleSchema, InvalidSchema
@@ -182,6 +183,13 @@ class TopicFenced(BrokerError):
 
     server_error = 6
     http_status = 503
+
+
+class UnknownListener(BrokerError):
+    """A look-up for a listener that the broker does not advertise (HTTP 500, as Pulsar's)."""
+
+    server_error = 6  # ServiceNotReady
+    http_status = 500
 
 
 class NotImplementedHere(BrokerError):

@@ -86,6 +86,12 @@ def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
     return tuple(sorted(set(value), key=SUBSCRIPTION_TYPES.index)) or None
 
 
+def _names(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise InvalidRequest(f"{name} must be a list of names")
+    return tuple(value)
+
+
 def _dispatch_rates(value: Any, name: str) -> Mapping[str, DispatchRate]:
     if not isinstance(value, Mapping):
         raise InvalidRequest(f"{name} must be a JSON object")
@@ -104,8 +110,8 @@ class TopicPolicies:
 
     Limits and thresholds: 0 is no limit; `ttl_seconds` 0 is for ever; `compaction_threshold` in bytes, 0 is never.
     `encryption_required`, `max_topics`, `subscription_expiration_minutes`, `auto_topic_creation`,
-    `schema_auto_update` and `allow_schema_update` can only be set on a namespace, `max_message_size` and
-    `dispatch_rates` (by the name of the subscription) only on a topic.
+    `schema_auto_update` and `allow_schema_update` can only be set on a namespace, `max_message_size`,
+    `replication_clusters` and `dispatch_rates` (by the name of the subscription) only on a topic.
     """
 
     retention: RetentionPolicy = policy(
@@ -173,6 +179,8 @@ class TopicPolicies:
         "max_unacked_messages_per_subscription", at_least_zero, lambda c: c.dispatch.max_unacked_per_subscription
     )
     max_message_size: int = policy("maxMessageSize", at_least_zero, lambda _: 0)
+
+    replication_clusters: tuple[str, ...] = policy("replicationClusters", _names, lambda c: (c.server.cluster_name,))
 
     # What a topic does
     deduplication_enabled: bool = policy("deduplicationEnabled", truth, lambda c: c.deduplication.enabled)

@@ -30,6 +30,7 @@ from broker_core.policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
 from broker_core.policy_values import DispatchRate
 from broker_core.topics.system_topics import is_system_topic
 
+CLUSTER = "cluster"
 TENANT = "tenant"
 NAMESPACE = "namespace"
 TOPIC_POLICIES = "topic-policies"
@@ -104,6 +105,13 @@ class Tenancy:
 
     def clusters(self) -> list[str]:
         return [self.cluster]
+
+    def cluster_record(self) -> Mapping[str, Any]:
+        """What tools have stored about this cluster, by Pulsar's names; empty when nothing was."""
+        return self._documents.get(CLUSTER, self.cluster) or {}
+
+    async def set_cluster_record(self, record: Mapping[str, Any]) -> None:
+        await self._documents.put(CLUSTER, self.cluster, dict(record))
 
     def tenants(self) -> list[str]:
         return sorted(self._tenants)
@@ -193,6 +201,11 @@ class Tenancy:
     async def set_namespace_properties(self, name: NamespaceName, properties: Mapping[str, str]) -> None:
         async with self._changing:
             await self._put_namespace(dataclasses.replace(self.namespace(name), properties=dict(properties)))
+
+    async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
+        """That the clusters exist is the caller's to check."""
+        async with self._changing:
+            await self._put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
 
     # Topic policies
 

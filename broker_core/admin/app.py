@@ -101,7 +101,7 @@ class Dispatcher:
             return _no_route(method, path, found)
         # The first of equal names counts, as in Pulsar.
         named = dict(reversed(parse_qsl(query, keep_blank_values=True)))
-        call = Call(self._broker, found.parts, named, await request.read())
+        call = Call(self._broker, found.parts, named, await request.read(), request.headers)
         return await _result(found.handler(call), f"{method} {path}")
 
 

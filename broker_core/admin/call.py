@@ -35,12 +35,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names."""
+    """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names.
+
+    `headers`: their names are compared without case.
+    """
 
     broker: Broker
     parts: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
+    headers: Mapping[str, str]
 
     def part(self, name: str) -> str:
         return unquote(self.parts[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
@@ -31,7 +32,7 @@ def internal_body(topic: Topic) -> dict[str, Any]:
         "pendingAddEntriesCount": 0,
         "lastConfirmedEntry": str(ledger.last_confirmed),
         "state": _state(ledger),
-        "ledgers": [_ledger(info) for info in infos],
+        "ledgers": _ledgers(topic, infos),
         "cursors": {name: _cursor(topic, cursor) for name, cursor in ledger.cursors.items()},
         "schemaLedgers": [],
         "compactedLedger": _compacted(topic),
@@ -79,6 +80,13 @@ def _state(ledger: TopicLog) -> str:
     if ledger.fenced_reason is not None:
         return "Fenced"
     return "Terminated" if ledger.terminated is not None else "LedgerOpened"
+
+
+def _ledgers(topic: Topic, infos: Sequence[LedgerInfo]) -> list[dict[str, Any]]:
+    """Before its first message a topic shows one empty ledger, as in Pulsar; here it gets its ID with that message."""
+    if not infos and topic.name.is_persistent:
+        return [{**_NO_LEDGER, "entries": 0, "size": 0}]
+    return [_ledger(info) for info in infos]
 
 
 def _ledger(info: LedgerInfo) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from broker_core.errors import TopicNotFound
 async def lookup(call: Call) -> dict[str, str]:
     """Always this broker. C++ clients need a TLS key beside `brokerUrl`, so the old one stays, empty."""
     name, broker = call.topic(), call.broker
+    broker.check_listener(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, ""))
     broker.tenancy.check_namespace_of(name)
     known = broker.partitioned.count(name) or broker.topics.exists(name)
     if not known and not broker.config.topics.allow_auto_creation:
@@ -28,6 +29,7 @@ async def bundle(call: Call) -> Answer:
     return text(call.broker.tenancy.namespace(name.namespace).bundles.bundle_of(str(name)))
 
 
+_LISTENER_HEADER = "X-Pulsar-ListenerName"
 _TOPIC = "/lookup/v2/topic/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (Route("GET", _TOPIC, lookup), Route("GET", f"{_TOPIC}/bundle", bundle))

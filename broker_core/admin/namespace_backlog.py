@@ -13,9 +13,10 @@ def _topics(call: Call) -> list[TopicName]:
     """Topics of the namespace, or of the bundle where the path names one."""
     namespace = call.broker.tenancy.namespace(call.namespace())
     topics = visible_topics(call.broker, namespace.name)
-    bundle = call.parts.get("bundle")
-    chosen = [topic for topic in topics if bundle is None or namespace.bundles.bundle_of(topic) == bundle]
-    return [parse_topic(topic) for topic in chosen]
+    if "bundle" in call.parts:
+        bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
+        topics = [topic for topic in topics if namespace.bundles.bundle_of(topic) == bundle]
+    return [parse_topic(topic) for topic in topics]
 
 
 async def clear_backlog(call: Call) -> None:
@@ -40,7 +41,7 @@ async def unsubscribe(call: Call) -> None:
 
 
 async def unload(call: Call) -> None:
-    """Closes the topics; clients come again and find them loaded anew."""
+    """Closes the topics; clients look them up and reconnect, which loads them again."""
     for name in _topics(call):
         await call.broker.topics.unload(name)
 

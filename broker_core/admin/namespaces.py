@@ -79,10 +79,6 @@ async def bundles(call: Call) -> dict[str, Any]:
     return call.broker.tenancy.namespace(call.namespace()).bundles.to_document()
 
 
-async def replication(call: Call) -> list[str]:
-    return list(call.broker.tenancy.namespace(call.namespace()).replication_clusters)
-
-
 async def get_properties(call: Call) -> dict[str, str]:
     return dict(call.broker.tenancy.namespace(call.namespace()).properties)
 
@@ -106,7 +102,6 @@ ROUTES = (
     Route("DELETE", _NAMESPACE, delete_namespace),
     Route("GET", f"{_NAMESPACE}/topics", topics_of_namespace),
     Route("GET", f"{_NAMESPACE}/bundles", bundles),
-    Route("GET", f"{_NAMESPACE}/replication", replication),
     Route("GET", f"{_NAMESPACE}/properties", get_properties),
     Route("PUT", f"{_NAMESPACE}/properties", merge_properties),
     Route("DELETE", f"{_NAMESPACE}/properties", clear_properties),

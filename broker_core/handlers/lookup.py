@@ -6,7 +6,7 @@ by, which makes forwarded ports and containers work.
 
 from __future__ import annotations
 
-from broker_core.errors import InvalidName
+from broker_core.errors import BrokerError
 from broker_core.names import parse_topic
 from broker_core.session import Session
 from broker_core.wire import commands
@@ -16,7 +16,8 @@ from broker_core.wire import pulsar_api_pb2 as pb
 def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
     try:
         parse_topic(command.topic)
-    except InvalidName as error:
+        session.broker.check_listener(command.advertised_listener_name)
+    except BrokerError as error:
         return commands.lookup_failed(command.request_id, error.server_error, error.reason)
     return commands.lookup_connect(command.request_id, session.broker.service_url, proxy_through_service_url=True)
 

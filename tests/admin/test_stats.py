@@ -201,6 +201,11 @@ async def test_internal_stats_of_a_topic_with_messages(shop: Admin) -> None:
     assert shown["compactedLedger"]["ledgerId"] == -1
 
 
+async def test_internal_stats_of_a_fresh_topic_show_one_empty_ledger(shop: Admin) -> None:
+    [ledger] = (await shop("GET", f"{PLAIN}/internalStats")).json["ledgers"]
+    assert (ledger["entries"], ledger["size"], ledger["offloaded"]) == (0, 0, False)
+
+
 async def test_internal_stats_of_every_partition(shop: Admin) -> None:
     shown = (await shop("GET", f"{PARTED}/partitioned-internalStats")).json
     assert shown["metadata"] == {"partitions": 3, "deleted": False}

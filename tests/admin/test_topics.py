@@ -283,6 +283,11 @@ async def test_lookup_in_a_missing_namespace_is_404(shop: Admin) -> None:
     assert (reply.status, reply.reason) == (404, "Namespace not found")
 
 
+async def test_a_lookup_of_an_unknown_listener_fails(admin: Admin) -> None:
+    reply = await admin("GET", "/lookup/v2/topic/persistent/public/default/t?listenerName=nope")
+    assert (reply.status, reply.reason) == (500, "the broker do not have nope listener")
+
+
 async def test_the_bundle_of_a_topic(admin: Admin) -> None:
     reply = await admin("GET", "/lookup/v2/topic/persistent/public/default/test-get-topic-bundle-range/bundle")
     assert (reply.text, reply.content_type) == ("0xc0000000_0xffffffff", "text/plain")

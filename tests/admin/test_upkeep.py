@@ -135,6 +135,29 @@ class TestWholeNamespaces:
         assert (await shop("PUT", f"namespaces/acme/shop/{bundle}/unload")).status == 204
         assert f"{FULL}/plain" not in shop.broker.topics.loaded
 
+    @pytest.mark.parametrize(
+        ("bundle", "reason"),
+        [
+            ("garbage", "Invalid bundle range: garbage"),
+            (
+                "0x00000000_0x12345678",
+                "Invalid upper boundary for bundle acme/shop/0x00000000_0x12345678."
+                " Expected upper boundary of acme/shop/0x00000000_0x40000000",
+            ),
+            ("0x00000001_0x40000000", "Cannot find bundle acme/shop/0x00000001_0x40000000 in the bundles list"),
+            ("0xffffffff_0xffffffff", "Cannot find bundle acme/shop/0xffffffff_0xffffffff in the bundles list"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("method", "action"),
+        [("PUT", "unload"), ("POST", "clearBacklog"), ("POST", "clearBacklog/a"), ("POST", "unsubscribe/a")],
+    )
+    async def test_an_unknown_bundle_is_refused(
+        self, shop: Admin, method: str, action: str, bundle: str, reason: str
+    ) -> None:
+        reply = await shop(method, f"namespaces/acme/shop/{bundle}/{action}")
+        assert (reply.status, reply.reason) == (412, reason)
+
 
 @pytest.mark.parametrize(
     ("method", "path", "status", "reason"),

@@ -209,6 +209,18 @@ def test_a_four_part_name_is_refused_at_once(raw: RawClient) -> None:
     assert (refused.request_id, refused.error) == (8, pb.InvalidTopicName)
 
 
+def test_a_lookup_of_an_unknown_listener_fails(raw: RawClient) -> None:
+    raw.send(client_commands.lookup(8, "persistent://public/default/t", listener="test"))
+    refused = raw.expect(BaseCommand.LOOKUP_RESPONSE)
+    assert (refused.request_id, refused.error) == (8, pb.ServiceNotReady)
+    assert refused.message == "the broker do not have test listener"
+
+
+def test_a_lookup_of_the_blank_listener_is_answered(raw: RawClient) -> None:
+    raw.send(client_commands.lookup(8, "persistent://public/default/t", listener=""))
+    assert raw.expect(BaseCommand.LOOKUP_RESPONSE).response == pb.CommandLookupTopicResponse.Connect
+
+
 def test_a_missing_namespace_is_not_found(raw: RawClient) -> None:
     raw.send(client_commands.partitioned_metadata(9, "persistent://nobody/nowhere/t"))
     refused = raw.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE)

@@ -1,0 +1,72 @@
+"""Which clusters a namespace or a topic replicates to. This broker is the only one that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import policy_topic
+from broker_core.errors import Forbidden, InvalidRequest, PreconditionFailed
+
+
+async def get_of_namespace(call: Call) -> list[str]:
+    return list(call.broker.tenancy.namespace(call.namespace()).replication_clusters)
+
+
+async def set_of_namespace(call: Call) -> Answer:
+    clusters = _clusters(call)
+    if "global" in clusters:
+        raise PreconditionFailed("Cannot specify global in the list of replication clusters")
+    _check_known(clusters, call.broker.tenancy.clusters())
+    await call.broker.tenancy.set_replication_clusters(call.namespace(), clusters)
+    return Answer(200)
+
+
+async def get_of_topic(call: Call) -> Answer:
+    topic, tenancy = policy_topic(call), call.broker.tenancy
+    if call.flag("applied"):
+        return json_answer(tenancy.effective(topic).replication_clusters)
+    own = tenancy.topic_policies(topic).get("replication_clusters")
+    return Answer(204) if own is None else json_answer(own)
+
+
+async def set_of_topic(call: Call) -> None:
+    topic, clusters, tenancy = policy_topic(call), _clusters(call), call.broker.tenancy
+    if tenancy.cluster not in clusters:
+        raise PreconditionFailed("Can not remove local cluster from the local topic-level replication clusters policy")
+    _check_known(clusters, tenancy.clusters())
+    await tenancy.set_topic_policies(topic, replication_clusters=clusters)
+
+
+async def remove_of_topic(call: Call) -> None:
+    await call.broker.tenancy.set_topic_policies(policy_topic(call), replication_clusters=None)
+
+
+def _clusters(call: Call) -> tuple[str, ...]:
+    """The names in the body, each once."""
+    body: Any = call.json()
+    if body is None or body == []:
+        raise PreconditionFailed("ClusterIds should not be null or empty")
+    if not isinstance(body, list) or not all(isinstance(name, str) for name in body):
+        raise InvalidRequest("the request body must be a list of cluster names")
+    return tuple(dict.fromkeys(body))
+
+
+def _check_known(clusters: Collection[str], known: Collection[str]) -> None:
+    for name in clusters:
+        if name not in known:
+            raise Forbidden(f"Invalid cluster id: {name}")
+
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}/replication"
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/replication"
+
+ROUTES = (
+    Route("GET", _NAMESPACE, get_of_namespace),
+    Route("POST", _NAMESPACE, set_of_namespace),
+    Route("GET", _TOPIC, get_of_topic),
+    Route("POST", _TOPIC, set_of_topic),
+    Route("DELETE", _TOPIC, remove_of_topic),
+)
