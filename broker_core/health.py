@@ -1,4 +1,7 @@
-"""Is the broker well? It takes a message to the disk and back, on a topic of its own, as Pulsar's check does."""
+"""Is the broker well? It takes a message to the disk and back, on a topic of its own, as Pulsar's check does.
+
+A broker that serves, but has lost data that no operator has accepted as lost, is degraded: it says so until then.
+"""
 
 from __future__ import annotations
 
@@ -61,3 +64,9 @@ async def _publish(topic: Topic, run: OneEntry) -> Position:
 
     topic.publish(run, done)
     return await written
+
+
+def degraded(broker: Broker) -> str:
+    """Why the broker is degraded, in one sentence with what to do next; empty when it is not."""
+    found = broker.storage.damage.summary()
+    return found and f"degraded: {found}. Next: `pulsarctl brokers damage`, then `pulsarctl brokers accept-loss`"

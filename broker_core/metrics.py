@@ -1,6 +1,7 @@
 """`/metrics`: Prometheus text under Pulsar's metric names, for loaded topics.
 
-Names and labels are those of Pulsar 4.0; what this broker does not have is left out rather than shown as 0.
+Names and labels are those of Pulsar 4.0; what this broker does not have is left out rather than shown as 0, and what
+only this broker has begins with `pulsarctl_`.
 Topics are written in slices, so that a scrape of many of them never holds up a message for long.
 """
 
@@ -85,6 +86,7 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals, topics: int) 
     yield "pulsar_broker_throughput_out", cluster, totals.bytes_out
     yield "pulsar_broker_storage_size", cluster, totals.storage
     yield "pulsar_broker_msg_backlog", cluster, totals.backlog
+    yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
     host = _escaped(broker.config.server.advertised_address)
     yield (
         "pulsar_active_connections",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Answer, Call, text
 from broker_core.admin.routes import Route
+from broker_core.clock import iso
 from broker_core.errors import PreconditionFailed
-from broker_core.health import check_health
+from broker_core.health import check_health, degraded
 from broker_core.metrics import prometheus_text
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
+    from broker_core.storage.damage import Place
 
 PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -30,9 +32,13 @@ async def leader(call: Call) -> dict[str, str]:
 
 
 async def health(call: Call) -> Answer:
-    """`ok` without quotes or newline: clients compare the whole body."""
+    """`ok` without quotes or newline: clients compare the whole body.
+
+    A degraded broker answers 200 with the reason instead: it serves, so a probe must not restart it for what no
+    restart brings back, and the tools fail all the same because the body is not `ok`.
+    """
     await check_health(call.broker)
-    return text("ok")
+    return text(degraded(call.broker) or "ok")
 
 
 async def ready(_call: Call) -> Answer:
@@ -40,8 +46,31 @@ async def ready(_call: Call) -> Answer:
     return text("ok")
 
 
-async def status(_call: Call) -> Answer:
-    return text("OK")
+async def status(call: Call) -> Answer:
+    return text(degraded(call.broker) or "OK")
+
+
+async def damage(call: Call) -> list[dict[str, Any]]:
+    """What is damaged and lost, and since when its loss is accepted; not in Pulsar's API."""
+    return [_damaged_place(place) for place in call.broker.storage.damage.places]
+
+
+async def accept_loss(call: Call) -> list[str]:
+    """Accept everything that is recorded; answers with what was not accepted before."""
+    return [str(report) for report in await call.broker.storage.accept_loss()]
+
+
+def _damaged_place(place: Place) -> dict[str, Any]:
+    report = place.report
+    return {
+        "file": str(report.path),
+        "offset": report.offset,
+        "reason": report.reason,
+        "topic": report.topic,
+        "lost": str(report.lost or ""),
+        "found": iso(place.found_ms),
+        "accepted": iso(place.accepted_ms) if place.accepted_ms else "",
+    }
 
 
 async def version(call: Call) -> Answer:
@@ -93,6 +122,8 @@ ROUTES = (
     Route("GET", f"{_BROKERS}/leaderBroker", leader),
     Route("GET", f"{_BROKERS}/health", health),
     Route("GET", f"{_BROKERS}/ready", ready),
+    Route("GET", f"{_BROKERS}/damage", damage),
+    Route("POST", f"{_BROKERS}/damage/accept", accept_loss),
     Route("GET", f"{_BROKERS}/version", version),
     Route("GET", f"{_BROKERS}/configuration", dynamic_names),
     Route("GET", f"{_BROKERS}/configuration/values", dynamic_values),

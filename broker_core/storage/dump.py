@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from broker_core.clock import SystemClock, iso
 from broker_core.storage import changes, filenames, journal, ledger_file
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import (
@@ -22,6 +23,7 @@ from broker_core.storage.block import (
     INDEX,
     read_delivery_times,
 )
+from broker_core.storage.damage import DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
 from broker_core.storage.journal_file import Window, header_problem
@@ -36,7 +38,14 @@ _KINDS = {
     COMPACTED: "compacted",
     COMPACTED_INDEX: "index",
 }
-_disk = RealDisk()
+
+
+class _LookOnly(RealDisk):
+    def open(self, path: Path, *, create: bool = False) -> int:
+        return self.open_to_read(path)
+
+
+_disk = _LookOnly()
 
 Found = str | DamageReport  # a line, or damage where it lies
 
@@ -48,9 +57,25 @@ def dump_lines(path: Path) -> Iterator[str]:
 
 
 def find_damage(path: Path) -> list[DamageReport]:
-    """Everything that cannot be trusted in a file or a data directory; every checksum is verified."""
+    """Everything that cannot be trusted in a file or a data directory; every checksum is verified.
+
+    Of a directory also what was found before, and lost by it; but nothing that an operator has accepted as lost.
+    """
     damage = [found for found in _walk(path) if isinstance(found, DamageReport)]
-    return damage + (list(_missing(path)) if path.is_dir() and not damage else [])
+    if not path.is_dir():
+        return damage
+    if not damage:
+        damage = list(_missing(path))
+    record = recorded_damage(path)
+    known = {(place.path, place.offset) for place in record.reports}
+    return record.open + [place for place in damage if (place.path, place.offset) not in known]
+
+
+def recorded_damage(directory: Path) -> DamageRecord:
+    """What is on record in a directory, also in one that is in use."""
+    record = DamageRecord(_disk, directory, SystemClock().wall_ms)
+    record.load()
+    return record
 
 
 def _walk(path: Path) -> Iterator[Found]:
@@ -83,6 +108,8 @@ def _file(path: Path) -> Iterator[Found]:
 def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
     if path.name == filenames.format_file(path.parent).name:
         return _marker
+    if path.name == filenames.damage_file(path.parent).name:
+        return _damage
     handlers = {".journal": _journal, ".ledger": _ledger, ".compacted": _compacted, ".sqlite": _metadata}
     return handlers.get(path.suffix)
 
@@ -93,6 +120,12 @@ def _marker(path: Path) -> Iterator[Found]:
         yield DamageReport(path, 0, f"format {version}; this release reads formats up to {filenames.FORMAT_VERSION}")
     else:
         yield f"  format {version}"
+
+
+def _damage(path: Path) -> Iterator[Found]:
+    for place in recorded_damage(path.parent).places:
+        state = f"accepted at {iso(place.accepted_ms)}" if place.accepted_ms else "not accepted"
+        yield f"  found at {iso(place.found_ms)}, {state}: {place.report}"
 
 
 # ---- journal
@@ -208,9 +241,12 @@ def _known_end(path: Path) -> int | None:
     database = filenames.metadata_file(path.parent.parent.parent)
     if not database.exists():
         return None
-    with _reading(database) as connection:
-        sql = "SELECT end_offset FROM ledger WHERE id = ?"
-        row = connection.execute(sql, (filenames.ledger_number(path.name),)).fetchone()
+    sql = "SELECT end_offset FROM ledger WHERE id = ?"
+    try:
+        with _reading(database) as connection:
+            row = connection.execute(sql, (filenames.ledger_number(path.name),)).fetchone()
+    except sqlite3.DatabaseError:
+        return None  # which is reported where that file is looked at
     return max(row[0], ledger_file.DATA_START) if row else ledger_file.DATA_START
 
 
@@ -272,8 +308,13 @@ def _first_journal(directory: Path) -> int:
 
 def _missing(directory: Path) -> Iterator[DamageReport]:
     """Ledger files that the last checkpoint counts on, and that are gone or too short."""
-    with _reading(filenames.metadata_file(directory)) as connection:
-        rows = connection.execute("SELECT id, end_offset FROM ledger WHERE entries > 0").fetchall()
+    database = filenames.metadata_file(directory)
+    try:
+        with _reading(database) as connection:
+            rows = connection.execute("SELECT id, end_offset FROM ledger WHERE entries > 0").fetchall()
+    except sqlite3.DatabaseError as error:
+        yield DamageReport(database, 0, str(error))
+        return
     for ledger_id, end in rows:
         path = filenames.ledger_file(directory, ledger_id)
         if not path.exists():

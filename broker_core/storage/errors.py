@@ -15,6 +15,7 @@ The layer above (`topic`) translates these into what a client is told.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
 class StorageError(Exception):
@@ -58,22 +59,47 @@ class Closed(StorageError):
 
 
 class Damaged(StorageError):
-    """`path` holds untrustworthy bytes at `offset`; `reason` says what is wrong with them."""
+    """`path` holds untrustworthy bytes at `offset`; `reason` says what is wrong with them.
 
-    def __init__(self, path: Path, offset: int, reason: str) -> None:
+    `lost`: the entries that cannot be read because of it, as far as that is known.
+    """
+
+    def __init__(self, path: Path, offset: int, reason: str, lost: "Lost | None" = None) -> None:
         super().__init__(f"{path} is damaged at offset {offset}: {reason}")
         self.path = path
         self.offset = offset
         self.reason = reason
+        self.lost = lost
+
+
+class Lost(NamedTuple):
+    """Entries of a ledger that cannot be read, both ends included."""
+
+    ledger_id: int
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.ledger_id}:{self.first} to {self.ledger_id}:{self.last}"
 
 
 @dataclass(frozen=True, slots=True)
 class DamageReport:
-    """Something that recovery refused to trust; the rest of the directory is served."""
+    """Bytes that are not trusted; the rest of the directory is served.
+
+    `topic` is the managed ledger that lacks something by it, "" when it is not known; `lost` the entries that are gone,
+    None when there are none or nobody can tell.
+    """
 
     path: Path
     offset: int
     reason: str
+    topic: str = ""
+    lost: Lost | None = None
 
     def __str__(self) -> str:
-        return f"{self.path} at offset {self.offset}: {self.reason}"
+        text = f"{self.path} at offset {self.offset}: {self.reason}"
+        if self.topic or self.lost is not None:
+            entries = f" entries {self.lost}" if self.lost is not None else ""
+            text += f"; lost:{entries} of {self.topic or 'an unknown topic'}"
+        return text

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,9 @@ from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.checkpoint import Checkpoints
+from broker_core.storage.damage import DamageRecord
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
-from broker_core.storage.errors import Closed, DamageReport, DiskFull, Fenced, StorageError
+from broker_core.storage.errors import Closed, DamageReport, DiskFull, Fenced, Lost, StorageError
 from broker_core.storage.journal import Appender, Group, Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -45,7 +46,7 @@ class ManagedLedgerFactory:
         self.path = path
         self.config = config
         self.clock = clock
-        self.damage: list[DamageReport] = []
+        self.damage = DamageRecord(disk, path, clock.wall_ms)
         self.pressure = Pressure(config.write_buffer_mb * _MB)
         self.wall_ms = clock.wall_ms()  # as of the last group, like
         self.now = clock.monotonic()
@@ -91,7 +92,6 @@ class ManagedLedgerFactory:
             self.disk.close(self._lock_fd)
             self._metadata_thread.shutdown(wait=False)
             raise
-        self.damage = recovery.damage
         self.journal = Journal(
             self.disk,
             self._journal_directory,
@@ -112,13 +112,46 @@ class ManagedLedgerFactory:
     def _recover(self) -> Recovery:
         with contextlib.suppress(OSError):
             self.space.take_reserve()  # a full disk is noticed when something is to be written
+        self.damage.load()
+        if self.damage.open:
+            log.error("damage of an earlier run is not accepted yet: %s", self.damage.summary())
         self.metadata.open()
         self.catalog = self.metadata.load_catalog()
         recovery = Recovery(
-            self.disk, self._files, self.catalog, self.metadata.load_info, self.metadata.find_owner, self.ledger_path
+            self.disk,
+            self._files,
+            self.catalog,
+            self.metadata.load_info,
+            self.metadata.find_owner,
+            self.ledger_path,
+            self.damage.report,
         )
         recovery.replay(self._journal_directory, self.metadata.first_journal)
+        self._save_damage()
         return recovery
+
+    # ---- damage
+
+    def report_damage(self, found: Iterable[DamageReport]) -> None:
+        """Record, log and show places that are damaged; those that are known are not told again."""
+        for report in found:
+            self.damage.report(report)
+        if self.damage.dirty:
+            self._spawn(self._run(self._save_damage))
+
+    async def accept_loss(self) -> list[DamageReport]:
+        """An operator accepts everything that is recorded; durable on return. Raises OSError."""
+        accepted = self.damage.accept()
+        if self.damage.dirty:
+            await self._run(self.damage.save)
+        return accepted
+
+    def _save_damage(self) -> None:
+        try:
+            if self.damage.dirty:
+                self.damage.save()
+        except OSError as error:  # it is logged and shown all the same, and saved with the next place
+            log.error("the record of damage was not saved: %s", error)
 
     @property
     def _journal_directory(self) -> Path:
@@ -175,7 +208,7 @@ class ManagedLedgerFactory:
                 raise StorageError(f"{name} is in the list of names, but not in {filenames.metadata_file(self.path)}")
             self.catalog.infos[managed_ledger_id] = info
         ledgers = {i: Ledger(info.ledgers[i], self.ledger_path(i), new=False) for i in info.ledgers}
-        self.damage += await self.read_thread(partial(self._missing_bytes, list(ledgers.values())))
+        self.report_damage(await self.read_thread(partial(self._missing_bytes, name, list(ledgers.values()))))
         for ledger in ledgers.values():
             if not ledger.info.sealed_ms:
                 # Of an earlier run: never continued, so it can be sealed without a record of its own.
@@ -186,7 +219,7 @@ class ManagedLedgerFactory:
             cursor.prepare_backlog()  # what cannot be known at once is measured in the background
         return owner
 
-    def _missing_bytes(self, ledgers: list[Ledger]) -> list[DamageReport]:
+    def _missing_bytes(self, name: str, ledgers: list[Ledger]) -> list[DamageReport]:
         """Ledger files that are gone or too short. What they do hold can still be read."""
         found = []
         for ledger in ledgers:
@@ -196,10 +229,11 @@ class ManagedLedgerFactory:
                 with self._files.use(ledger.path) as fd:
                     size = self.disk.size(fd)
             except FileNotFoundError:
-                found.append(DamageReport(ledger.path, 0, "ledger file is missing"))
+                lost = Lost(ledger.info.id, 0, ledger.info.entries - 1)
+                found.append(DamageReport(ledger.path, 0, "ledger file is missing", name, lost))
                 continue
             if size < ledger.info.end:
-                found.append(DamageReport(ledger.path, size, f"file ends before its {ledger.info.end} bytes"))
+                found.append(DamageReport(ledger.path, size, f"file ends before its {ledger.info.end} bytes", name))
         return found
 
     async def close_ledger(self, owner: ManagedLedger, ledgers: list[Ledger]) -> None:

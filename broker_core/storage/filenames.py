@@ -2,6 +2,7 @@
 
 FORMAT                       "pulsarctl storage format 2": marks a directory as ours
 LOCK                         locked by the owning process, names it
+DAMAGE                       what was found damaged, and whether its loss is accepted; absent while all is well
 RESERVE                      space kept for acknowledgements on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 journal/0000000001.journal   numbered without gaps, ascending
@@ -35,6 +36,10 @@ def parse_format(text: str) -> int | None:
 
 def lock_file(directory: Path) -> Path:
     return directory / "LOCK"
+
+
+def damage_file(directory: Path) -> Path:
+    return directory / "DAMAGE"
 
 
 def reserve_file(directory: Path) -> Path:

@@ -29,7 +29,7 @@ from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWrite
 from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
-from broker_core.storage.errors import Closed, DiskFull, StorageError, Terminated
+from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.log_reader import LogReader
@@ -317,9 +317,17 @@ class ManagedLedger:
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         """Entries of one ledger from the first one at or after `start`; empty at the end.
 
-        Raises Damaged when they cannot be trusted.
+        Raises Damaged when they cannot be trusted; then it is on record.
         """
-        return await self._reader.read(start, max_entries, max_bytes)
+        try:
+            return await self._reader.read(start, max_entries, max_bytes)
+        except Damaged as damage:
+            self._report(damage)
+            raise
+
+    def _report(self, damage: Damaged) -> None:
+        found = DamageReport(damage.path, damage.offset, damage.reason, self.name, damage.lost)
+        self._factory.report_damage([found])
 
     async def find_by_time(self, publish_time_ms: int) -> Position:
         """The first entry published at or after the time, or the next to be written."""

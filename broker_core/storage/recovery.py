@@ -18,7 +18,7 @@ from broker_core.storage import changes, filenames, journal, ledger_file
 from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, check
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import DamageReport
+from broker_core.storage.errors import DamageReport, Lost
 from broker_core.storage.journal_file import Window, header_problem, records
 from broker_core.storage.open_files import OpenFiles
 
@@ -49,6 +49,7 @@ class Recovery:
         load_info: Callable[[int], ManagedLedgerInfo | None],
         find_owner: Callable[[int], int | None],
         ledger_path: Callable[[int], Path],
+        report: Callable[[DamageReport], None],
     ) -> None:
         self._disk = disk
         self._files = files
@@ -56,11 +57,11 @@ class Recovery:
         self._load_info = load_info
         self._find_owner = find_owner
         self._ledger_path = ledger_path
+        self._report = report
         self._ledgers: dict[int, _Replayed | None] = {}
         self._owners: dict[int, int] = {}
         self._buffered = 0
         self._removed_compacted: list[int] = []
-        self.damage: list[DamageReport] = []
         self.journals: dict[int, int] = {}  # number -> bytes
         self.next_number = 1
         self.tail_end = 0  # of the last journal file: what lies behind was never synced
@@ -76,7 +77,7 @@ class Recovery:
         for number in numbers:
             if number > first_number and number - 1 not in headers:
                 missing = filenames.journal_file(directory, number - 1)
-                self.damage.append(DamageReport(missing, 0, "journal file is missing"))
+                self._report(DamageReport(missing, 0, "journal file is missing"))
             self._replay_file(filenames.journal_file(directory, number), number, headers.get(number + 1))
         self.next_number = max(numbers, default=first_number - 1) + 1
         for ledger_id in self._catalog.removed_ledgers:
@@ -116,13 +117,13 @@ class Recovery:
             window = Window(self._disk, fd, number, end)
             reason = header_problem(path, self._disk.pread(fd, journal.FILE_HEADER.size, 0), number)
             if reason and (synced_end is not None or window.next_group(0) is not None):
-                self.damage.append(DamageReport(path, 0, reason))
+                self._report(DamageReport(path, 0, reason))
             self.tail_end = self._replay_groups(path, window, is_last=synced_end is None)
         finally:
             self._disk.close(fd)
         self.journals[number] = end
         if synced_end is not None and size < synced_end:
-            self.damage.append(DamageReport(path, size, f"file ends before its {synced_end} bytes"))
+            self._report(DamageReport(path, size, f"file ends before its {synced_end} bytes"))
 
     def _replay_groups(self, path: Path, window: "Window", *, is_last: bool) -> int:
         """Returns the end of the last good group."""
@@ -140,7 +141,7 @@ class Recovery:
             stop = window.end if following is None else following
             data = window.load(at, stop - at)
             self._replay_prefix(data, 0, len(data))
-            self.damage.append(DamageReport(path, at, reason))
+            self._report(DamageReport(path, at, reason))
             if following is None:
                 break
             at = following
@@ -173,7 +174,10 @@ class Recovery:
         info = replayed.info
         if first != info.entries:
             replayed.broken = True
-            self.damage.append(DamageReport(replayed.path, info.end, f"entries {info.entries} to {first - 1} are lost"))
+            lost = Lost(ledger_id, info.entries, first - 1)
+            name = self._catalog.infos[replayed.owner].name
+            reason = f"entries {info.entries} to {first - 1} are lost"
+            self._report(DamageReport(replayed.path, info.end, reason, name, lost))
             return
         _, messages, size, newest_ms = ledger_file.table_totals(data, at)
         info.entries += n

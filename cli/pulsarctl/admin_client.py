@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pulsarctl.admin_topics import Topics
 
 Document = dict[str, Any]
+Documents = list[Document]
 Names = list[str]  # inside a class with a method `list`, the builtin has no name
 ROOT = "/admin/v2"
 
@@ -167,8 +168,16 @@ class Brokers:
         return sorted(self._http.get(f"{ROOT}/brokers" + (f"/{segment(cluster)}" if cluster else "")))
 
     def healthcheck(self, topic_version: str | None = None) -> str:
-        """`ok`; an unhealthy broker answers with an error."""
+        """`ok`, or why the broker is degraded; an unhealthy broker answers with an error."""
         return str(self._http.get(f"{ROOT}/brokers/health", topicVersion=topic_version)).strip()
+
+    def damage(self) -> Documents:
+        """The damaged places in the data of a broker of ours; others know no such path."""
+        return list(self._http.get(f"{ROOT}/brokers/damage") or [])
+
+    def accept_loss(self) -> Names:
+        """Accept that damaged data is lost; returns what was not accepted before."""
+        return list(self._http.post(f"{ROOT}/brokers/damage/accept") or [])
 
     def leader(self) -> Document:
         return _document(self._http.get(f"{ROOT}/brokers/leaderBroker"))

@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from broker_core.config import BrokerConfig
+from broker_core.storage.errors import DamageReport, Lost
 from tests.admin.conftest import Admin
 
 
@@ -24,6 +27,31 @@ async def test_health_fails_when_the_topic_does_not_take_messages(admin: Admin) 
 async def test_plain_answers(admin: Admin, path: str, text: str) -> None:
     reply = await admin("GET", path)
     assert (reply.status, reply.text) == (200, text if path != "brokers/version" else admin.broker.version)
+
+
+DAMAGE = DamageReport(
+    Path("/data/x.ledger"), 40, "checksum does not match", "public/default/persistent/t", Lost(7, 1, 2)
+)
+
+
+@pytest.mark.parametrize("path", ["brokers/health", "/status.html"])
+async def test_a_broker_that_lost_data_is_degraded_until_the_loss_is_accepted(admin: Admin, path: str) -> None:
+    sound = (await admin("GET", path)).text
+    admin.broker.storage.report_damage([DAMAGE])
+    reply = await admin("GET", path)
+    assert reply.status == 200
+    assert reply.text.startswith("degraded: 1 damaged place, first /data/x.ledger at offset 40")
+    assert (await admin("POST", "brokers/damage/accept")).json == [str(DAMAGE)]
+    assert (await admin("GET", path)).text == sound
+
+
+async def test_damage_is_listed_with_what_is_lost_and_counted_in_the_metrics(admin: Admin) -> None:
+    assert 'pulsarctl_storage_damaged_places{cluster="standalone"} 0' in (await admin("GET", "/metrics")).text
+    admin.broker.storage.report_damage([DAMAGE, DAMAGE])
+    [place] = (await admin("GET", "brokers/damage")).json
+    assert (place["file"], place["offset"], place["lost"]) == ("/data/x.ledger", 40, "7:1 to 7:2")
+    assert (place["topic"], place["accepted"]) == ("public/default/persistent/t", "")
+    assert 'pulsarctl_storage_damaged_places{cluster="standalone"} 1' in (await admin("GET", "/metrics")).text
 
 
 async def test_this_broker_is_the_only_one_and_the_leader(admin: Admin) -> None:

@@ -1,6 +1,7 @@
 """`pulsarctl clusters`, `brokers` and `version`."""
 
 import json
+from pathlib import Path
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl import __version__
@@ -24,6 +25,23 @@ def test_an_unknown_cluster_is_exit_3(cli: Cli) -> None:
 
 def test_a_healthy_broker_says_ok(cli: Cli) -> None:
     assert cli("brokers", "healthcheck") == Outcome(0, "ok\n", "")
+
+
+def test_a_degraded_broker_fails_its_check_until_the_loss_is_accepted(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path / "data") as broker:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        assert cli("produce", "t", "-m", "x").exit_code == 0
+    for ledger in (tmp_path / "data").rglob("*.ledger"):
+        ledger.unlink()
+    with EmbeddedBroker(tmp_path / "data") as broker:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        cli("topics", "stats", "t")
+        outcome = cli("brokers", "healthcheck")
+        assert outcome.exit_code == 1
+        assert "the broker is degraded: 1 damaged place" in outcome.stderr
+        assert "ledger file is missing" in cli("brokers", "damage").stdout
+        assert cli("brokers", "accept-loss").stdout.count("ledger file is missing") == 1
+        assert cli("brokers", "healthcheck") == Outcome(0, "ok\n", "")
 
 
 def test_brokers_are_listed_by_their_web_address(cli: Cli, pulsar_broker: EmbeddedBroker) -> None:

@@ -58,3 +58,21 @@ def test_what_is_not_there_is_exit_3(cli_alone: Cli, data: Path) -> None:
 def test_a_folder_of_somebody_else_is_refused(cli_alone: Cli, tmp_path: Path) -> None:
     outcome = cli_alone("storage", "check", str(tmp_path))
     assert (outcome.exit_code, "no FORMAT file" in outcome.stdout) == (1, True)
+
+
+def test_lost_data_counts_until_it_is_accepted(cli_alone: Cli, data: Path) -> None:
+    the_ledger(data).unlink()
+    outcome = cli_alone("storage", "accept-loss", str(data))
+    assert outcome.exit_code == 0
+    assert outcome.stdout.endswith("ledger file is missing\n")
+    assert cli_alone("storage", "check", str(data)) == Outcome(0, "", "")
+    assert cli_alone("storage", "accept-loss", str(data)) == Outcome(0, "", "no damage to accept\n")
+
+
+def test_the_loss_in_a_directory_that_is_in_use_is_accepted_through_its_broker(cli_alone: Cli, data: Path) -> None:
+    with EmbeddedBroker(data) as broker:
+        refused = cli_alone("storage", "accept-loss", str(data))
+        assert refused.exit_code == 8
+        assert "pulsarctl brokers accept-loss" in refused.stderr
+        cli = Cli(data.parent, broker.http_url, broker.service_url)
+        assert cli("brokers", "accept-loss").exit_code == 0

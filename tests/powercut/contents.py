@@ -44,8 +44,8 @@ def open_and_read(directory: Path) -> Found:
     async def work() -> Found:
         storage = await ManagedLedgerFactory.open(directory, StorageConfig())
         try:
-            if storage.damage:
-                raise AssertionError(f"recovery reported damage: {storage.damage}")
+            if storage.damage.reports:
+                raise AssertionError(f"recovery reported damage: {storage.damage.summary()}")
             return await read_contents(storage)
         finally:
             await storage.close()

@@ -5,7 +5,9 @@ from typing import Annotated
 import typer
 
 from pulsarctl.call import Call
+from pulsarctl.errors import CliError
 from pulsarctl.grammar import Noun
+from pulsarctl.render import Table
 
 app = Noun("brokers", "List brokers and check their health.")
 
@@ -30,9 +32,36 @@ def healthcheck(
 ) -> None:
     """Publish and read a message inside the broker; prints ok, or fails.
 
+    A broker that serves but has lost data is degraded, and the check fails, until the loss is accepted.
+
     Example: pulsarctl brokers healthcheck
     """
-    call.show(call.admin.brokers.healthcheck(topic_version))
+    found = call.admin.brokers.healthcheck(topic_version)
+    if found != "ok":
+        raise CliError(f"the broker is {found}")
+    call.show(found)
+
+
+@app.verb("damage")
+def damage(call: Call) -> None:
+    """List the damaged places in the broker's data, what is lost by them, and whether the loss is accepted.
+
+    Example: pulsarctl brokers damage
+    """
+    found = call.admin.brokers.damage()
+    columns = ("FILE", "OFFSET", "TOPIC", "LOST", "FOUND", "ACCEPTED", "REASON")
+    call.show(found, Table(columns, [[place[column.lower()] for column in columns] for place in found]))
+
+
+@app.verb("accept-loss")
+def accept_loss(call: Call) -> None:
+    """Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.
+
+    Prints what is accepted. For a directory that no broker uses: pulsarctl storage accept-loss.
+
+    Example: pulsarctl brokers accept-loss
+    """
+    call.show_names("DAMAGE TO ACCEPT", call.admin.brokers.accept_loss())
 
 
 @app.verb("version")

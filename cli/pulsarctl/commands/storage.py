@@ -7,7 +7,7 @@ import typer
 
 from pulsarctl import render
 from pulsarctl.call import Call
-from pulsarctl.errors import CliError, NotFound
+from pulsarctl.errors import AlreadyRunning, CliError, NotFound
 from pulsarctl.grammar import Noun
 
 app = Noun("storage", "Look into the files of a data directory.")
@@ -36,6 +36,8 @@ def dump(call: Call, path: Target) -> None:
 def check(call: Call, path: Target) -> None:
     """Read everything and verify every checksum; prints what is damaged and exits with 1, or nothing and 0.
 
+    What was found damaged before counts too, until its loss is accepted.
+
     Example: pulsarctl storage check data
     """
     from broker_core.storage.dump import find_damage
@@ -44,6 +46,32 @@ def check(call: Call, path: Target) -> None:
     for report in reports:
         render.line(str(report))
     _judge(path, len(reports))
+
+
+@app.verb("accept-loss")
+def accept_loss(
+    call: Call,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data directory of standalone, not in use.")],
+) -> None:
+    """Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.
+
+    Prints what is accepted. While a broker uses the directory: pulsarctl brokers accept-loss.
+
+    Example: pulsarctl storage accept-loss data
+    """
+    from broker_core.storage.damage import accept_loss
+    from broker_core.storage.dump import find_damage
+    from broker_core.storage.errors import DirectoryLocked
+
+    found = find_damage(_existing(directory))
+    try:
+        accept_loss(directory, found)
+    except DirectoryLocked as error:
+        raise AlreadyRunning(f"cannot accept the loss: {error}", hint="pulsarctl brokers accept-loss") from error
+    for report in found:
+        render.line(str(report))
+    if not found:
+        call.notice("no damage to accept")
 
 
 def _existing(path: Path) -> Path:

@@ -8,8 +8,10 @@ import pytest
 
 from broker_core.storage import filenames, journal, ledger_file
 from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE
+from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.errors import Damaged, DirectoryLocked, FormatTooNew, NotOurDirectory
+from broker_core.storage.dump import find_damage
+from broker_core.storage.errors import Damaged, DamageReport, DirectoryLocked, FormatTooNew, NotOurDirectory
 from broker_core.storage.position import EARLIEST
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
@@ -58,7 +60,7 @@ async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:
     factory = await opened(path)
     try:
         found = await contents(await factory.open_ledger(name))
-        return found, [report.reason for report in factory.damage]
+        return found, [report.reason for report in factory.damage.reports]
     finally:
         await factory.close()
 
@@ -98,8 +100,8 @@ async def test_a_flipped_bit_before_the_tail_of_the_journal_is_reported(tmp_path
     groups = groups_in(data)
     flip(journal_of(copy), groups[1][0] + JOURNAL_REGIONS[region])
     factory = await opened(copy)
-    assert factory.damage[0].path == journal_of(copy)
-    assert factory.damage[0].offset == groups[1][0]
+    assert factory.damage.reports[0].path == journal_of(copy)
+    assert factory.damage.reports[0].offset == groups[1][0]
     assert await contents(await factory.open_ledger("other")) == ENTRIES
     kept = ENTRIES if region.startswith("group") else ENTRIES[:3]  # a group's records vouch for themselves
     assert await contents(await factory.open_ledger("t")) == kept
@@ -142,7 +144,7 @@ async def test_a_missing_journal_file_is_reported(tmp_path: Path) -> None:
     await factory.close()
     journal_of(copy, 2).unlink()
     factory = await opened(copy)
-    assert [(report.path.name, report.reason) for report in factory.damage] == [
+    assert [(report.path.name, report.reason) for report in factory.damage.reports] == [
         ("0000000002.journal", "journal file is missing"),
         (
             factory.ledger_path((await factory.open_ledger("t")).first_position.ledger_id).name,
@@ -185,7 +187,7 @@ async def test_a_torn_group_is_not_completed_by_what_its_blocks_held_before(tmp_
     data[end : end + len(ack)] = header + ack[len(header) : -4] + bytes(4)
     journal_of(copy).write_bytes(data)
     factory = await opened(copy)
-    assert factory.damage == []
+    assert factory.damage.reports == []
     assert (await factory.open_ledger("t")).cursors["s"].backlog_entries == 1
     await factory.close()
 
@@ -223,7 +225,7 @@ async def test_a_missing_ledger_file_is_reported_and_the_rest_served(tmp_path: P
     await ledger.close()
     path.unlink()
     ledger = await factory.open_ledger("t")
-    assert [(report.path, report.reason) for report in factory.damage] == [(path, "ledger file is missing")]
+    assert [(report.path, report.reason) for report in factory.damage.reports] == [(path, "ledger file is missing")]
     with pytest.raises(Damaged, match="missing"):
         await read_all(ledger)
     new = await append(ledger, run_of(b"new"))
@@ -241,7 +243,7 @@ async def test_a_ledger_file_that_is_too_short_is_reported(tmp_path: Path) -> No
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
     ledger = await factory.open_ledger("t")
-    assert "file ends before" in factory.damage[0].reason
+    assert "file ends before" in factory.damage.reports[0].reason
     with pytest.raises(Damaged):
         await read_all(ledger)
     await factory.close()
@@ -321,3 +323,85 @@ async def test_a_metadata_file_with_a_failed_write_is_not_half_written(tmp_path:
     factory = await opened(tmp_path)
     assert factory.metadata.list("tenant") == {"a": {"x": 1}}
     await factory.close()
+
+
+async def a_flipped_group(tmp_path: Path) -> Path:
+    """A crashed directory whose journal lost a run of `t`."""
+    copy = await written(tmp_path / "d")
+    groups = groups_in(journal_of(copy).read_bytes())
+    flip(journal_of(copy), groups[1][0] + JOURNAL_REGIONS["record blob"])
+    return copy
+
+
+async def test_damage_is_logged_once_with_file_offset_topic_and_what_is_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = await a_flipped_group(tmp_path)
+    await (await opened(copy)).close()
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert any("0000000001.journal at offset" in error for error in errors)
+    assert any("lost: entries" in error and error.endswith(" of t") for error in errors)
+    assert len(errors) == len(set(errors))
+
+
+async def test_damage_is_remembered_over_restarts_until_it_is_accepted(tmp_path: Path) -> None:
+    copy = await a_flipped_group(tmp_path)
+    factory = await opened(copy)
+    found = factory.damage.reports
+    await factory.close()
+    factory = await opened(copy)
+    assert found == factory.damage.reports == factory.damage.open
+    assert await factory.accept_loss() == found
+    await factory.close()
+    factory = await opened(copy)
+    assert (factory.damage.reports, factory.damage.open) == (found, [])
+    await factory.close()
+
+
+async def test_the_record_of_damage_outlives_the_catalog(tmp_path: Path) -> None:
+    copy = await a_flipped_group(tmp_path)
+    await (await opened(copy)).close()
+    for path in copy.glob("metadata.sqlite*"):
+        path.unlink()
+    assert find_damage(copy)
+
+
+async def test_a_damaged_record_of_damage_is_damage_itself(tmp_path: Path) -> None:
+    copy = await a_flipped_group(tmp_path)
+    factory = await opened(copy)
+    known = len(factory.damage.reports)
+    await factory.accept_loss()
+    await factory.close()
+    flip(filenames.damage_file(copy), 30)
+    factory = await opened(copy)
+    assert len(factory.damage.reports) == known
+    assert [report.path for report in factory.damage.open] == [filenames.damage_file(copy)]
+    await factory.close()
+
+
+async def test_more_damage_than_a_record_holds_is_said_once(tmp_path: Path) -> None:
+    record = DamageRecord(RealDisk(), tmp_path, lambda: 1)
+    for offset in range(MOST_PLACES + 100):
+        record.report(DamageReport(tmp_path / "x", offset, "bad"))
+    assert len(record.reports) == MOST_PLACES + 1
+    assert "more damage" in record.reports[-1].reason
+
+
+async def test_what_a_read_finds_damaged_is_on_record(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    path = factory.ledger_path(ledger.first_position.ledger_id)
+    flip(path, LEDGER_REGIONS["record blob"])
+    with pytest.raises(Damaged):
+        await read_all(ledger)
+    [report] = factory.damage.open
+    assert (report.path, report.offset, report.topic) == (path, ledger_file.DATA_START, "t")
+    await factory.close()
+    assert (await reopened_damage(copy)) == [report]
+
+
+async def reopened_damage(directory: Path) -> list[DamageReport]:
+    factory = await opened(directory)
+    await factory.close()
+    return factory.damage.open

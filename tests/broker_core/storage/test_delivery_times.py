@@ -88,7 +88,7 @@ async def test_a_killed_process_does_not_lose_them(tmp_path: Path, checkpoint: b
     copy = crash(tmp_path / "d")
     await factory.close()
     recovered = await opened(copy)
-    assert recovered.damage == []
+    assert recovered.damage.reports == []
     assert await found_in(await recovered.open_ledger("t")) == expected
     await recovered.close()
 

@@ -149,7 +149,7 @@ async def test_after_a_failed_sync_a_ledger_file_is_written_again_from_the_journ
     await factory.checkpoint()
     assert not disk.armed
     factory = await reopened(factory, tmp_path)
-    assert factory.damage == []
+    assert factory.damage.reports == []
     assert (await contents(await factory.open_ledger("t")))[::2] == [b"%d" % i for i in range(20)]
     await factory.close()
 

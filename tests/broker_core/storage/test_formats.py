@@ -21,7 +21,7 @@ async def test_a_directory_of_each_released_format_opens_with_everything_in_it(t
     shutil.copytree(FORMATS / str(version), path)
     assert find_damage(path) == []
     factory = await opened(path)
-    assert factory.damage == []
+    assert factory.damage.reports == []
     newer = ["batches", "delayed"] if version > 1 else []
     assert sorted(factory.ledger_names()) == sorted(["checkpointed", *newer, "journaled"])
     assert factory.metadata.get("tenant", "public") == {"adminRoles": []}

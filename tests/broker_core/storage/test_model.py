@@ -47,7 +47,7 @@ class Model(RuleBasedStateMachine):
 
     async def _open(self) -> None:
         self.factory = await opened(self.path, CONFIG)
-        assert self.factory.damage == []
+        assert self.factory.damage.reports == []
         self.ledger = await self.factory.open_ledger("t")
         self.cursor = await self.ledger.open_cursor("s", initial=EARLIEST)
 

@@ -18,7 +18,7 @@ async def test_synced_entries_survive_a_crash(tmp_path: Path) -> None:
     copy = crash(tmp_path)
     await factory.close()
     factory = await opened(copy)
-    assert factory.damage == []
+    assert factory.damage.reports == []
     assert {name: await read_all(await factory.open_ledger(name)) for name in factory.ledger_names()} == expected
     await factory.close()
 
@@ -53,7 +53,7 @@ async def test_recovery_may_be_killed_and_repeated(tmp_path: Path) -> None:
         await factory.close()
         copy = again
     factory = await opened(copy)
-    assert factory.damage == []
+    assert factory.damage.reports == []
     assert await contents(await factory.open_ledger("t")) == [b"%d" % i for i in range(14)]
     await factory.close()
 
@@ -105,7 +105,7 @@ async def test_trimmed_ledgers_stay_trimmed(tmp_path: Path) -> None:
     await factory.close()
     factory = await opened(copy)
     assert await contents(await factory.open_ledger("t")) == [b"new"]
-    assert factory.damage == []
+    assert factory.damage.reports == []
     await factory.close()
 
 

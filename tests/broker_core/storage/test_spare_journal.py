@@ -80,7 +80,7 @@ async def test_what_a_journal_file_held_before_is_not_replayed(tmp_path: Path) -
     for round_number in range(3):
         disk = CountingDisk()
         factory = await opened(directory, config, disk=disk)
-        assert factory.damage == []
+        assert factory.damage.reports == []
         ledger = await factory.open_ledger("t")
         assert await contents(ledger) == expected
         for number in range(160):
