@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
@@ -35,12 +35,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker_core.config import BrokerConfig
-    from broker_core.connection import Connection
     from broker_core.storage.disk import Disk
 
 log = logging.getLogger(__name__)
 
 INSTANCE = "instance"  # kind of the document that counts the starts of this instance
+
+
+class OpenConnection(Protocol):
+    """A client's connection as the broker sees it."""
+
+    @property
+    def host(self) -> str:
+        """The client's address without its port."""
+
+    def close(self) -> None:
+        """Sends what is queued, then closes."""
 
 
 class Broker:
@@ -49,7 +59,7 @@ class Broker:
     def __init__(self, config: BrokerConfig, *, clock: Clock | None = None) -> None:
         self.config = config
         self.clock = clock or SystemClock()
-        self.connections: set[Connection] = set()
+        self.connections: set[OpenConnection] = set()
         self.service_url = ""
         self.http_url = ""
         self.started_ms = 0
@@ -88,7 +98,7 @@ class Broker:
         self.spawn(sample_forever(self.topics.rates))
         self.spawn(self.inactivity.watch_topics())
         self.spawn(self.inactivity.watch_subscriptions())
-        self.spawn(check_forever(self.topics.loaded.values, self.config.backlog_quota.check_seconds))
+        self.spawn(check_forever(self.topics.backlog_quotas, self.config.backlog_quota.check_seconds))
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to come again, everything acknowledged is synced, the lock is freed."""
@@ -112,13 +122,13 @@ class Broker:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s failed: %r", task.get_coro(), error, exc_info=error)
 
-    def admit(self, connection: Connection) -> str:
+    def admit(self, connection: OpenConnection) -> str:
         """Takes a new connection in, unless there are as many as allowed; returns the reason then, else ""."""
-        limits, host = self.config.connection, connection.session.host
+        limits, host = self.config.connection, connection.host
         if 0 < limits.max_connections <= len(self.connections):
             return "Reached the maximum number of connections"
         if limits.max_connections_per_ip:
-            same = sum(one.session.host == host for one in self.connections)
+            same = sum(one.host == host for one in self.connections)
             if same >= limits.max_connections_per_ip:
                 return f"Reached the maximum number of connections on address{host}"
         self.connections.add(connection)

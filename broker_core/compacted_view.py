@@ -7,47 +7,66 @@ is kept until it is used up, so that a sparse compacted ledger costs one read fo
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.storage.position import EARLIEST, Position
 
 if TYPE_CHECKING:
-    from broker_core.compaction import Compaction
     from broker_core.storage.block import Block
+    from broker_core.storage.compacted_ledger import CompactedLedger
+    from broker_core.storage.cursor import ManagedCursor
     from broker_core.topics.topic_log import TopicLog
 
 
+@dataclass(slots=True)
+class CompactedTopic:
+    """The result of the last compaction.
+
+    ledger  the last value of each key; None before the first compaction, or when it cannot be read
+    cursor  what is after its mark-delete is not compacted yet; None before the first compaction
+    """
+
+    ledger: CompactedLedger | None = None
+    cursor: ManagedCursor | None = None
+
+    @property
+    def horizon(self) -> Position:
+        """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
+        return EARLIEST if self.cursor is None or self.ledger is None else self.cursor.mark_delete
+
+
 class CompactedView:
-    def __init__(self, compaction: Compaction, ledger: TopicLog) -> None:
-        self._compaction = compaction
-        self._ledger = ledger
+    def __init__(self, compacted: CompactedTopic, log: TopicLog) -> None:
+        self._compacted = compacted
+        self._log = log
         self._found: deque[Block] = deque()  # what the compacted ledger holds from `_found_from` on, without gaps
         self._found_from = EARLIEST
 
     @property
     def last_confirmed(self) -> Position:
         """The last entry that such a reader gets: what compaction removed does not count (apache/pulsar#7796)."""
-        compacted, last = self._compaction.compacted, self._ledger.last_confirmed
-        return last if compacted is None or last > self._compaction.horizon else compacted.last_position
+        compacted, last = self._compacted.ledger, self._log.last_confirmed
+        return last if compacted is None or last > self._compacted.horizon else compacted.last_position
 
     @property
     def has_trimmed(self) -> bool:
-        return self._compaction.compacted is not None
+        return self._compacted.ledger is not None
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
-        if start > self._compaction.horizon:
-            return self._ledger.read_cached(start, max_entries, max_bytes)
+        if start > self._compacted.horizon:
+            return self._log.read_cached(start, max_entries, max_bytes)
         return self._take(start, max_entries)
 
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
-        compacted, horizon = self._compaction.compacted, self._compaction.horizon
+        compacted, horizon = self._compacted.ledger, self._compacted.horizon
         if compacted is not None and start <= horizon:
             self._found = deque(await compacted.read(start, max_entries, max_bytes))
             self._found_from = start
             block = self._take(start, max_entries)
             if block is not None:
                 return block
-        return await self._ledger.read(max(start, horizon.next), max_entries, max_bytes)
+        return await self._log.read(max(start, horizon.next), max_entries, max_bytes)
 
     def _take(self, start: Position, max_entries: int) -> Block | None:
         """What was found from `start` on; None when that is nothing, or `start` lies before what was asked for."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
-from broker_core.compacted_view import CompactedView
+from broker_core.compacted_view import CompactedTopic, CompactedView
 from broker_core.errors import BrokerError, Conflict
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from broker_core.storage.block import Block
     from broker_core.storage.compacted_ledger import CompactedLedger
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
+    from broker_core.topics.context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +46,21 @@ class CompactionState(enum.Enum):
 class Compaction:
     CURSOR = "__compaction"
 
-    def __init__(self, topic: Topic) -> None:
-        self._topic = topic
-        self._cursor: ManagedCursor | None = None
+    def __init__(
+        self,
+        context: TopicContext,
+        at_a_time: asyncio.Semaphore,
+        *,
+        retain_null_key: bool,
+        finished: Callable[[], None],
+    ) -> None:
+        """`at_a_time` is shared by all topics of the broker. `finished` is called after a success."""
+        self._context = context
+        self._at_a_time = at_a_time
+        self._retain_null_key = retain_null_key
+        self._finished = finished
         self._task: asyncio.Task[None] | None = None
-        self.compacted: CompactedLedger | None = None
+        self._result = CompactedTopic()
         self.state = CompactionState.NOT_RUN
         self.last_error = ""
         self.last_duration_ms = 0
@@ -62,26 +72,30 @@ class Compaction:
     @property
     def cursor(self) -> ManagedCursor | None:
         """What is behind it is not compacted yet; None before the first compaction."""
-        return self._cursor
+        return self._result.cursor
+
+    @property
+    def compacted(self) -> CompactedLedger | None:
+        return self._result.ledger
 
     @property
     def horizon(self) -> Position:
         """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
-        return EARLIEST if self._cursor is None or self.compacted is None else self._cursor.mark_delete
+        return self._result.horizon
 
     async def load(self, cursor: ManagedCursor) -> None:
         """After a restart: the cursor says which compacted ledger is the valid one."""
-        self._cursor = cursor
+        self._result.cursor = cursor
         ledger_id = cursor.properties.get(LEDGER_PROPERTY)
         if ledger_id is None:
             return
         try:
-            self.compacted = await self._topic.ledger.open_compacted(int(ledger_id))
+            self._result.ledger = await self._context.log.open_compacted(int(ledger_id))
             self.state = CompactionState.SUCCESS
         except (StorageError, OSError) as error:
             # The topic still serves its log; what only the compacted ledger held is lost, and said to be.
             self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
-            log.error("%s: %s", self._topic.name, self.last_error)
+            log.error("%s: %s", self._context.name, self.last_error)
 
     @property
     def is_running(self) -> bool:
@@ -90,19 +104,20 @@ class Compaction:
     @property
     def backlog_bytes(self) -> int:
         """Bytes of the log that no compaction has seen."""
-        return self._topic.ledger.size if self._cursor is None else self._cursor.backlog_bytes
+        cursor = self._result.cursor
+        return self._context.log.size if cursor is None else cursor.backlog_bytes
 
     def start(self) -> None:
         """Begins in the background, behind those of other topics; raises `Conflict` while one is going on."""
         if self.is_running:
             raise Conflict("Compaction already in progress")
         self.state = CompactionState.RUNNING
-        self.last_start = self._topic.clock.monotonic()
-        self._task = self._topic.spawn(self._run())
+        self.last_start = self._context.clock.monotonic()
+        self._task = self._context.spawn(self._run())
 
     def view(self) -> CompactedView:
         """What a compacted reader reads; each dispatcher has its own."""
-        return CompactedView(self, self._topic.ledger)
+        return CompactedView(self._result, self._context.log)
 
     async def close(self) -> None:
         if self._task is not None:
@@ -115,8 +130,8 @@ class Compaction:
 
     async def _run(self) -> None:
         try:
-            async with self._topic.services.compacting:
-                started = self._topic.clock.monotonic()
+            async with self._at_a_time:
+                started = self._context.clock.monotonic()
                 await self._compact()
         except (BrokerError, StorageError, OSError) as error:
             self._failed(str(error))
@@ -126,23 +141,23 @@ class Compaction:
             raise
         self.state = CompactionState.SUCCESS
         self.last_error = ""
-        self.last_duration_ms = round((self._topic.clock.monotonic() - started) * 1000)
-        self.last_success_ms = self._topic.clock.wall_ms()
-        self._topic.acknowledged()
+        self.last_duration_ms = round((self._context.clock.monotonic() - started) * 1000)
+        self.last_success_ms = self._context.clock.wall_ms()
+        self._finished()
 
     def _failed(self, reason: str) -> None:
         self.state, self.last_error = CompactionState.ERROR, reason
-        self.last_failure_ms = self._topic.clock.wall_ms()
-        log.warning("compaction of %s failed: %s", self._topic.name, reason)
+        self.last_failure_ms = self._context.clock.wall_ms()
+        log.warning("compaction of %s failed: %s", self._context.name, reason)
 
     async def _compact(self) -> None:
-        last = self._topic.ledger.last_confirmed
+        last = self._context.log.last_confirmed
         cursor = await self._open_cursor()
         if last <= self.horizon:
             return  # nothing new since the last time
         from broker_core.key_table import KeyTable  # the codecs behind it need not be loaded at start
 
-        table = KeyTable(retain_null_key=self._topic.services.retain_null_key)
+        table = KeyTable(retain_null_key=self._retain_null_key)
         async for block in self._blocks(last):
             table.note(block)
         compacted = await self._copy(table, last)
@@ -150,7 +165,7 @@ class Compaction:
 
     async def _copy(self, table: KeyTable, last: Position) -> CompactedLedger:
         """The second pass; what it leaves behind when it fails is removed."""
-        writer = await self._topic.ledger.create_compacted()
+        writer = await self._context.log.create_compacted()
         try:
             async for block in self._blocks(last):
                 for index, entry in table.survivors(block):
@@ -167,18 +182,18 @@ class Compaction:
         old = self.compacted
 
         def moved() -> None:
-            self.compacted = compacted
+            self._result.ledger = compacted
 
         properties = {LEDGER_PROPERTY: str(compacted.ledger_id)}
-        await self._topic.ledger.move_cursor(cursor, last, properties, moved)
+        await self._context.log.move_cursor(cursor, last, properties, moved)
         if old is not None:
-            await self._topic.ledger.delete_compacted(old)
+            await self._context.log.delete_compacted(old)
 
     async def _open_cursor(self) -> ManagedCursor:
         """Created at the earliest entry, so that retention keeps what no compaction has seen yet."""
-        if self._cursor is None:
-            self._cursor = await self._topic.ledger.open_cursor(self.CURSOR, initial=EARLIEST, durable=True)
-        return self._cursor
+        if self._result.cursor is None:
+            self._result.cursor = await self._context.log.open_cursor(self.CURSOR, initial=EARLIEST, durable=True)
+        return self._result.cursor
 
     async def _blocks(self, last: Position) -> AsyncIterator[Block]:
         """The topic as a compacted reader sees it up to `last`, giving way to others between blocks."""

@@ -147,6 +147,10 @@ class Connection(asyncio.Protocol):
             self._broker.connections.discard(self)
             self._released.set()
 
+    @property
+    def host(self) -> str:
+        return self.session.host
+
     def close(self) -> None:
         """Sends what is queued, then closes."""
         self._write_out()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.pending import Pending
@@ -20,20 +20,45 @@ from broker_core.wire import commands
 from broker_core.wire.encode import MessageEncoder
 
 if TYPE_CHECKING:
-    from broker_core.session import Session
+    from broker_core.client import Client
+    from broker_core.clock import Clock
     from broker_core.storage.block import Block
-    from broker_core.subscription import Subscription
+    from broker_core.storage.cursor import ManagedCursor
 
 log = logging.getLogger(__name__)
 
 ACTIVE_CONSUMER_VERSION = 12  # of the protocol, from which clients understand ACTIVE_CONSUMER_CHANGE
 
 
+class ConsumerOwner(Protocol):
+    """What a consumer needs of the subscription that it is attached to."""
+
+    clock: Clock
+    cursor: ManagedCursor
+
+    @property
+    def partition(self) -> int:
+        """Of the topic; -1 when it is none."""
+
+    @property
+    def served_at(self) -> str:
+        """Once the topic is closed: by which broker it is served next; "" if unknown."""
+
+    def flowed(self, consumer: Consumer, *, first: bool) -> None:
+        """The consumer asks for messages, perhaps for the first time."""
+
+    def wake(self) -> None:
+        """There may be room for more messages."""
+
+    async def remove_consumer(self, consumer: Consumer) -> None:
+        """What the consumer acknowledged is synced on return."""
+
+
 class Consumer:
     def __init__(
         self,
-        session: Session,
-        subscription: Subscription,
+        client: Client,
+        owner: ConsumerOwner,
         consumer_id: int,
         name: str,
         *,
@@ -43,8 +68,8 @@ class Consumer:
         auto_consume: bool = False,
         key_shared: KeySharedMode = AUTO_SPLIT,
     ) -> None:
-        self.session = session
-        self.subscription = subscription
+        self.client = client
+        self._owner = owner
         self.consumer_id = consumer_id
         self.name = name
         self.priority = priority
@@ -53,10 +78,10 @@ class Consumer:
         self.auto_consume = auto_consume  # it reads by whatever schema there is, and has none of its own
         self.key_shared = key_shared
         self.epoch: int | None = None
-        self.connected_since_ms = subscription.clock.wall_ms()
-        self.rate = Rate(subscription.clock)
-        self.redeliveries = Rate(subscription.clock)
-        self.acks = Rate(subscription.clock)
+        self.connected_since_ms = owner.clock.wall_ms()
+        self.rate = Rate(owner.clock)
+        self.redeliveries = Rate(owner.clock)
+        self.acks = Rate(owner.clock)
         self.delivered_entries = 0
         self.permits = 0
         self.last_flow_ms = 0
@@ -65,11 +90,11 @@ class Consumer:
         self.blocked = False  # by unacknowledged messages, until half of them are acknowledged
         self.pending = Pending()
         self.closed = False
-        self._encoder = MessageEncoder(consumer_id, subscription.topic.name.partition)
+        self._encoder = MessageEncoder(consumer_id, owner.partition)
 
     @property
     def writable(self) -> bool:
-        return self.session.outbound.writable
+        return self.client.outbound.writable
 
     @property
     def unacked_messages(self) -> int:
@@ -77,20 +102,17 @@ class Consumer:
 
     def flow(self, permits: int) -> None:
         self.permits += permits
-        if not self.last_flow_ms:
-            self.subscription.dispatcher.first_flow(self)
-        self.last_flow_ms = self.subscription.clock.wall_ms()
-        self.subscription.dispatcher.wake()
-        self.subscription.topic.flowed()
+        first, self.last_flow_ms = not self.last_flow_ms, self._owner.clock.wall_ms()
+        self._owner.flowed(self, first=first)
 
     def on_writable(self) -> None:
         """The socket drained: there may be room for more."""
-        self.subscription.dispatcher.wake()
+        self._owner.wake()
 
     def deliver(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None = None) -> int:
         """Sends entries `first` .. `last` - 1 of the block as they were stored; returns their messages."""
         messages = sum(block.counts[first:last])
-        batches = self.subscription.cursor.open_batches
+        batches = self._owner.cursor.open_batches
         if batches:
             frames = self._encode_partly(block, first, last, redeliveries, batches)
         else:
@@ -98,8 +120,8 @@ class Consumer:
             self.permits -= messages
         self.rate.add(messages, block.ends[last - 1] - block.starts[first])
         self.delivered_entries += last - first
-        self.last_consumed_ms = self.subscription.clock.wall_ms()
-        self.session.outbound.send(frames)
+        self.last_consumed_ms = self._owner.clock.wall_ms()
+        self.client.outbound.send(frames)
         return messages
 
     def _encode(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None) -> bytes:
@@ -138,7 +160,7 @@ class Consumer:
         """Notes the entries as pending at this consumer."""
         first_entry_id = block.first_entry_id + first
         self.pending.add(block.ledger_id, first_entry_id, block.counts[first:last])
-        batches = self.subscription.cursor.open_batches
+        batches = self._owner.cursor.open_batches
         if batches:
             for entry_id, batch in batches.rows_within(block.ledger_id, first_entry_id, last - first):
                 acknowledged = block.counts[entry_id - block.first_entry_id] - batch.open
@@ -160,20 +182,20 @@ class Consumer:
 
     def tell_active(self, is_active: bool) -> None:
         """Failover: whether this is the consumer that gets the messages."""
-        if self.session.protocol_version >= ACTIVE_CONSUMER_VERSION:
-            self.session.outbound.send(commands.active_consumer_change(self.consumer_id, is_active))
+        if self.client.protocol_version >= ACTIVE_CONSUMER_VERSION:
+            self.client.outbound.send(commands.active_consumer_change(self.consumer_id, is_active))
 
     async def close(self) -> None:
         """The client or its connection is gone; what it had pending becomes available again."""
         if not self.closed:
             self.closed = True
-            await self.subscription.remove_consumer(self)
+            await self._owner.remove_consumer(self)
 
     async def disconnect(self) -> None:
         """The broker closes this consumer; its client subscribes again."""
-        self.session.consumers.pop(self.consumer_id, None)
-        served_at = self.session.hint(self.subscription.topic.served_at)
-        self.session.outbound.send(commands.close_consumer(self.consumer_id, served_at=served_at))
+        self.client.forget_consumer(self.consumer_id)
+        served_at = self.client.hint(self._owner.served_at)
+        self.client.outbound.send(commands.close_consumer(self.consumer_id, served_at=served_at))
         try:
             await self.close()
         except StorageError as error:  # they stay in memory and are written with the next ones

@@ -8,7 +8,8 @@ client closes the connection otherwise.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.limits.publish_throttle import PublishThrottle
@@ -19,16 +20,55 @@ from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
 
 if TYPE_CHECKING:
-    from broker_core.session import Session
+    from broker_core.client import Client
+    from broker_core.clock import Clock
+    from broker_core.limits.rate_limit import RateLimit
+    from broker_core.names import TopicName
+    from broker_core.policies import TopicPolicies
+    from broker_core.publishing.deduplication import Deduplication
     from broker_core.storage.errors import StorageError
     from broker_core.storage.position import Position
-    from broker_core.topic import Topic
-    from broker_core.wire.frame import SendRun
+    from broker_core.wire.send import SendRun
+
+
+PublishDone = Callable[["Position | None", "StorageError | None"], None]
+
+
+class PublishTarget(Protocol):
+    """A topic as its producers see it."""
+
+    name: TopicName
+    clock: Clock
+    publishes_plainly: bool  # a publish needs nothing but to be appended
+    publish_limit: RateLimit | None
+    deduplication: Deduplication
+    served_at: str  # once closed: by which broker; "" if unknown
+
+    @property
+    def policies(self) -> TopicPolicies:
+        """What is in force now."""
+
+    def publish(self, run: SendRun, done: PublishDone) -> None:
+        """Appends a run; `done` follows. Raises a `BrokerError` when nothing of it is written."""
+
+    def write_failed(self, error: StorageError | None) -> BrokerError:
+        """What the topic's producers are told of a write that failed."""
+
+    def chunk_published(self) -> None:
+        """A part of a message is about to be published."""
+
+    def publish_held(self) -> None:
+        """A connection is not read because of a publish rate."""
+
+    def remove_producer(self, producer: Producer) -> None:
+        """The producer leaves."""
 
 
 class Producer:
-    def __init__(self, session: Session, topic: Topic, producer_id: int, name: str, metadata: dict[str, str]) -> None:
-        self.session = session
+    def __init__(
+        self, client: Client, topic: PublishTarget, producer_id: int, name: str, metadata: dict[str, str]
+    ) -> None:
+        self.client = client
         self.topic = topic
         self.producer_id = producer_id
         self.name = name
@@ -39,7 +79,7 @@ class Producer:
         self.rate = Rate(topic.clock)
         self.closed = False
         self.receipts = ReceiptEncoder()
-        self.throttle = PublishThrottle(self)
+        self.throttle = PublishThrottle(topic, client.outbound, self.publish_now)
         self.partition = topic.name.partition
         self._pending = 0  # runs that wait for the disk
         self._drained: asyncio.Event | None = None
@@ -108,7 +148,7 @@ class Producer:
     def _begin(self, run: SendRun) -> PendingPublish:
         self.rate.add(sum(run.counts), run.ends[-1] - run.starts[0])
         self._pending += 1
-        self.session.outbound.publish_started(len(run.starts))
+        self.client.outbound.publish_started(len(run.starts))
         return PendingPublish(self, run)
 
     def _refused(self, pending: PendingPublish, error: BrokerError) -> None:
@@ -119,7 +159,7 @@ class Producer:
     def refuse(self, sequence_id: int, error: BrokerError) -> None:
         """Answers a SEND that never reached the topic."""
         if not self.closed:
-            self.session.outbound.send(
+            self.client.outbound.send(
                 commands.send_error(self.producer_id, sequence_id, error.server_error, error.reason)
             )
 
@@ -139,13 +179,12 @@ class Producer:
             return
         self.ignore_sends()
         self.close()
-        served_at = self.session.hint(self.topic.served_at)
-        self.session.outbound.send(commands.close_producer(self.producer_id, served_at=served_at))
+        served_at = self.client.hint(self.topic.served_at)
+        self.client.outbound.send(commands.close_producer(self.producer_id, served_at=served_at))
 
     def ignore_sends(self) -> None:
         """What the client sends from here on is not taken; it sends it again when it is told to come again."""
-        self.session.producers.pop(self.producer_id, None)
-        self.session.producer_closed(self.producer_id)
+        self.client.forget_producer(self.producer_id)
 
     async def drained(self) -> None:
         """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""
@@ -156,7 +195,7 @@ class Producer:
 
     def finished(self, messages: int) -> None:
         self._pending -= 1
-        self.session.outbound.publish_finished(messages)
+        self.client.outbound.publish_finished(messages)
         if self._drained is not None and not self._pending:
             self._drained.set()
 
@@ -178,7 +217,7 @@ class PendingPublish:
             producer.disconnect()
             return
         receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
-        producer.session.outbound.send(receipts)
+        producer.client.outbound.send(receipts)
         producer.finished(len(run.starts))
 
     def repeated(self, error: StorageError | None) -> None:
@@ -187,7 +226,7 @@ class PendingPublish:
             self.done(None, error)
             return
         producer, run = self.producer, self.run
-        producer.session.outbound.send(producer.receipts.duplicates(run, producer.partition))
+        producer.client.outbound.send(producer.receipts.duplicates(run, producer.partition))
         producer.finished(len(run.starts))
 
     def refuse(self, error: BrokerError) -> None:

@@ -12,15 +12,18 @@ import contextlib
 import enum
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from broker_core.errors import MetadataFailed, ProtocolViolation, TooManyRequests, TopicFenced
 from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
+    from broker_core.client import Outbound
     from broker_core.consumer import Consumer
     from broker_core.producer import Producer
+    from broker_core.subscription import Subscription
     from broker_core.topics.watcher import TopicListWatcher
 
 log = logging.getLogger(__name__)
@@ -43,30 +46,12 @@ TRANSITIONS: dict[SessionState, frozenset[SessionState]] = {
 }
 
 
-class Outbound(Protocol):
-    """The way back to the client, as producers and consumers see it."""
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What a consumer id of this connection stands for."""
 
-    def send(self, data: bytes) -> None:
-        """Queues complete frames; never blocks."""
-
-    @property
-    def writable(self) -> bool:
-        """False while the socket's buffer is over its limit; `Consumer.on_writable` follows when it is not."""
-
-    def publish_started(self, messages: int) -> None:
-        """That many messages wait for the disk; over the limit the socket is not read."""
-
-    def publish_finished(self, messages: int) -> None:
-        """They were answered."""
-
-    def hold_reading(self) -> None:
-        """The socket is not read until as many calls of `release_reading` have come."""
-
-    def release_reading(self) -> None:
-        """Whoever held it needs that no more."""
-
-    async def is_alive(self) -> bool:
-        """Asks the peer (PING) within the liveness timeout; a silent peer's connection is closed."""
+    consumer: Consumer
+    subscription: Subscription
 
 
 class Session:
@@ -78,7 +63,7 @@ class Session:
         self.client_version = ""
         self.protocol_version = 0
         self.producers: dict[int, Producer] = {}
-        self.consumers: dict[int, Consumer] = {}
+        self.consumers: dict[int, Attachment] = {}
         # Id -> request id of a creation that has begun: a second one for that id is refused, and a CLOSE ends it.
         self.creating_producers: dict[int, int] = {}
         self.creating_consumers: dict[int, int] = {}
@@ -88,6 +73,7 @@ class Session:
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
         self.non_persistent_messages = 0  # of non-persistent topics, on their way to consumers
+        self.max_non_persistent = broker.config.connection.max_non_persistent
         self._large_answers = asyncio.Lock()
         self._drained: asyncio.Event | None = None
 
@@ -120,8 +106,12 @@ class Session:
             name = pb.BaseCommand.Type.Name(command_type)  # type: ignore[arg-type]  # enum values are ints here
             raise ProtocolViolation(f"{name} is not accepted while the connection is {self.state.value}")
 
-    def producer_closed(self, producer_id: int) -> None:
-        """The broker closed it: SENDs already on their way are dropped, for a keep-alive interval at least."""
+    def forget_consumer(self, consumer_id: int) -> None:
+        self.consumers.pop(consumer_id, None)
+
+    def forget_producer(self, producer_id: int) -> None:
+        """SENDs already on their way are dropped, for a keep-alive interval at least."""
+        self.producers.pop(producer_id, None)
         closed, now = self.closed_producers, self.broker.clock.monotonic()
         closed.pop(producer_id, None)
         closed[producer_id] = now
@@ -145,8 +135,8 @@ class Session:
         if self._drained is not None:
             self._drained.set()
             self._drained = None
-        for consumer in self.consumers.values():
-            consumer.on_writable()
+        for attached in self.consumers.values():
+            attached.consumer.on_writable()
         for watcher in self.watchers.values():
             watcher.on_writable()
 
@@ -167,7 +157,7 @@ class Session:
         for producer in list(self.producers.values()):
             producer.close()
         self.producers.clear()
-        consumers, self.consumers = list(self.consumers.values()), {}
+        consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
         # Side by side: all places are given up before the first of them waits for the disk, or fails.
         closed = await asyncio.gather(*(consumer.close() for consumer in consumers), return_exceptions=True)
         for consumer, error in zip(consumers, closed, strict=True):

@@ -39,9 +39,9 @@ class PublisherStats:
             producer.name,
             producer.producer_id,
             Traffic.of([producer.rate]),
-            producer.session.address,
+            producer.client.address,
             producer.connected_since_ms,
-            producer.session.client_version,
+            producer.client.client_version,
             producer.metadata,
             producer.access_mode,
         )

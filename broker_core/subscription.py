@@ -10,38 +10,82 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.dispatch.key_shared import KeySharedDispatcher
 from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
-from broker_core.limits.topic_limits import check_consumers_of
 from broker_core.rate import Rate
 from broker_core.storage.position import Position
 from broker_core.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
+    from broker_core.dispatch.context import DispatchContext
+    from broker_core.dispatch.dispatcher import Source
+    from broker_core.limits.topic_limits import TopicLimits
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
+    from broker_core.topics.context import TopicContext
 
 log = logging.getLogger(__name__)
 
 RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
 
 
+class SubscriptionOwner(Protocol):
+    """A topic as its subscriptions see it."""
+
+    served_at: str
+
+    def acknowledged(self) -> None:
+        """A cursor moved."""
+
+    def flowed(self) -> None:
+        """A consumer is ready for messages."""
+
+    def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
+        """Gives a new dispatcher the dispatch rates in force."""
+
+    def compacted_source(self) -> Source:
+        """What a compacted reader reads."""
+
+    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+
+    async def forget_subscription(self, subscription: Subscription) -> None:
+        """A non-durable subscription lost its last consumer."""
+
+    async def delete_subscription(self, name: str, *, force: bool = False) -> None:
+        """Deletes a subscription and its cursor; with consumers connected only by `force`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionContext:
+    """What the subscriptions of one topic share. `batch_index_acks`: messages of a batch are acknowledged singly."""
+
+    topic: TopicContext
+    dispatch: DispatchContext
+    limits: TopicLimits
+    batch_index_acks: bool
+
+
 class Subscription:
-    def __init__(self, topic: Topic, name: str, cursor: ManagedCursor) -> None:
-        self.topic = topic
+    def __init__(
+        self, owner: SubscriptionOwner, context: SubscriptionContext, name: str, cursor: ManagedCursor
+    ) -> None:
+        self._owner = owner
+        self._context = context
+        self._log = context.topic.log
         self.name = name
         self.cursor = cursor
-        self.clock = topic.clock
+        self.clock = context.topic.clock
         self.sub_type: int = EXCLUSIVE
         self.fenced = False  # by a seek or an unsubscribe that is going on
         self.closed = False  # the topic was unloaded, or this deleted: consumers must come again
-        self.deliveries = Rate(topic.clock)  # of consumers that have left; the connected ones carry their own
-        self.expired = Rate(topic.clock)
+        self.deliveries = Rate(self.clock)  # of consumers that have left; the connected ones carry their own
+        self.expired = Rate(self.clock)
         self._moves = 0
         self.was_used = False  # before its first consumer a subscription has no type
         self.last_flow_ms = 0
@@ -50,8 +94,29 @@ class Subscription:
         self.last_expired_ms = 0
         self.last_advanced_ms = 0  # when everything up to some later position was acknowledged
         self._mark_delete = cursor.mark_delete
-        self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, topic.ledger, topic, AUTO_SPLIT)
-        topic.throttles.limit(self)
+        self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
+        owner.limit_dispatch(name, self.dispatcher)
+
+    @property
+    def partition(self) -> int:
+        return self._context.topic.name.partition
+
+    @property
+    def served_at(self) -> str:
+        return self._owner.served_at
+
+    def wake(self) -> None:
+        self.dispatcher.wake()
+
+    def flowed(self, consumer: Consumer, *, first: bool) -> None:
+        if first:
+            self.dispatcher.first_flow(consumer)
+        self.dispatcher.wake()
+        self._owner.flowed()
+
+    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        return await self._owner.last_entry(compacted=compacted)
 
     @property
     def consumers(self) -> list[Consumer]:
@@ -75,7 +140,7 @@ class Subscription:
         """Attaches the consumer, or raises `ConsumerBusy`, `ConsumerAssignFailed` or `TopicFenced`."""
         await self._make_room(sub_type, consumer.key_shared)
         self.check_free()
-        check_consumers_of(self)
+        self._context.limits.check_consumers_of_subscription(len(self.consumers))
         if not self.consumers:
             self._become(sub_type, consumer)
         self.dispatcher.add(consumer)
@@ -103,7 +168,7 @@ class Subscription:
     async def forget_unless_used(self) -> None:
         """A non-durable subscription goes with its last consumer, but not while that one is told of a seek."""
         if not self.durable and not self.consumers and not self.fenced:
-            await self.topic.forget_subscription(self)
+            await self._owner.forget_subscription(self)
 
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
@@ -113,7 +178,7 @@ class Subscription:
 
     def acknowledge_indexes(self, consumer: Consumer, position: Position, open_bits: int, messages: int) -> None:
         """All messages of a batch but those in the bit set; `messages` is its size as the client says, or 0."""
-        if not self.topic.limits.batch_index_acks:
+        if not self._context.batch_index_acks:
             return  # the batch comes again as a whole
         newly, done = self.cursor.acknowledge_indexes(position, open_bits, messages)
         if done:
@@ -139,7 +204,7 @@ class Subscription:
         self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
         if self.cursor.mark_delete != self._mark_delete:
             self._mark_delete, self.last_advanced_ms = self.cursor.mark_delete, self.last_acked_ms
-        self.topic.acknowledged()
+        self._owner.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
         self.dispatcher.redeliver(consumer, positions)
@@ -156,7 +221,7 @@ class Subscription:
             self._detach(consumer)  # without a word: its client expects SUCCESS and no CLOSE_CONSUMER
             for other in others:
                 await other.disconnect()
-            await self.topic.delete_subscription(self.name, force=True)
+            await self._owner.delete_subscription(self.name, force=True)
         finally:
             self.fenced = False
 
@@ -173,18 +238,18 @@ class Subscription:
             await self._disconnect_served()
             if self.closed:
                 raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
-            bits = open_bits if self.topic.limits.batch_index_acks else 0
+            bits = open_bits if self._context.batch_index_acks else 0
             await self.cursor.reset(position, bits, self.dispatcher.rewind)
         finally:
             self.fenced = False
             if not self.durable:
                 self._moves += 1
-                self.topic.spawn(self._forget_if_nobody_returns(self._moves))
-        self.topic.acknowledged()
+                self._context.topic.spawn(self._forget_if_nobody_returns(self._moves))
+        self._owner.acknowledged()
 
     async def reset_to_time(self, publish_time_ms: int) -> None:
         """As `reset`, to the first entry that was published at the time or later."""
-        await self.reset(await self.topic.ledger.find_by_time(publish_time_ms))
+        await self.reset(await self._log.find_by_time(publish_time_ms))
 
     async def _forget_if_nobody_returns(self, move: int) -> None:
         """A reader that has moved its subscription subscribes again, unless it was closed meanwhile."""
@@ -200,19 +265,19 @@ class Subscription:
 
     async def clear_backlog(self) -> None:
         """Acknowledges everything that is there now."""
-        self.cursor.expire_to(self.topic.ledger.last_confirmed)
+        self.cursor.expire_to(self._log.last_confirmed)
         self._moved()
         await self.cursor.flush()
 
     async def set_properties(self, properties: dict[str, str]) -> None:
         """Replaces what was given with the subscription; durable on return."""
-        await self.topic.ledger.set_cursor_properties(self.name, properties)
+        await self._log.set_cursor_properties(self.name, properties)
 
     async def expire_before(self, publish_time_ms: int) -> int:
         """Acknowledges the prefix that was published before the time; returns how many messages expired."""
         if not self.cursor.backlog_entries:
             return 0
-        first_kept = await self.topic.ledger.find_by_time(publish_time_ms)
+        first_kept = await self._log.find_by_time(publish_time_ms)
         return await self.expire_up_to(first_kept, inclusive=False)
 
     async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
@@ -234,7 +299,7 @@ class Subscription:
             self.cursor.rewind()
             self.dispatcher.jump()
         self.dispatcher.wake()
-        self.topic.acknowledged()
+        self._owner.acknowledged()
 
     async def close(self) -> None:
         """Closes the consumers with a word to their clients, and keeps the cursor."""
@@ -252,7 +317,7 @@ class Subscription:
     async def _make_room(self, sub_type: int, mode: KeySharedMode) -> None:
         """Raises `ConsumerBusy` unless a consumer of that type can join; asks a silent occupant first."""
         for occupant in self._in_the_way(sub_type, mode):
-            if await occupant.session.outbound.is_alive() and not occupant.closed:
+            if await occupant.client.outbound.is_alive() and not occupant.closed:
                 break
         if self._in_the_way(sub_type, mode) and not self._agrees(sub_type, mode):  # one lives, or came meanwhile
             same = sub_type == self.sub_type == EXCLUSIVE
@@ -277,9 +342,9 @@ class Subscription:
 
     def _become(self, sub_type: int, consumer: Consumer) -> None:
         """Takes the type of its first consumer."""
-        source = self.topic.compacted_source() if consumer.read_compacted else self.topic.ledger
+        source = self._owner.compacted_source() if consumer.read_compacted else self._log
         self.dispatcher.close()
         self.sub_type = sub_type
         self.was_used = True
-        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self.topic, consumer.key_shared)
-        self.topic.throttles.limit(self)
+        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self._context.dispatch, consumer.key_shared)
+        self._owner.limit_dispatch(self.name, self.dispatcher)

@@ -12,10 +12,10 @@ from broker_core.errors import NotAllowed
 from broker_core.wire.pulsar_api_pb2 import CommandSubscribe
 
 if TYPE_CHECKING:
+    from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Dispatcher, Source
     from broker_core.dispatch.hash_ranges import KeySharedMode
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
 
 EXCLUSIVE = CommandSubscribe.Exclusive
 SHARED = CommandSubscribe.Shared
@@ -30,23 +30,23 @@ def type_name(sub_type: int) -> str:
     return CommandSubscribe.SubType.Name(sub_type)  # type: ignore[arg-type]  # enum values are ints here
 
 
-def check_type(topic: Topic, sub_type: int) -> None:
+def check_type(context: DispatchContext, sub_type: int) -> None:
     """Raises `NotAllowed` unless the policies of the topic allow subscriptions of that type."""
     name = type_name(sub_type)
-    if name not in topic.policies.subscription_types:
-        raise NotAllowed(f"Topic[{topic.name}] doesn't support {name} sub type!")
-    if sub_type == KEY_SHARED and not topic.dispatch_config.key_shared:
+    if name not in context.in_force.current.subscription_types:
+        raise NotAllowed(f"Topic[{context.topic}] doesn't support {name} sub type!")
+    if sub_type == KEY_SHARED and not context.config.key_shared:
         raise NotAllowed("Key_Shared subscription is disabled by broker.")
 
 
 def new_dispatcher(
-    sub_type: int, cursor: ManagedCursor, source: Source, topic: Topic, mode: KeySharedMode
+    sub_type: int, cursor: ManagedCursor, source: Source, context: DispatchContext, mode: KeySharedMode
 ) -> Dispatcher:
     if sub_type == KEY_SHARED:
-        return KeySharedDispatcher(cursor, source, topic, mode)
+        return KeySharedDispatcher(cursor, source, context, mode)
     kinds: dict[int, type[Dispatcher]] = {
         EXCLUSIVE: SingleActiveDispatcher,
         SHARED: SharedDispatcher,
         FAILOVER: FailoverDispatcher,
     }
-    return kinds[sub_type](cursor, source, topic)
+    return kinds[sub_type](cursor, source, context)

@@ -12,11 +12,12 @@ import asyncio
 import enum
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.compaction import Compaction
+from broker_core.dispatch.context import DispatchContext
 from broker_core.errors import (
     BrokerError,
     NotAllowed,
@@ -27,33 +28,38 @@ from broker_core.errors import (
     TopicTerminated,
 )
 from broker_core.limits.backlog_quota import BacklogQuotas
-from broker_core.limits.topic_limits import check_subscriptions
+from broker_core.limits.topic_limits import TopicLimits
 from broker_core.limits.topic_throttles import TopicThrottles
+from broker_core.policies_in_force import PoliciesInForce
 from broker_core.producer import Producer
 from broker_core.publishing import deduplication_snapshot
 from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
 from broker_core.rate import Rate
+from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
-from broker_core.subscription import Subscription
+from broker_core.subscription import Subscription, SubscriptionContext
+from broker_core.topics.context import TopicContext
 from broker_core.topics.expiry import Housekeeping
 from broker_core.topics.termination import Termination
 
 if TYPE_CHECKING:
+    from broker_core.client import Client
     from broker_core.clock import Clock
     from broker_core.config import TopicConfig
     from broker_core.config_dispatch import DispatchConfig
     from broker_core.config_features import BacklogQuotaConfig, DeduplicationConfig
+    from broker_core.consumer import Consumer
     from broker_core.delayed.services import DelayedServices
-    from broker_core.dispatch.dispatcher import Source, Spawn
+    from broker_core.dispatch.dispatcher import Dispatcher, Source
     from broker_core.dispatch.unacked_limits import BrokerUnacked
-    from broker_core.limits.rate_limit import RateLimit
     from broker_core.limits.topic_throttles import BrokerRates
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
     from broker_core.storage.block import EntryRun
-    from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.tasks import Spawn
     from broker_core.topics.topic_log import TopicLog
 
 log = logging.getLogger(__name__)
@@ -78,7 +84,6 @@ class TopicServices:
     deduplication: DeduplicationConfig
     compacting: asyncio.Semaphore  # so many topics are compacted at a time
     retain_null_key: bool  # in compaction
-    storage: ManagedLedgerFactory
     delayed: DelayedServices
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
@@ -93,31 +98,60 @@ class Topic:
     def __init__(self, name: TopicName, ledger: TopicLog, services: TopicServices) -> None:
         self.name = name
         self.ledger = ledger
-        self.services = services
         self.clock = services.clock
-        self.limits = services.limits
-        self.dispatch_config = services.dispatch
-        self.spawn = services.spawn
         self.state = TopicState.OPEN
         self.served_at = ""  # once closed: by which broker
-        self.policies = services.policies_of(name)  # what is in force; `policies_changed` renews it
-        self.termination = Termination(self)
-        self.admission = ProducerAdmission(self, _epoch(ledger))
-        self.producers = self.admission.by_name
+        self.created_ms = services.clock.wall_ms()
         self.subscriptions: dict[str, Subscription] = {}
         self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
         self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
-        self.created_ms = services.clock.wall_ms()
-        self.compaction = Compaction(self)
-        self.deduplication = Deduplication(self)
         self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
-        self.publish_limit: RateLimit | None = None  # kept by `throttles`
-        self.throttles = TopicThrottles(self, services.rates)
+        self._in_force = PoliciesInForce(lambda: services.policies_of(name))
+        self._context = TopicContext(name, ledger, services.clock, services.spawn, self._in_force)
+        self.dispatch = self._dispatch_context(services)
+        self.limits = _limits(name, self._in_force, services.limits)
+        self._of_subscriptions = SubscriptionContext(
+            self._context, self.dispatch, self.limits, services.limits.batch_index_acks
+        )
+        self._add_parts(services)
         self.publishes_plainly = False
         self.publishing_changed()
-        self.quotas = BacklogQuotas(self, services.backlog_quota)
-        self._housekeeping = Housekeeping(self)
         ledger.on_confirmed = self._on_confirmed
+
+    def _dispatch_context(self, services: TopicServices) -> DispatchContext:
+        return DispatchContext(
+            topic=self.name,
+            config=services.dispatch,
+            in_force=self._in_force,
+            spawn=services.spawn,
+            delayed=services.delayed,
+            unacked=services.unacked,
+            has_chunks=lambda: self.has_chunks,
+        )
+
+    def _add_parts(self, services: TopicServices) -> None:
+        """Each part gets the context and what else it needs; none of them knows the topic."""
+        context = self._context
+        self.admission = ProducerAdmission(self, _epoch(self.ledger))
+        self.producers = self.admission.by_name
+        self.deduplication = Deduplication(
+            context, services.deduplication, self.producers, self.publish, self.publishing_changed
+        )
+        self.throttles = TopicThrottles(self.clock, self._in_force, services.rates, self._taken)
+        self.publish_limit = self.throttles.publish_limit
+        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, self.subscriptions)
+        self.compaction = Compaction(
+            context, services.compacting, retain_null_key=services.retain_null_key, finished=self.acknowledged
+        )
+        self.termination = Termination(self.ledger, self.producers, self.subscriptions)
+        self._housekeeping = Housekeeping(
+            context, self.subscriptions, self.compaction, compaction_seconds=services.limits.compaction_seconds
+        )
+
+    @property
+    def policies(self) -> TopicPolicies:
+        """What is in force now."""
+        return self._in_force.current
 
     async def load(self) -> None:
         """Brings back the durable subscriptions and the compacted view; then the topic serves."""
@@ -125,7 +159,7 @@ class Topic:
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
             elif name != deduplication_snapshot.CURSOR:
-                self.subscriptions[name] = self.subscription_type(self, name, cursor)
+                self.subscriptions[name] = self._new_subscription(name, cursor)
         await self.deduplication.load()
         self._housekeeping.rearm()
 
@@ -169,6 +203,21 @@ class Topic:
         if self.ledger.terminated is not None:
             raise TopicTerminated(f"Topic {self.name} was already terminated")
 
+    def check_room_for_producer(self, client: Client) -> None:
+        """Raises `ProducerBusy` when there are enough producers, in all or from the client's address."""
+        self.limits.check_producers([producer.client for producer in self.producers.values()], client)
+
+    def check_room_for_consumer(self, client: Client) -> None:
+        """Raises `ConsumerBusy` when there are enough consumers, in all or from the client's address."""
+        self.limits.check_consumers([consumer.client for consumer in self._consumers()], client)
+
+    def producer_joined(self, name: str) -> None:
+        self.deduplication.producer_joined(name)
+
+    def publish_held(self) -> None:
+        """A connection is not read because of a publish rate."""
+        self.throttles.publishes_held += 1
+
     async def store_epoch(self, epoch: int | None) -> None:
         """Keeps the topic epoch (`producer_access`); durable on return."""
         self.check_open()
@@ -182,12 +231,28 @@ class Topic:
         """
         if not self.has_chunks:
             self.has_chunks = True
-            self.spawn(self.ledger.set_properties({**self.ledger.properties, CHUNKS_PROPERTY: "true"}))
+            self._context.spawn(self.ledger.set_properties({**self.ledger.properties, CHUNKS_PROPERTY: "true"}))
+
+    async def terminate(self) -> Position:
+        """Takes no more messages, ever; durable on return. Returns the last position, also the second time."""
+        self.check_open()
+        return await self.termination.terminate()
 
     def remove_producer(self, producer: Producer) -> None:
         if self.admission.remove(producer):
             self.published.absorb(producer.rate)
             self.deduplication.producer_left(producer.name)
+
+    def _consumers(self) -> Iterator[Consumer]:
+        return (consumer for one in self.subscriptions.values() for consumer in one.consumers)
+
+    @property
+    def schema_subject(self) -> SchemaSubject:
+        return SchemaSubject(self.name, self.policies, self._is_unused)
+
+    def _is_unused(self) -> bool:
+        """Consumers without a schema of their own (AUTO_CONSUME) do not count."""
+        return not self.producers and not self.ledger.size and all(one.auto_consume for one in self._consumers())
 
     def rates(self) -> list[Rate]:
         """Every rate of the topic, its producers, subscriptions and consumers."""
@@ -216,7 +281,7 @@ class Topic:
                 kind = "Durable" if found.durable else "NonDurable"
                 raise NotAllowed(f"{kind} subscription with the same name already exists.")
             return found
-        check_subscriptions(self)
+        self.limits.check_subscriptions(len(self.subscriptions))
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         try:
             await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
@@ -224,7 +289,7 @@ class Topic:
             cursor = self.ledger.cursors.get(name)
             if cursor is not None and self.state is not TopicState.CLOSED:
                 # Two requests may have awaited the same cursor: the first one's subscription is the one.
-                self.subscriptions.setdefault(name, self.subscription_type(self, name, cursor))
+                self.subscriptions.setdefault(name, self._new_subscription(name, cursor))
         self.check_open()
         return self.get_subscription(name)
 
@@ -258,6 +323,9 @@ class Topic:
         """The topic's counters only grow."""
         self.delivered.absorb(gone.deliveries)
 
+    def _new_subscription(self, name: str, cursor: ManagedCursor) -> Subscription:
+        return self.subscription_type(self, self._of_subscriptions, name, cursor)
+
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
         source = self.compaction.view() if compacted else self.ledger
@@ -290,12 +358,31 @@ class Topic:
         self.publishes_plainly = not (special or policies.encryption_required or policies.max_message_size)
 
     def policies_changed(self) -> None:
-        self.policies = self.services.policies_of(self.name)
-        self.throttles.renew()
+        self._in_force.renew()
+        self._renew_rates()
         self.publishing_changed()
         self.quotas.renew()
         self.deduplication.policies_changed()
         self._housekeeping.rearm()
+
+    def _renew_rates(self) -> None:
+        if self.throttles.renew():
+            self.publish_limit = self.throttles.publish_limit
+            for producer in list(self.producers.values()):
+                producer.throttle.renewed()
+        self.throttles.forget_subscriptions(self.subscriptions)
+        for subscription in self.subscriptions.values():
+            self.limit_dispatch(subscription.name, subscription.dispatcher)
+            subscription.wake()
+
+    def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
+        """Gives a dispatcher the dispatch rates in force."""
+        self.throttles.limit(subscription, dispatcher)
+
+    def _taken(self) -> tuple[int, int]:
+        """Messages and bytes that the topic has taken so far."""
+        rates = [self.published, *(producer.rate for producer in self.producers.values())]
+        return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)
 
     def acknowledged(self) -> None:
         """A cursor moved: something may be due for trimming, and someone may have read to the end."""
@@ -325,12 +412,17 @@ class Topic:
         self.admission.withdraw_all(TopicFenced(f"Topic {self.name} is being unloaded; try again"))
         for producer in list(self.producers.values()):
             producer.disconnect()
+        self.quotas.close()
         await self.deduplication.close()
         await self._housekeeping.close()
         await asyncio.gather(*(subscription.close() for subscription in list(self.subscriptions.values())))
         await self.compaction.close()
         self.ledger.on_confirmed = None
         await self.ledger.close()
+
+
+def _limits(name: TopicName, in_force: PoliciesInForce, config: TopicConfig) -> TopicLimits:
+    return TopicLimits(name, in_force, config.max_same_address_producers, config.max_same_address_consumers)
 
 
 def _epoch(ledger: TopicLog) -> int | None:

@@ -37,7 +37,7 @@ async def peek_message(call: Call) -> Answer:
     subscription = topic.subscriptions.get(name) or await topic.subscription(
         name, durable=True, start=None, earliest=True, properties={}
     )
-    return _answer(await peek.nth_unacknowledged(subscription, number))
+    return _answer(await peek.nth_unacknowledged(topic.ledger, subscription.cursor, number))
 
 
 async def examine_message(call: Call) -> Answer:

@@ -184,7 +184,7 @@ def _check_terminable(name: TopicName) -> None:
 
 
 async def _terminate(topic: Topic) -> dict[str, int]:
-    last = await topic.termination.terminate()
+    last = await topic.terminate()
     return message_id(topic.name, last.ledger_id, last.entry_id)
 
 

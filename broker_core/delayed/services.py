@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config_features import DelayedConfig
     from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.tasks import Spawn
 
 
 @dataclass(frozen=True, slots=True)
 class DelayedServices:
     config: DelayedConfig
+    clock: Clock
+    spawn: Spawn
     alarms: Alarms
     files: BucketFiles
 
     @classmethod
-    def of(cls, config: DelayedConfig, storage: ManagedLedgerFactory, clock: Clock) -> DelayedServices:
-        return cls(config, Alarms(clock), BucketFiles(storage.disk, filenames.delayed_directory(storage.path)))
+    def of(cls, config: DelayedConfig, storage: ManagedLedgerFactory, clock: Clock, spawn: Spawn) -> DelayedServices:
+        files = BucketFiles(storage.disk, filenames.delayed_directory(storage.path))
+        return cls(config, clock, spawn, Alarms(clock), files)
 
     async def close(self) -> None:
         self.alarms.close()

@@ -21,7 +21,7 @@ from broker_core.delayed.bucket import ROW_SIZE, Bucket, fields_of, row_of
 
 if TYPE_CHECKING:
     from broker_core.delayed.bucket_files import BucketFiles
-    from broker_core.dispatch.dispatcher import Spawn
+    from broker_core.tasks import Spawn
 
 log = logging.getLogger(__name__)
 

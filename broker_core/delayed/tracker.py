@@ -11,7 +11,7 @@ come by, it is forgotten here, since the reader will find it due: so no entry ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,28 +21,31 @@ from broker_core.storage.position import EARLIEST, Position
 
 if TYPE_CHECKING:
     from broker_core.delayed.alarms import Alarm
-    from broker_core.dispatch.dispatcher import Dispatcher
+    from broker_core.delayed.services import DelayedServices
+    from broker_core.policies_in_force import PoliciesInForce
     from broker_core.storage.block import Block
+    from broker_core.storage.cursor import ManagedCursor
 
 STRICT_PAUSE_MS = 5  # at a message a millisecond, five of them cost one wake
 _LOOKS_PER_ENTRY = 8  # rows that may mean nothing any more, before the event loop gets its turn
 
 
 class DelayedTracker:
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        """Of the dispatcher that asks, and is woken."""
-        topic = dispatcher.topic
-        services = topic.services.delayed
-        self._dispatcher = dispatcher
-        self._topic = topic
-        self._clock = topic.clock
+    def __init__(
+        self, services: DelayedServices, in_force: PoliciesInForce, cursor: ManagedCursor, wake: Callable[[], None]
+    ) -> None:
+        """`wake` is called when entries of the cursor's subscription fall due, or reading may go on."""
+        self._wake = wake
+        self._cursor = cursor
+        self._in_force = in_force
+        self._clock = services.clock
         self._alarms = services.alarms
         self._strict = services.config.strict
         self._lookahead = services.config.lookahead
         self._waiting = WaitingEntries()
         self._index = TimeIndex(
             services.files,
-            topic.spawn,
+            services.spawn,
             bucket_rows=services.config.bucket_rows,
             chunk_rows=services.config.chunk_rows,
             on_ready=self._ready,
@@ -75,7 +78,7 @@ class DelayedTracker:
         self._paused = self._index.is_behind or (
             0 < self._lookahead <= self._waiting.count
             and self._fixed_delay
-            and self._dispatcher.cursor.read_position > self._frontier
+            and self._cursor.read_position > self._frontier
         )
         return self._paused
 
@@ -84,7 +87,7 @@ class DelayedTracker:
 
         May be asked again about the same entries.
         """
-        policy = self._topic.policies.delayed_delivery
+        policy = self._in_force.current.delayed_delivery
         if not policy.active:
             return [(first, last)]
         cutoff, times, waiting = self._cutoff_ms(), block.delivery_times, self._waiting
@@ -143,11 +146,11 @@ class DelayedTracker:
     def _cutoff_ms(self) -> int:
         """The last delivery time that is due now."""
         now = self._clock.wall_ms()
-        return now if self._strict else now + int(self._topic.policies.delayed_delivery.tick_ms)
+        return now if self._strict else now + int(self._in_force.current.delayed_delivery.tick_ms)
 
     def _is_ahead(self, ledger_id: int, entry_id: int) -> bool:
         """The reader will come to it."""
-        return (ledger_id, entry_id) >= self._dispatcher.cursor.read_position
+        return (ledger_id, entry_id) >= self._cursor.read_position
 
     def _reached(self, block: Block, due: list[int]) -> None:
         """The reader has come to entries that may have been held back before, and are due now."""
@@ -190,11 +193,11 @@ class DelayedTracker:
 
     def _ring(self) -> None:
         self._alarm = None
-        self._dispatcher.wake()
+        self._wake()
 
     def _go_on_reading(self) -> None:
         if self._paused and not self.pauses_reading():
-            self._dispatcher.wake()
+            self._wake()
 
     def _ready(self) -> None:
         """Rows came from the disk, or went there."""

@@ -13,24 +13,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
+    from broker_core.dispatch.context import DispatchContext
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
 
 log = logging.getLogger(__name__)
 
 STEPS_PER_WAKE = 64  # then the other topics get the loop
 READ_RETRY_SECONDS = 5.0  # after a read that failed
-
-Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
 class Source(Protocol):
@@ -62,11 +60,11 @@ class DispatchLimit(Protocol):
 
 
 class Dispatcher(ABC):
-    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic) -> None:
+    def __init__(self, cursor: ManagedCursor, source: Source, context: DispatchContext) -> None:
         self.cursor = cursor
         self.source = source
-        self.topic = topic
-        self.config = topic.dispatch_config
+        self.context = context
+        self.config = context.config
         self.consumers: list[Consumer] = []
         self.limit: DispatchLimit | None = None
         self.closed = False
@@ -184,7 +182,7 @@ class Dispatcher(ABC):
 
     def fetch(self, start: Position, max_entries: int, found: Callable[[Block], None]) -> None:
         """Reads in the background; `found` gets the block, unless the read position jumped meanwhile."""
-        self._reading = self.topic.spawn(self._read(start, max_entries, found, self._epoch))
+        self._reading = self.context.spawn(self._read(start, max_entries, found, self._epoch))
 
     async def _read(self, start: Position, max_entries: int, found: Callable[[Block], None], epoch: int) -> None:
         block = None

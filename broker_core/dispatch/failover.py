@@ -50,7 +50,7 @@ class FailoverDispatcher(SingleActiveDispatcher):
         return self._taking_over is None and super().step()
 
     def _choose(self) -> None:
-        name = self.topic.name
+        name = self.context.topic
         chosen = active_consumer(
             self.consumers, str(name), name.partition, consistent_hashing=self.config.failover_consistent_hashing
         )

@@ -20,20 +20,20 @@ from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
+    from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
 
 DUE_AT_A_TIME = 2000  # entries that are taken from the delayed ones before the loop gets its turn
 
 
 class IndividualDispatcher(Dispatcher):
-    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic) -> None:
-        super().__init__(cursor, source, topic)
+    def __init__(self, cursor: ManagedCursor, source: Source, context: DispatchContext) -> None:
+        super().__init__(cursor, source, context)
         self.redelivery_counts = RedeliveryCounts()
         self.delays: DelayedTracker | None = None  # from the first entry with a delivery time on
-        self.unacked = UnackedLimits(topic)
+        self.unacked = UnackedLimits(context.unacked, context.in_force)
         self._replay: tuple[Position, Block] | None = None  # asked for, and read from disk to be sent again
 
     # -- what the policy adds
@@ -147,7 +147,7 @@ class IndividualDispatcher(Dispatcher):
         if not block.delivery_times:
             return ranges
         if self.delays is None:
-            self.delays = DelayedTracker(self)
+            self.delays = DelayedTracker(self.context.delayed, self.context.in_force, self.cursor, self.wake)
         return [held for first, last in ranges for held in self.delays.hold_back(block, first, last)]
 
     def send_pending(self, consumer: Consumer, block: Block, first: int, last: int) -> None:

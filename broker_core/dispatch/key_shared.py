@@ -23,11 +23,11 @@ from broker_core.wire.sticky_key import sticky_key
 if TYPE_CHECKING:
     from broker_core.config_dispatch import DispatchConfig
     from broker_core.consumer import Consumer
+    from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.dispatch.hash_ranges import KeySharedMode
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
 
 READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permits is somebody else's
 READ_GAP = 16  # entries that are read for nothing rather than reading twice
@@ -57,8 +57,8 @@ class Turn:
 
 
 class KeySharedDispatcher(IndividualDispatcher):
-    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic, mode: KeySharedMode) -> None:
-        super().__init__(cursor, source, topic)
+    def __init__(self, cursor: ManagedCursor, source: Source, context: DispatchContext, mode: KeySharedMode) -> None:
+        super().__init__(cursor, source, context)
         self.mode = mode
         self.ranges: HashRanges[Consumer] = _ranges(mode, self.config)
         self.in_flight: KeysInFlight[Consumer] = KeysInFlight()
@@ -262,7 +262,7 @@ class KeySharedDispatcher(IndividualDispatcher):
         config, consumers = self.config, len(self.consumers)
         limits = [config.look_ahead_per_consumer * consumers, config.look_ahead_per_subscription]
         if not any(limits):  # then what may be unacknowledged bounds the memory, as in Pulsar
-            policies = self.topic.policies
+            policies = self.context.in_force.current
             limits = [policies.max_unacked_per_consumer * consumers, policies.max_unacked_per_subscription]
         return min([limit for limit in limits if limit > 0], default=1 << 62)
 

@@ -18,15 +18,15 @@ from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
     from broker_core.consumer import Consumer
+    from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic import Topic
 
 
 class SharedDispatcher(IndividualDispatcher):
-    def __init__(self, cursor: ManagedCursor, source: Source, topic: Topic) -> None:
-        super().__init__(cursor, source, topic)
+    def __init__(self, cursor: ManagedCursor, source: Source, context: DispatchContext) -> None:
+        super().__init__(cursor, source, context)
         self._again = EntrySet()  # to be sent again
         self._next = 0  # index of the consumer whose turn it is
         self._chunks = ChunkRoutes()
@@ -90,7 +90,7 @@ class SharedDispatcher(IndividualDispatcher):
     def _deal(self, consumer: Consumer, block: Block, share: int) -> int:
         """Gives the consumer its share of the block; returns how many entries are dealt with."""
         ranges = self.deliverable(block)
-        if self.topic.has_chunks:
+        if self.context.has_chunks():
             return self._deal_singly(consumer, block, ranges, share)
         for number, (first, last) in enumerate(ranges):
             end = first + entries_within(block.counts, first, last, share)
@@ -130,7 +130,7 @@ class SharedDispatcher(IndividualDispatcher):
         count = entries_within(block.counts, 0, min(length, len(block)), share)
         self._again.discard(ledger_id, first, count)
         ranges = self.cursor.unacknowledged(block.slice(0, count))
-        if self.topic.has_chunks:
+        if self.context.has_chunks():
             self._deal_singly(consumer, block, ranges, count * max(block.counts))
             return True
         for start, end in ranges:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from broker_core.config_dispatch import DispatchConfig
     from broker_core.consumer import Consumer
-    from broker_core.topic import Topic
+    from broker_core.policies_in_force import PoliciesInForce
 
 
 class BrokerUnacked:
@@ -58,15 +58,15 @@ class UnackedLimits:
     held_back  somebody got nothing because of these limits since it was last set to False
     """
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, broker: BrokerUnacked | None, in_force: PoliciesInForce) -> None:
         self.blocked = False
         self.held_back = False
-        self.broker = topic.services.unacked
-        self._topic = topic
+        self.broker = broker
+        self._in_force = in_force
         self._reported = 0
 
     def consumer_blocked(self, consumer: Consumer) -> bool:
-        limit = self._topic.policies.max_unacked_per_consumer
+        limit = self._in_force.current.max_unacked_per_consumer
         if limit <= 0:
             consumer.blocked = False
         elif consumer.blocked:
@@ -78,12 +78,12 @@ class UnackedLimits:
 
     def allowed(self, consumer: Consumer) -> int:
         """How many of its permits a consumer that is not blocked may use now."""
-        limit = self._topic.policies.max_unacked_per_consumer
+        limit = self._in_force.current.max_unacked_per_consumer
         return consumer.permits if limit <= 0 else min(consumer.permits, limit - consumer.unacked_messages)
 
     def subscription_blocked(self, consumers: Sequence[Consumer], wake: Callable[[], None]) -> bool:
         """Whether nobody of the subscription may be served; `wake` is called when it was the broker's limit."""
-        limit = self._topic.policies.max_unacked_per_subscription
+        limit = self._in_force.current.max_unacked_per_subscription
         broker = self.broker
         if limit <= 0 and broker is None:
             self.blocked = False

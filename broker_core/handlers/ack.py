@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from broker_core.consumer import Consumer
 from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed
 from broker_core.handlers.seek import position_of
-from broker_core.session import Session
+from broker_core.session import Attachment, Session
 from broker_core.storage.errors import StorageError
 from broker_core.storage.open_batches import bits_of
 from broker_core.storage.position import Position
@@ -22,19 +21,19 @@ BATCH_MAX = 1 << 24  # messages: more do not fit into an entry, and the bit set 
 
 def on_ack(session: Session, command: pb.CommandAck) -> object:
     """ACK: applied at once; with a request id, answered when it is on disk."""
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
         return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
     if command.txnid_least_bits or command.txnid_most_bits:
         return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
     if command.HasField("validation_error"):
         reason = pb.CommandAck.ValidationError.Name(command.validation_error)
-        log.warning("consumer %s acknowledged a message that it could not read: %s", consumer.name, reason)
+        log.warning("consumer %s acknowledged a message that it could not read: %s", attached.consumer.name, reason)
     if command.ack_type == pb.CommandAck.Cumulative:
-        _ack_cumulative(consumer, command)
+        _ack_cumulative(attached, command)
     else:
-        _ack_individual(consumer, command)
-    return _acknowledged(consumer, command) if command.HasField("request_id") else None
+        _ack_individual(attached, command)
+    return _acknowledged(attached, command) if command.HasField("request_id") else None
 
 
 def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
@@ -45,48 +44,51 @@ def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
     )
 
 
-async def _acknowledged(consumer: Consumer, command: pb.CommandAck) -> bytes | None:
+async def _acknowledged(attached: Attachment, command: pb.CommandAck) -> bytes | None:
     try:
-        await consumer.subscription.cursor.flush()
+        await attached.subscription.cursor.flush()
     except StorageError as error:
         return _refuse_ack(command, PersistenceFailed(str(error)))
     return commands.ack_response(command.consumer_id, command.request_id)
 
 
-def _ack_individual(consumer: Consumer, command: pb.CommandAck) -> None:
+def _ack_individual(attached: Attachment, command: pb.CommandAck) -> None:
     by_ledger: dict[int, list[int]] = {}
     for message_id in command.message_id:
         if message_id.ack_set:
-            _ack_indexes(consumer, message_id)
+            _ack_indexes(attached, message_id)
         else:
             by_ledger.setdefault(message_id.ledgerId, []).append(message_id.entryId)
     for ledger_id, entry_ids in by_ledger.items():
-        consumer.subscription.acknowledge(consumer, ledger_id, entry_ids)
+        attached.subscription.acknowledge(attached.consumer, ledger_id, entry_ids)
 
 
-def _ack_indexes(consumer: Consumer, message_id: pb.MessageIdData) -> None:
+def _ack_indexes(attached: Attachment, message_id: pb.MessageIdData) -> None:
     size = message_id.batch_size if 0 < message_id.batch_size <= BATCH_MAX else 0
-    consumer.subscription.acknowledge_indexes(consumer, position_of(message_id), bits_of(message_id.ack_set), size)
+    position, open_bits = position_of(message_id), bits_of(message_id.ack_set)
+    attached.subscription.acknowledge_indexes(attached.consumer, position, open_bits, size)
 
 
-def _ack_cumulative(consumer: Consumer, command: pb.CommandAck) -> None:
+def _ack_cumulative(attached: Attachment, command: pb.CommandAck) -> None:
     """What Pulsar ignores, with a warning, is ignored: not exactly one id, or a type that acknowledges one by one."""
+    consumer, subscription = attached.consumer, attached.subscription
     if len(command.message_id) != 1:
         log.warning("consumer %s acknowledged cumulatively up to %d messages", consumer.name, len(command.message_id))
         return
     message_id = command.message_id[0]
     position = position_of(message_id)
     if not message_id.ack_set:
-        consumer.subscription.acknowledge_cumulative(consumer, position)
-    elif consumer.subscription.acknowledge_cumulative(consumer, Position(position.ledger_id, position.entry_id - 1)):
-        _ack_indexes(consumer, message_id)
+        subscription.acknowledge_cumulative(consumer, position)
+    elif subscription.acknowledge_cumulative(consumer, Position(position.ledger_id, position.entry_id - 1)):
+        _ack_indexes(attached, message_id)
 
 
 def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
         return
-    if command.HasField("consumer_epoch") and consumer.subscription.sub_type not in INDIVIDUAL_ACK_TYPES:
+    consumer, subscription = attached.consumer, attached.subscription
+    if command.HasField("consumer_epoch") and subscription.sub_type not in INDIVIDUAL_ACK_TYPES:
         consumer.use_epoch(command.consumer_epoch)
     ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
-    consumer.subscription.redeliver(consumer, ids or None)
+    subscription.redeliver(consumer, ids or None)

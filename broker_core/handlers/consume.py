@@ -18,9 +18,8 @@ from broker_core.errors import (
 )
 from broker_core.handlers.schema import check_consumers_schema, takes_any_schema
 from broker_core.handlers.seek import position_of
-from broker_core.limits.topic_limits import check_consumers
 from broker_core.names import is_reserved_subscription, parse_topic
-from broker_core.session import Session, creation
+from broker_core.session import Attachment, Session, creation
 from broker_core.subscription import Subscription
 from broker_core.subscription_stats import ConsumerStats
 from broker_core.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
@@ -37,9 +36,9 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
         return commands.success(command.request_id)
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
         topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
-        check_consumers(topic, session)
+        topic.check_room_for_consumer(session)
         topic.throttles.check_subscribe(session, command.consumer_name, command.consumer_id)
-        check_type(topic, command.subType)
+        check_type(topic.dispatch, command.subType)
         await check_consumers_schema(session, topic, command)
         subscription = await _subscription(session, topic, command)
         try:
@@ -106,7 +105,7 @@ async def _attach(
     except BrokerError:
         await consumer.close()
         raise
-    session.consumers[command.consumer_id] = consumer
+    session.consumers[command.consumer_id] = Attachment(consumer, subscription)
 
 
 def _key_shared(command: pb.CommandSubscribe) -> KeySharedMode:
@@ -123,17 +122,17 @@ def _key_shared(command: pb.CommandSubscribe) -> KeySharedMode:
 def on_flow(session: Session, command: pb.CommandFlow) -> None:
     if command.messagePermits <= 0:
         raise ProtocolViolation("FLOW with 0 permits")
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is not None:
-        consumer.flow(command.messagePermits)
+    attached = session.consumers.get(command.consumer_id)
+    if attached is not None:
+        attached.consumer.flow(command.messagePermits)
 
 
 def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> bytes:
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
         error = ConsumerNotFound(f"Consumer {command.consumer_id} not found")
         return commands.consumer_stats(command.request_id, error_code=error.server_error, error_message=error.reason)
-    subscription, stats = consumer.subscription, ConsumerStats.of(consumer)
+    subscription, stats = attached.subscription, ConsumerStats.of(attached.consumer)
     return commands.consumer_stats(
         command.request_id,
         msgRateOut=stats.traffic.message_rate,
@@ -153,10 +152,10 @@ def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> byt
 
 
 async def on_unsubscribe(session: Session, command: pb.CommandUnsubscribe) -> bytes:
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
         raise MetadataFailed(f"Consumer {command.consumer_id} not found")
-    await consumer.subscription.unsubscribe(consumer, force=command.force)
+    await attached.subscription.unsubscribe(attached.consumer, force=command.force)
     session.consumers.pop(command.consumer_id, None)
     return commands.success(command.request_id)
 
@@ -164,7 +163,7 @@ async def on_unsubscribe(session: Session, command: pb.CommandUnsubscribe) -> by
 async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) -> bytes:
     """CLOSE_CONSUMER: answered when what it acknowledged is on disk."""
     session.creating_consumers.pop(command.consumer_id, None)
-    consumer = session.consumers.pop(command.consumer_id, None)
-    if consumer is not None:
-        await consumer.close()
+    attached = session.consumers.pop(command.consumer_id, None)
+    if attached is not None:
+        await attached.consumer.close()
     return commands.success(command.request_id)

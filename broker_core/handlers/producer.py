@@ -47,7 +47,7 @@ async def _create(
     producer = topic.producer_type(session, topic, command.producer_id, name, metadata)
     producer.schema_version = schema_version
     producer.access_mode = AccessMode(command.producer_access_mode)
-    epoch = await _attach(session, command, producer, check_wanted)
+    epoch = await _attach(session, topic, command, producer, check_wanted)
     session.producers[command.producer_id] = producer
     session.closed_producers.pop(command.producer_id, None)
     last = await topic.deduplication.last_sequence_id(name)
@@ -67,7 +67,11 @@ async def _initial_subscription(session: Session, topic: Topic, name: str) -> No
 
 
 async def _attach(
-    session: Session, command: pb.CommandProducer, producer: Producer, check_wanted: Callable[[], None]
+    session: Session,
+    topic: Topic,
+    command: pb.CommandProducer,
+    producer: Producer,
+    check_wanted: Callable[[], None],
 ) -> int | None:
     """Attaches it as soon as its access mode allows; a CLOSE_PRODUCER meanwhile ends the waiting."""
 
@@ -80,7 +84,7 @@ async def _attach(
         session.check_open()
         check_wanted()
 
-    admission = producer.topic.admission
+    admission = topic.admission
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None
     request = AccessRequest(producer.access_mode, epoch, queued, check)
     try:

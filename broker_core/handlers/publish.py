@@ -6,8 +6,8 @@ topic touched.
 from __future__ import annotations
 
 from broker_core.errors import BrokerError, ChecksumMismatch, MetadataFailed, NotAllowed, ProtocolViolation
+from broker_core.policies import TopicPolicies
 from broker_core.session import Session
-from broker_core.topic import Topic
 from broker_core.wire.message import MAGIC, add_checksum, checksum_of
 from broker_core.wire.send import Chunk, SendRun, SingleSend, receipt_key
 
@@ -29,7 +29,7 @@ def on_single_send(session: Session, send: SingleSend) -> None:
     try:
         run = _as_run(send)
         if run.delivery_times:
-            _check_delay(producer.topic, run)
+            _check_delay(producer.topic.policies, run)
         if run.chunk is not None:
             producer.topic.chunk_published()
         producer.publish(run)
@@ -65,9 +65,9 @@ def _as_run(send: SingleSend) -> SendRun:
     return run
 
 
-def _check_delay(topic: Topic, run: SendRun) -> None:
+def _check_delay(policies: TopicPolicies, run: SendRun) -> None:
     """Pulsar compares with the publish time, which the client gave too."""
-    policy = topic.policies.delayed_delivery
+    policy = policies.delayed_delivery
     longest = policy.max_delay_ms if policy.active else 0
     if 0 < longest < run.delivery_times[0] - run.publish_times[0]:
         raise NotAllowed(f"Exceeds max allowed delivery delay of {longest} milliseconds")

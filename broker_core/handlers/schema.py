@@ -40,20 +40,20 @@ async def on_get_or_create_schema(session: Session, command: pb.CommandGetOrCrea
     topic = await session.broker.topics.get(name)
     schema = _schema(command.schema)
     wanted = None if schema.type is SchemaType.NONE else schema
-    version = await admit_producer(session.broker.schemas, topic, wanted)
+    version = await admit_producer(session.broker.schemas, topic.schema_subject, wanted)
     return schema_commands.schema_created(command.request_id, version)
 
 
 async def version_for_producer(session: Session, topic: Topic, command: pb.CommandProducer) -> bytes:
     """What PRODUCER_SUCCESS says of the schema. Raises `InvalidSchema` or `IncompatibleSchema`."""
     schema = _schema(command.schema) if command.HasField("schema") else None
-    return schema_commands.version_bytes(await admit_producer(session.broker.schemas, topic, schema))
+    return schema_commands.version_bytes(await admit_producer(session.broker.schemas, topic.schema_subject, schema))
 
 
 async def check_consumers_schema(session: Session, topic: Topic, command: pb.CommandSubscribe) -> None:
     """Raises `InvalidSchema` or `IncompatibleSchema`."""
     if command.HasField("schema"):
-        await admit_consumer(session.broker.schemas, topic, _schema(command.schema))
+        await admit_consumer(session.broker.schemas, topic.schema_subject, _schema(command.schema))
 
 
 def takes_any_schema(command: pb.CommandSubscribe) -> bool:

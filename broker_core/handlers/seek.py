@@ -15,10 +15,10 @@ async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
     """SEEK: consumers are closed first, so that nothing sent before it can follow its SUCCESS."""
     if not command.HasField("message_id") and not command.HasField("message_publish_time"):
         raise MetadataFailed("Message id and message publish time were not present")
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
         raise MetadataFailed(f"Consumer {command.consumer_id} not found")
-    subscription = consumer.subscription
+    subscription = attached.subscription
     if command.HasField("message_id"):
         await subscription.reset(position_of(command.message_id), bits_of(command.message_id.ack_set))
     else:
@@ -28,16 +28,16 @@ async def on_seek(session: Session, command: pb.CommandSeek) -> bytes:
 
 async def on_get_last_message_id(session: Session, command: pb.CommandGetLastMessageId) -> bytes:
     """GET_LAST_MESSAGE_ID: the last entry that this consumer can get, and where its subscription stands."""
-    consumer = session.consumers.get(command.consumer_id)
-    if consumer is None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
         raise MetadataFailed(f"Consumer {command.consumer_id} not found")
-    subscription = consumer.subscription
-    last, entry = await subscription.topic.last_entry(compacted=consumer.read_compacted)
+    subscription = attached.subscription
+    last, entry = await subscription.last_entry(compacted=attached.consumer.read_compacted)
     mark_delete = subscription.cursor.mark_delete
     return commands.last_message_id(
         command.request_id,
-        commands.message_id(*last, subscription.topic.name.partition, _last_batch_index(entry)),
-        commands.message_id(*mark_delete, subscription.topic.name.partition),
+        commands.message_id(*last, subscription.partition, _last_batch_index(entry)),
+        commands.message_id(*mark_delete, subscription.partition),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,9 @@ from broker_core.storage.position import Position
 if TYPE_CHECKING:
     from broker_core.config_features import BacklogQuotaConfig
     from broker_core.policy_values import BacklogQuota
+    from broker_core.producer import Producer
     from broker_core.subscription import Subscription
-    from broker_core.topic import Topic
+    from broker_core.topics.context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -37,22 +38,31 @@ REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 
 
 class BacklogQuotas:
-    __slots__ = ("_checking", "_config", "_known", "_topic")
+    __slots__ = ("_checking", "_closed", "_config", "_context", "_known", "_producers", "_subscriptions")
 
-    def __init__(self, topic: Topic, config: BacklogQuotaConfig) -> None:
-        self._topic = topic
+    def __init__(
+        self,
+        context: TopicContext,
+        config: BacklogQuotaConfig,
+        producers: Mapping[str, Producer],
+        subscriptions: Mapping[str, Subscription],
+    ) -> None:
+        self._context = context
+        self._producers = producers
+        self._subscriptions = subscriptions
+        self._closed = False
         self._config = config
         self._checking = asyncio.Lock()  # two evictions at once would both drop the same surplus
         self._known = self._in_force()
 
     def _in_force(self) -> tuple[BacklogQuota, BacklogQuota]:
-        return self._topic.policies.size_quota, self._topic.policies.age_quota
+        return self._context.policies.size_quota, self._context.policies.age_quota
 
     def renew(self) -> None:
         """The topic's policies may have changed: another quota is looked at soon, not at the next check."""
         known, self._known = self._known, self._in_force()
         if self.is_set and self._known != known:
-            self._topic.spawn(self.check())
+            self._context.spawn(self.check())
 
     @property
     def is_set(self) -> bool:
@@ -68,14 +78,18 @@ class BacklogQuotas:
             if quota.policy != EVICT:
                 raise (ProducerHeld if quota.policy == HOLD else ProducerBlocked)(REFUSAL)
 
+    def close(self) -> None:
+        """The topic is unloaded; a check that goes on ends without enforcing anything."""
+        self._closed = True
+
     async def check(self) -> None:
         """Enforces the quotas; a disk that fails is tried again at the next check."""
         try:
             async with self._checking:
-                if not self._topic.is_closed:
+                if not self._closed:
                     await self._enforce()
         except (StorageError, OSError) as error:
-            log.warning("topic %s: could not look after its backlog: %s", self._topic.name, error)
+            log.warning("topic %s: could not look after its backlog: %s", self._context.name, error)
 
     async def _enforce(self) -> None:
         """Disconnects the producers or drops what is too old or too much, where a quota is exceeded."""
@@ -86,9 +100,9 @@ class BacklogQuotas:
                 self._disconnect_producers(quota)
 
     def _disconnect_producers(self, quota: BacklogQuota) -> None:
-        producers = list(self._topic.producers.values())
+        producers = list(self._producers.values())
         if producers:
-            log.info("topic %s: %d producers leave, the backlog exceeds %s", self._topic.name, len(producers), quota)
+            log.info("topic %s: %d producers leave, the backlog exceeds %s", self._context.name, len(producers), quota)
         for producer in producers:
             producer.disconnect()
 
@@ -114,28 +128,28 @@ class BacklogQuotas:
         found = None
         for subscription in self._durable():
             position = subscription.cursor.oldest_unacknowledged()
-            published = None if position is None else await self._topic.ledger.publish_time(position)
+            published = None if position is None else await self._context.log.publish_time(position)
             if published is not None and (found is None or published < found[1]):
                 found = subscription.name, published
         return found
 
     def _durable(self) -> list[Subscription]:
-        return [one for one in self._topic.subscriptions.values() if one.durable]
+        return [one for one in self._subscriptions.values() if one.durable]
 
     async def _is_too_old(self, seconds: int) -> bool:
         if not self._config.precise_time:
             return any(self._whole_ledgers(one, seconds) is not None for one in self._durable())
         oldest = await self.oldest()
-        return oldest is not None and self._topic.clock.wall_ms() - oldest[1] > seconds * 1000
+        return oldest is not None and self._context.clock.wall_ms() - oldest[1] > seconds * 1000
 
     def _whole_ledgers(self, subscription: Subscription, seconds: int) -> Position | None:
         """The end of the sealed ledgers that are older and not acknowledged yet; None when there are none."""
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:
             return None
-        sealed_before = self._topic.clock.wall_ms() - seconds * 1000
+        sealed_before = self._context.clock.wall_ms() - seconds * 1000
         found = None
-        for info in self._topic.ledger.ledger_infos():
+        for info in self._context.log.ledger_infos():
             if info.id >= oldest.ledger_id and info.entries:
                 if not 0 < info.sealed_ms < sealed_before:
                     break
@@ -158,15 +172,15 @@ class BacklogQuotas:
         for subscription in self._durable():
             if self._config.precise_time:
                 kept_ms = int(seconds * 1000 * KEPT_OF_QUOTA)
-                await subscription.expire_before(self._topic.clock.wall_ms() - kept_ms)
+                await subscription.expire_before(self._context.clock.wall_ms() - kept_ms)
             elif (end := self._whole_ledgers(subscription, seconds)) is not None:
                 await subscription.expire_up_to(end, inclusive=True)
 
 
-async def check_forever(topics: Callable[[], Iterable[Topic]], seconds: float) -> None:
+async def check_forever(quotas: Callable[[], Iterable[BacklogQuotas]], seconds: float) -> None:
     """Checks the quotas of the loaded topics at every interval."""
     while True:
         await asyncio.sleep(seconds)
-        async for topic in in_turns(list(topics())):
-            if topic.quotas.is_set:
-                await topic.quotas.check()
+        async for one in in_turns(list(quotas())):
+            if one.is_set:
+                await one.check()

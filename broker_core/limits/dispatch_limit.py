@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_core.limits.rate_limit import RateLimit
-    from broker_core.subscription import Subscription
+    from broker_core.storage.cursor import ManagedCursor
 
 TICK_SECONDS = 0.01  # no more often is a dispatcher woken, so that messages go in runs
 FIRST_GUESS_BYTES = 1024  # size of a message before the first one was sent
@@ -27,13 +27,20 @@ class DispatchLimit:
     """`levels`: the limits by `Subscription`, `Topic` and `Broker`. `events` counts refusals by Pulsar's names."""
 
     def __init__(
-        self, subscription: Subscription, levels: Mapping[str, RateLimit], *, without_backlog: bool, per_batch: bool
+        self,
+        cursor: ManagedCursor,
+        wake: Callable[[], None],
+        levels: Mapping[str, RateLimit],
+        *,
+        without_backlog: bool,
+        per_batch: bool,
     ) -> None:
         self.events: Counter[str] = Counter()
         self._levels = levels
         self._rates = reduce(add, levels.values())
         self._per_batch = per_batch
-        self._subscription = subscription
+        self._cursor = cursor
+        self._wake_dispatcher = wake
         self._without_backlog = without_backlog
         self._message_size = float(FIRST_GUESS_BYTES)  # of what was sent last
         self._timer: asyncio.TimerHandle | None = None
@@ -56,7 +63,7 @@ class DispatchLimit:
             self._rates.take(entries if self._per_batch else messages, size)
 
     def _applies(self) -> bool:
-        return self._without_backlog or self._subscription.cursor.backlog_entries >= CAUGHT_UP_ENTRIES
+        return self._without_backlog or self._cursor.backlog_entries >= CAUGHT_UP_ENTRIES
 
     def _count_refusal(self) -> None:
         for level, rates in self._levels.items():
@@ -66,4 +73,4 @@ class DispatchLimit:
 
     def _wake(self) -> None:
         self._timer = None
-        self._subscription.dispatcher.wake()
+        self._wake_dispatcher()

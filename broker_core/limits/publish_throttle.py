@@ -8,20 +8,33 @@ and leaves the debt to those who come after.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from broker_core.producer import Producer
+    from broker_core.client import Outbound
+    from broker_core.limits.rate_limit import RateLimit
     from broker_core.wire.send import SendRun
 
 TICK_SECONDS = 0.01  # the rest is looked at no more often, so that it goes in runs
 
 
-class PublishThrottle:
-    __slots__ = ("_holding", "_producer", "_runs", "_timer")
+class Limited(Protocol):
+    """The topic whose publish rates apply."""
 
-    def __init__(self, producer: Producer) -> None:
-        self._producer = producer
+    publish_limit: RateLimit | None
+
+    def publish_held(self) -> None:
+        """A connection is not read because of the limit."""
+
+
+class PublishThrottle:
+    __slots__ = ("_holding", "_outbound", "_publish_now", "_runs", "_timer", "_topic")
+
+    def __init__(self, topic: Limited, outbound: Outbound, publish_now: Callable[[SendRun], None]) -> None:
+        self._topic = topic
+        self._outbound = outbound
+        self._publish_now = publish_now
         self._runs: list[SendRun] = []
         self._timer: asyncio.TimerHandle | None = None
         self._holding = False  # whether the connection is not read because of this
@@ -51,7 +64,7 @@ class PublishThrottle:
     def _advance(self) -> None:
         self._timer = None
         while self._runs:
-            limit = self._producer.topic.publish_limit
+            limit = self._topic.publish_limit
             run = self._runs.pop(0)
             sizes = [end - start for start, end in zip(run.starts, run.ends, strict=True)]
             count = len(run) if limit is None else limit.entries_allowed(run.counts, sizes)
@@ -65,16 +78,16 @@ class PublishThrottle:
         self._free()
 
     def _publish(self, run: SendRun) -> None:
-        limit = self._producer.topic.publish_limit
+        limit = self._topic.publish_limit
         if limit is not None:
             limit.take(run.messages, run.size)
-        self._producer.publish_now(run)
+        self._publish_now(run)
 
     def _hold(self, seconds: float) -> None:
         if not self._holding:
             self._holding = True
-            self._producer.topic.throttles.publishes_held += 1
-            self._producer.session.outbound.hold_reading()
+            self._topic.publish_held()
+            self._outbound.hold_reading()
         self._timer = asyncio.get_running_loop().call_later(max(seconds, TICK_SECONDS), self._advance)
 
     def _free(self) -> None:
@@ -83,4 +96,4 @@ class PublishThrottle:
             self._timer = None
         if self._holding:
             self._holding = False
-            self._producer.session.outbound.release_reading()
+            self._outbound.release_reading()

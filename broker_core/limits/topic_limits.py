@@ -6,50 +6,52 @@ alone. Whoever is in already stays when a limit is lowered; topics that the brok
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ConsumerBusy, LimitReached, ProducerBusy
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
-    from broker_core.producer import Producer
-    from broker_core.session import Session
-    from broker_core.subscription import Subscription
-    from broker_core.topic import Topic
+    from broker_core.client import Client
+    from broker_core.names import TopicName
+    from broker_core.policies_in_force import PoliciesInForce
 
 TOPICS_EXCEEDED = "Exceed maximum number of topics in namespace."
 
 
-def check_producers(topic: Topic, session: Session) -> None:
-    """Raises `ProducerBusy` when no producer of that connection may join."""
-    if 0 < topic.policies.max_producers <= len(topic.producers):
-        raise ProducerBusy(f"Topic '{topic.name}' reached max producers limit")
-    limit = topic.limits.max_same_address_producers
-    if 0 < limit <= _from_address(topic.producers.values(), session):
-        raise ProducerBusy(f"Topic '{topic.name}' reached max same address producers limit")
+@dataclass(frozen=True, slots=True)
+class TopicLimits:
+    """Of one topic: its policies, and the configuration's limits by address."""
 
+    topic: TopicName
+    in_force: PoliciesInForce
+    same_address_producers: int
+    same_address_consumers: int
 
-def check_consumers(topic: Topic, session: Session) -> None:
-    """Raises `ConsumerBusy` when no consumer of that connection may join, whatever its subscription."""
-    if 0 < topic.policies.max_consumers <= sum(len(one.consumers) for one in topic.subscriptions.values()):
-        raise ConsumerBusy("Topic reached max consumers limit")
-    limit = topic.limits.max_same_address_consumers
-    consumers = (consumer for one in topic.subscriptions.values() for consumer in one.consumers)
-    if 0 < limit <= _from_address(consumers, session):
-        raise ConsumerBusy("Topic reached max same address consumers limit")
+    def check_producers(self, connected: Collection[Client], client: Client) -> None:
+        """Raises `ProducerBusy` when no producer of that client may join those that are connected."""
+        if 0 < self.in_force.current.max_producers <= len(connected):
+            raise ProducerBusy(f"Topic '{self.topic}' reached max producers limit")
+        if 0 < self.same_address_producers <= _from_address(connected, client):
+            raise ProducerBusy(f"Topic '{self.topic}' reached max same address producers limit")
 
+    def check_consumers(self, connected: Collection[Client], client: Client) -> None:
+        """Raises `ConsumerBusy` when no consumer of that client may join those of all subscriptions."""
+        if 0 < self.in_force.current.max_consumers <= len(connected):
+            raise ConsumerBusy("Topic reached max consumers limit")
+        if 0 < self.same_address_consumers <= _from_address(connected, client):
+            raise ConsumerBusy("Topic reached max same address consumers limit")
 
-def check_consumers_of(subscription: Subscription) -> None:
-    """Raises `ConsumerBusy` when the subscription is full."""
-    if 0 < subscription.topic.policies.max_consumers_per_subscription <= len(subscription.consumers):
-        raise ConsumerBusy("Subscription reached max consumers limit")
+    def check_consumers_of_subscription(self, connected: int) -> None:
+        """Raises `ConsumerBusy` when a subscription with that many consumers is full."""
+        if 0 < self.in_force.current.max_consumers_per_subscription <= connected:
+            raise ConsumerBusy("Subscription reached max consumers limit")
 
-
-def check_subscriptions(topic: Topic) -> None:
-    """Raises `LimitReached` when no further subscription may be made."""
-    if 0 < topic.policies.max_subscriptions <= len(topic.subscriptions):
-        raise LimitReached(f"Exceed the maximum number of subscriptions of the topic: {topic.name}")
+    def check_subscriptions(self, existing: int) -> None:
+        """Raises `LimitReached` when a topic with that many subscriptions may get no other."""
+        if 0 < self.in_force.current.max_subscriptions <= existing:
+            raise LimitReached(f"Exceed the maximum number of subscriptions of the topic: {self.topic}")
 
 
 def check_topics(existing: int, new: int, limit: int) -> None:
@@ -58,6 +60,6 @@ def check_topics(existing: int, new: int, limit: int) -> None:
         raise LimitReached(TOPICS_EXCEEDED)
 
 
-def _from_address(clients: Iterable[Producer] | Iterable[Consumer], session: Session) -> int:
-    host = session.host
-    return sum(one.session.host == host for one in clients)
+def _from_address(clients: Iterable[Client], client: Client) -> int:
+    host = client.host
+    return sum(one.host == host for one in clients)

@@ -1,11 +1,12 @@
 """The rates of one topic as they are in force: publish, dispatch and subscribe.
 
 Renewed when a policy changes; buckets of a rate that stays the same are kept, with their debts. What is not limited
-costs nothing: `Topic.publish_limit` and `Dispatcher.limit` are None then.
+costs nothing: `publish_limit` and `Dispatcher.limit` are None then.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,12 @@ from broker_core.limits.dispatch_limit import DispatchLimit
 from broker_core.limits.rate_limit import RateLimit, TokenBucket
 
 if TYPE_CHECKING:
+    from broker_core.client import Client
     from broker_core.clock import Clock
     from broker_core.config_features import RateConfig
+    from broker_core.dispatch.dispatcher import Dispatcher
+    from broker_core.policies_in_force import PoliciesInForce
     from broker_core.policy_values import DispatchRate, SubscribeRate
-    from broker_core.session import Session
-    from broker_core.subscription import Subscription
-    from broker_core.topic import Topic
 
 SUBSCRIBERS_KEPT = 1000  # identities whose subscribe rates are remembered before those with all tokens are dropped
 
@@ -44,70 +45,81 @@ class BrokerRates:
 class TopicThrottles:
     __slots__ = (
         "_broker",
+        "_clock",
         "_dispatch",
         "_dispatch_rate",
+        "_in_force",
         "_of_subscriptions",
-        "_publish",
         "_publish_rate",
+        "_published",
         "_subscribe_rate",
         "_subscribers",
-        "_topic",
+        "publish_limit",
         "publishes_held",
     )
 
-    def __init__(self, topic: Topic, broker: BrokerRates) -> None:
+    def __init__(
+        self, clock: Clock, in_force: PoliciesInForce, broker: BrokerRates, published: Callable[[], tuple[int, int]]
+    ) -> None:
+        """`published`: messages and bytes that the topic has taken so far; relative dispatch rates add to them."""
         self.publishes_held = 0  # times a connection was not read because of a publish rate
-        self._topic = topic
+        self._clock = clock
+        self._in_force = in_force
         self._broker = broker
-        self._publish_rate = topic.policies.publish_rate
-        self._publish = self._new_publish()
-        self._dispatch_rate = topic.policies.dispatch_rate
+        self._published = published
+        self._publish_rate = in_force.current.publish_rate
+        self.publish_limit: RateLimit | None = self._new_publish() or None
+        self._dispatch_rate = in_force.current.dispatch_rate
         self._dispatch = self._new_dispatch(self._dispatch_rate)
         self._of_subscriptions: dict[str, tuple[DispatchRate, RateLimit]] = {}  # of those that have a rate
         self._subscribers: dict[tuple[str, str, int], TokenBucket] = {}
-        self._subscribe_rate = topic.policies.subscribe_rate
-        topic.publish_limit = self._publish or None
+        self._subscribe_rate = in_force.current.subscribe_rate
 
-    def renew(self) -> None:
-        """The topic's policies may have changed."""
-        policies = self._topic.policies
-        if policies.publish_rate != self._publish_rate:
-            self._publish_rate = policies.publish_rate
-            self._publish = self._new_publish()
-            self._topic.publish_limit = self._publish or None
-            for producer in list(self._topic.producers.values()):
-                producer.throttle.renewed()
+    def renew(self) -> bool:
+        """The topic's policies may have changed; says whether the publish rate did.
+
+        `limit` has to be called again for every subscription.
+        """
+        policies = self._in_force.current
         if policies.dispatch_rate != self._dispatch_rate:
             self._dispatch_rate = policies.dispatch_rate
             self._dispatch = self._new_dispatch(self._dispatch_rate)
         if policies.subscribe_rate != self._subscribe_rate:
             self._subscribe_rate = policies.subscribe_rate
             self._subscribers.clear()
-        there = self._topic.subscriptions
-        self._of_subscriptions = {name: known for name, known in self._of_subscriptions.items() if name in there}
-        for subscription in there.values():
-            self.limit(subscription)
-            subscription.dispatcher.wake()
+        if policies.publish_rate == self._publish_rate:
+            return False
+        self._publish_rate = policies.publish_rate
+        self.publish_limit = self._new_publish() or None
+        return True
 
-    def limit(self, subscription: Subscription) -> None:
+    def forget_subscriptions(self, existing: Container[str]) -> None:
+        """Drops the buckets of subscriptions that are gone."""
+        self._of_subscriptions = {name: known for name, known in self._of_subscriptions.items() if name in existing}
+
+    def limit(self, subscription: str, dispatcher: Dispatcher) -> None:
         """Gives the subscription's dispatcher the limits in force; buckets that still hold are kept."""
         levels = {
-            "Subscription": self._of_subscription(subscription.name),
+            "Subscription": self._of_subscription(subscription),
             "Topic": self._dispatch,
             "Broker": self._broker.dispatch,
         }
-        before, limit = subscription.dispatcher.limit, None
+        before, limit = dispatcher.limit, None
         if any(levels.values()):
             config = self._broker.config
             limit = DispatchLimit(
-                subscription, levels, without_backlog=config.without_backlog, per_batch=config.per_batch_message
+                dispatcher.cursor,
+                dispatcher.wake,
+                levels,
+                without_backlog=config.without_backlog,
+                per_batch=config.per_batch_message,
             )
             if isinstance(before, DispatchLimit):
                 limit.events = before.events
-        subscription.dispatcher.limit = limit
+        dispatcher.limit = limit
 
     def _of_subscription(self, name: str) -> RateLimit:
-        policies = self._topic.policies
+        policies = self._in_force.current
         rate = policies.dispatch_rates.get(name, policies.subscription_dispatch_rate)
         known = self._of_subscriptions.get(name)
         if known is not None and known[0] == rate:
@@ -118,12 +130,12 @@ class TopicThrottles:
             self._of_subscriptions[name] = (rate, found)
         return found
 
-    def check_subscribe(self, session: Session, consumer_name: str, consumer_id: int) -> None:
+    def check_subscribe(self, client: Client, consumer_name: str, consumer_id: int) -> None:
         """Raises `NotAllowed` when that consumer has subscribed too often lately."""
         rate = self._subscribe_rate
         if rate.per_consumer <= 0:
             return
-        identity = (session.address, consumer_name, consumer_id)
+        identity = (client.address, consumer_name, consumer_id)
         bucket = self._subscribers.get(identity)
         if bucket is None:
             bucket = self._subscribers[identity] = self._new_subscriber(rate)
@@ -137,18 +149,13 @@ class TopicThrottles:
             for who in full or [next(iter(self._subscribers))]:
                 del self._subscribers[who]
         per_second = rate.per_consumer / max(1, rate.period_seconds)
-        return TokenBucket(self._topic.clock, per_second, burst=rate.per_consumer)
+        return TokenBucket(self._clock, per_second, burst=rate.per_consumer)
 
     def _new_publish(self) -> RateLimit:
         rate = self._publish_rate
-        return RateLimit.per_second(self._topic.clock, rate.messages, rate.bytes) + self._broker.publish
+        return RateLimit.per_second(self._clock, rate.messages, rate.bytes) + self._broker.publish
 
     def _new_dispatch(self, rate: DispatchRate) -> RateLimit:
         period = max(1, rate.period_seconds)
         besides = self._published if rate.relative else None
-        return RateLimit.per_second(self._topic.clock, rate.messages / period, rate.bytes / period, besides)
-
-    def _published(self) -> tuple[int, int]:
-        """Messages and bytes that the topic has taken so far."""
-        rates = [self._topic.published, *(producer.rate for producer in self._topic.producers.values())]
-        return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)
+        return RateLimit.per_second(self._clock, rate.messages / period, rate.bytes / period, besides)

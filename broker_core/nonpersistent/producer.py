@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_core.producer import PendingPublish, Producer
+from broker_core.producer import PendingPublish, Producer, PublishTarget
 from broker_core.rate import Rate
 from broker_core.wire.encode import ReceiptEncoder
 
 if TYPE_CHECKING:
-    from broker_core.session import Session
-    from broker_core.topic import Topic
+    from broker_core.client import Client
     from broker_core.wire.send import SendRun
 
 
@@ -26,23 +25,25 @@ class ReceiptsWithoutALedger(ReceiptEncoder):
 
 
 class NonPersistentProducer(Producer):
-    def __init__(self, session: Session, topic: Topic, producer_id: int, name: str, metadata: dict[str, str]) -> None:
-        super().__init__(session, topic, producer_id, name, metadata)
+    def __init__(
+        self, client: Client, topic: PublishTarget, producer_id: int, name: str, metadata: dict[str, str]
+    ) -> None:
+        super().__init__(client, topic, producer_id, name, metadata)
         self.dropped = Rate(topic.clock)
         self.receipts = ReceiptsWithoutALedger()
-        self._limit = session.broker.config.connection.max_non_persistent
+        self._limit = client.max_non_persistent
 
     def _publish_whole(self, run: SendRun) -> None:
-        if self.session.non_persistent_messages >= self._limit:
+        if self.client.non_persistent_messages >= self._limit:
             self.dropped.add(sum(run.counts), 0)
-            self.session.outbound.send(self.receipts.duplicates(run, self.partition))
+            self.client.outbound.send(self.receipts.duplicates(run, self.partition))
         else:
             super()._publish_whole(run)
 
     def _begin(self, run: SendRun) -> PendingPublish:
-        self.session.non_persistent_messages += len(run.starts)
+        self.client.non_persistent_messages += len(run.starts)
         return super()._begin(run)
 
     def finished(self, messages: int) -> None:
-        self.session.non_persistent_messages -= messages
+        self.client.non_persistent_messages -= messages
         super().finished(messages)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.rate import Rate
-from broker_core.subscription import Subscription
+from broker_core.subscription import Subscription, SubscriptionContext, SubscriptionOwner
 
 if TYPE_CHECKING:
     from broker_core.nonpersistent.volatile_log import VolatileLog
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.storage.position import Position
-    from broker_core.topic import Topic
 
 
 class NonPersistentSubscription(Subscription):
-    def __init__(self, topic: Topic, name: str, cursor: ManagedCursor) -> None:
-        super().__init__(topic, name, cursor)
-        self.dropped = Rate(topic.clock)
+    def __init__(
+        self, owner: SubscriptionOwner, context: SubscriptionContext, name: str, cursor: ManagedCursor
+    ) -> None:
+        super().__init__(owner, context, name, cursor)
+        self.dropped = Rate(self.clock)
 
     def rates(self) -> list[Rate]:
         return [*super().rates(), self.dropped]

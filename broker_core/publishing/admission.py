@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import ProducerBusy, ProducerFenced
-from broker_core.limits.topic_limits import check_producers
 from broker_core.publishing.access import AccessMode, Place, ProducerAccess
 
 if TYPE_CHECKING:
+    from broker_core.client import Client
     from broker_core.producer import Producer
-    from broker_core.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,26 @@ class AccessRequest:
     check_wanted: Callable[[], None]
 
 
+class AdmittingTopic(Protocol):
+    """What a topic has to say to a producer that wants to join."""
+
+    def check_publishable(self) -> None:
+        """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
+
+    def check_room_for_producer(self, client: Client) -> None:
+        """Raises `ProducerBusy` when there are enough producers."""
+
+    async def store_epoch(self, epoch: int | None) -> None:
+        """Durable on return."""
+
+    def producer_joined(self, name: str) -> None:
+        """A producer of that name may publish from now on."""
+
+
 class ProducerAdmission:
     __slots__ = ("_access", "_promotions", "_topic", "by_name")
 
-    def __init__(self, topic: Topic, epoch: int | None) -> None:
+    def __init__(self, topic: AdmittingTopic, epoch: int | None) -> None:
         self._topic = topic
         self._access: ProducerAccess[Producer] = ProducerAccess(epoch)
         self._promotions: dict[Producer, asyncio.Future[None]] = {}
@@ -60,7 +75,7 @@ class ProducerAdmission:
         timeout. Raises `ProducerBusy`, `ProducerFenced`, `TopicFenced`, `TopicTerminated` or `PersistenceFailed`.
         """
         self._topic.check_publishable()
-        check_producers(self._topic, producer.session)
+        self._topic.check_room_for_producer(producer.client)
         await self._evict_dead_namesake(producer, request.mode)
         admission = self._access.request(producer, request.mode, request.epoch, occupied=bool(self.by_name))
         for waiter in admission.fenced_waiters:
@@ -121,19 +136,19 @@ class ProducerAdmission:
     def _add(self, producer: Producer, request: AccessRequest) -> None:
         request.check_wanted()
         self._topic.check_publishable()
-        check_producers(self._topic, producer.session)
+        self._topic.check_room_for_producer(producer.client)
         if producer.name in self.by_name:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
         self.by_name[producer.name] = producer
-        self._topic.deduplication.producer_joined(producer.name)
+        self._topic.producer_joined(producer.name)
 
     async def _evict_dead_namesake(self, producer: Producer, mode: AccessMode) -> None:
         """A producer of that name on a connection that no longer answers loses its place (PIP-201's probe)."""
         namesake = self.by_name.get(producer.name)
         if namesake is None or mode is AccessMode.EXCLUSIVE_WITH_FENCING:
             return
-        other_connection = namesake.session is not producer.session
-        if other_connection and not await namesake.session.outbound.is_alive():
+        other_connection = namesake.client is not producer.client
+        if other_connection and not await namesake.client.outbound.is_alive():
             return
         if mode is AccessMode.SHARED:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.publishing.deduplication_snapshot import Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
@@ -20,9 +21,9 @@ from broker_core.publishing.sequence_ids import NONE, Part, SequenceIds
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from broker_core.producer import PendingPublish
+    from broker_core.config_features import DeduplicationConfig
     from broker_core.storage.position import Position
-    from broker_core.topic import Topic
+    from broker_core.topics.context import TopicContext
     from broker_core.wire.send import SendRun
 
 log = logging.getLogger(__name__)
@@ -38,18 +39,33 @@ class DeduplicationStatus(enum.Enum):
     FAILED = "Failed"
 
 
+class Pending(Protocol):
+    """A run that waits for its answer."""
+
+    run: SendRun
+
+    def done(self, first: Position | None, error: StorageError | None) -> None:
+        """It is on disk from that position on, or failed."""
+
+    def repeated(self, error: StorageError | None) -> None:
+        """It was stored before; with an error, what was published before it is not."""
+
+
+Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"], None]], None]
+
+
 class Write:
     """A run that is on its way to the disk, and who waits for it: repetitions, in order, and new producers."""
 
     __slots__ = ("_deduplication", "_pending", "chunk", "highest", "name", "repetitions", "waiters")
 
-    def __init__(self, deduplication: Deduplication, pending: PendingPublish, name: str, highest: int | None) -> None:
+    def __init__(self, deduplication: Deduplication, pending: Pending, name: str, highest: int | None) -> None:
         self._deduplication = deduplication
         self._pending = pending
         self.name = name
         self.highest = highest  # sequence id; None: a chunk that does not end its message
         self.chunk = pending.run.chunk
-        self.repetitions: list[PendingPublish] = []
+        self.repetitions: list[Pending] = []
         self.waiters: list[asyncio.Future[None]] = []
 
     @property
@@ -70,9 +86,12 @@ class Deduplication:
     """Of one topic; it is small while it is off. Switching it tells the topic, whose publishes look at nothing here."""
 
     __slots__ = (
+        "_append",
         "_chunks",
         "_closed",
         "_config",
+        "_connected",
+        "_context",
         "_forget_timer",
         "_ids",
         "_inactive",
@@ -81,20 +100,31 @@ class Deduplication:
         "_snapshot",
         "_snapshot_due",
         "_snapshot_timer",
-        "_topic",
+        "_switched",
         "_upkeep",
         "enabled",
         "status",
     )
 
-    def __init__(self, topic: Topic) -> None:
-        self._topic = topic
-        self._config = topic.services.deduplication
+    def __init__(
+        self,
+        context: TopicContext,
+        config: DeduplicationConfig,
+        connected: Container[str],
+        append: Append,
+        switched: Callable[[], None],
+    ) -> None:
+        """`connected`: the names of the topic's producers. `switched` is called when deduplication goes on or off."""
+        self._context = context
+        self._config = config
+        self._connected = connected
+        self._append = append
+        self._switched = switched
         self.enabled = False
         self.status = DeduplicationStatus.DISABLED
         self._ids = SequenceIds()
         self._chunks = OpenChunks()
-        self._snapshot = Snapshot(topic.ledger, self._config.max_producers)
+        self._snapshot = Snapshot(context.log, self._config.max_producers)
         self._last_write: Write | None = None
         self._inactive: dict[str, float] = {}  # producers that are not connected, and since when; the oldest first
         self._new_entries = 0  # since the last snapshot
@@ -115,18 +145,18 @@ class Deduplication:
             return [Part(0, len(run), is_new=True)]
         return self._ids.split(name, run.sequence_ids, run.highest_sequence_ids)
 
-    def publish(self, name: str, pending: PendingPublish) -> None:
+    def publish(self, name: str, pending: Pending) -> None:
         """Hands new messages to the topic. Raises a `BrokerError`, and then they count as never pushed."""
         highest = pending.run.last_sequence_id if pending.run.ends_message else None
         write = Write(self, pending, name, highest)
-        self._topic.publish(pending.run, write.done)
+        self._append(pending.run, write.done)
         self._last_write = write
         if highest is not None:
             self._ids.push(name, highest)
         if write.chunk is not None:
             self._chunks.push(name, write.chunk)
 
-    def repeat(self, pending: PendingPublish) -> None:
+    def repeat(self, pending: Pending) -> None:
         """Answers messages that are there already: after everything that was published before them."""
         if self._last_write is None:
             pending.repeated(None)
@@ -168,7 +198,7 @@ class Deduplication:
         """It is remembered for a while; beyond the most producers, those that left first are forgotten first."""
         if name not in self._ids:
             return
-        self._inactive[name] = self._topic.clock.monotonic()
+        self._inactive[name] = self._context.clock.monotonic()
         self._arm_forgetting()
         surplus = min(len(self._ids) - self._config.max_producers, len(self._inactive))
         if surplus > 0:
@@ -177,7 +207,7 @@ class Deduplication:
     def _arm_forgetting(self) -> None:
         if self._inactive and self._forget_timer is None and not self._closed:
             oldest = next(iter(self._inactive.values()))
-            due = oldest + self._config.inactive_minutes * 60 - self._topic.clock.monotonic()
+            due = oldest + self._config.inactive_minutes * 60 - self._context.clock.monotonic()
             self._forget_timer = asyncio.get_running_loop().call_later(max(0.0, due), self.forget_inactive)
 
     def forget_inactive(self) -> None:
@@ -185,7 +215,7 @@ class Deduplication:
         if self._forget_timer is not None:
             self._forget_timer.cancel()
             self._forget_timer = None
-        since = self._topic.clock.monotonic() - self._config.inactive_minutes * 60
+        since = self._context.clock.monotonic() - self._config.inactive_minutes * 60
         self._forget([name for name, left in self._inactive.items() if left <= since])
         self._arm_forgetting()
 
@@ -200,7 +230,7 @@ class Deduplication:
     # -- snapshots ---------------------------------------------------------------------------------------
 
     def _arm_snapshot(self) -> None:
-        seconds = self._topic.policies.deduplication_snapshot_seconds
+        seconds = self._context.policies.deduplication_snapshot_seconds
         if seconds > 0 and self.enabled and not self._closed:
             self._snapshot_timer = asyncio.get_running_loop().call_later(seconds, self._want_snapshot)
 
@@ -219,9 +249,9 @@ class Deduplication:
 
     async def load(self) -> None:
         """Brings the policy into force before the topic serves. Raises StorageError: nothing can be told apart."""
-        if self._topic.policies.deduplication_enabled:
+        if self._context.policies.deduplication_enabled:
             await self._enable()
-        elif Snapshot.exists(self._topic.ledger):
+        elif Snapshot.exists(self._context.log):
             await self._disable()
 
     def policies_changed(self) -> None:
@@ -233,19 +263,19 @@ class Deduplication:
     def _look_after(self) -> None:
         """Has done what is due; one thing at a time, each of them found by its cause."""
         if self._upkeep is None and not self._closed:
-            self._upkeep = self._topic.spawn(self._do_what_is_due())
+            self._upkeep = self._context.spawn(self._do_what_is_due())
 
     async def _do_what_is_due(self) -> None:
         try:
             while not self._closed:
-                if self._topic.policies.deduplication_enabled != self.enabled:
+                if self._context.policies.deduplication_enabled != self.enabled:
                     await (self._disable() if self.enabled else self._enable())
                 elif self._snapshot_due and self.enabled:
                     await self._take_snapshot()
                 else:
                     break
         except (StorageError, OSError) as error:
-            log.warning("deduplication of topic %s: %s", self._topic.name, error)
+            log.warning("deduplication of topic %s: %s", self._context.name, error)
         finally:
             self._upkeep = None
 
@@ -260,8 +290,8 @@ class Deduplication:
             self._switch(on=False)
             self.status = DeduplicationStatus.FAILED
             raise
-        now = self._topic.clock.monotonic()
-        self._inactive = {name: now for name in self._ids.persisted if name not in self._topic.producers}
+        now = self._context.clock.monotonic()
+        self._inactive = {name: now for name in self._ids.persisted if name not in self._connected}
         self._arm_forgetting()
         self.status = DeduplicationStatus.ENABLED
 
@@ -276,7 +306,7 @@ class Deduplication:
 
     def _switch(self, *, on: bool) -> None:
         self.enabled = on
-        self._topic.publishing_changed()
+        self._switched()
 
     async def close(self) -> None:
         """Waits for what is going on; a last snapshot spares the next start the reading."""
@@ -288,7 +318,7 @@ class Deduplication:
             try:
                 await self._take_snapshot()
             except (StorageError, OSError) as error:
-                log.warning("deduplication of topic %s: no snapshot at the end: %s", self._topic.name, error)
+                log.warning("deduplication of topic %s: no snapshot at the end: %s", self._context.name, error)
 
     def _cancel_timers(self) -> None:
         for timer in (self._snapshot_timer, self._forget_timer):

@@ -7,6 +7,7 @@ what the topic has.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.errors import IncompatibleSchema
@@ -16,10 +17,26 @@ from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 
 if TYPE_CHECKING:
-    from broker_core.topic import Topic
+    from collections.abc import Callable
+
+    from broker_core.names import TopicName
+    from broker_core.policies import TopicPolicies
 
 
-async def admit_producer(registry: SchemaRegistry, topic: Topic, schema: SchemaData | None) -> int | None:
+@dataclass(frozen=True, slots=True)
+class SchemaSubject:
+    """A topic as its schemas see it. `is_unused`: it has no producers, no data, and only consumers of any schema."""
+
+    name: TopicName
+    policies: TopicPolicies
+    is_unused: Callable[[], bool]
+
+    @property
+    def strategy(self) -> Strategy:
+        return Strategy(self.policies.schema_compatibility_strategy)
+
+
+async def admit_producer(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData | None) -> int | None:
     """The version under which the producer publishes; None when it brings no schema and may do so.
 
     Raises `InvalidSchema` or `IncompatibleSchema`.
@@ -34,14 +51,14 @@ async def admit_producer(registry: SchemaRegistry, topic: Topic, schema: SchemaD
     return None
 
 
-async def admit_consumer(registry: SchemaRegistry, topic: Topic, schema: SchemaData) -> None:
+async def admit_consumer(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData) -> None:
     """Raises `InvalidSchema` or `IncompatibleSchema`. A consumer that takes whatever schema there is never fails."""
     if schema.type is SchemaType.AUTO_CONSUME:
         return
     if registry.latest(topic.name) is not None:
-        await registry.check_readable(topic.name, schema, _strategy(topic))
-    elif not _is_unused(topic):
-        if _strategy(topic) is not Strategy.ALWAYS_COMPATIBLE:
+        await registry.check_readable(topic.name, schema, topic.strategy)
+    elif not topic.is_unused():
+        if topic.strategy is not Strategy.ALWAYS_COMPATIBLE:
             raise IncompatibleSchema(
                 f"Failed to add schema to an active topic with empty(BYTES) schema: new schema type {schema.type.name}"
             )
@@ -49,20 +66,10 @@ async def admit_consumer(registry: SchemaRegistry, topic: Topic, schema: SchemaD
         await _add(registry, topic, schema)
 
 
-async def _add(registry: SchemaRegistry, topic: Topic, schema: SchemaData) -> int:
+async def _add(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData) -> int:
     if topic.policies.allow_schema_update:
-        return await registry.put(topic.name, schema, _strategy(topic))
+        return await registry.put(topic.name, schema, topic.strategy)
     found = await registry.find_same(topic.name, schema)
     if found is None:
         raise IncompatibleSchema("Schema not found and schema auto updating is disabled.")
     return found.version
-
-
-def _strategy(topic: Topic) -> Strategy:
-    return Strategy(topic.policies.schema_compatibility_strategy)
-
-
-def _is_unused(topic: Topic) -> bool:
-    """Consumers without a schema of their own (AUTO_CONSUME) do not count."""
-    consumers = (consumer for one in topic.subscriptions.values() for consumer in one.consumers)
-    return not topic.producers and not topic.ledger.size and all(one.auto_consume for one in consumers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,9 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.retention import Retention
 
 if TYPE_CHECKING:
+    from broker_core.compaction import Compaction
     from broker_core.subscription import Subscription
-    from broker_core.topic import Topic
+    from broker_core.topics.context import TopicContext
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +31,19 @@ UNSUBSCRIBED_MS = 10 * 60 * 1000  # a topic nobody subscribes to keeps its entri
 
 
 class Housekeeping:
-    def __init__(self, topic: Topic) -> None:
-        self._topic = topic
+    def __init__(
+        self,
+        context: TopicContext,
+        subscriptions: Mapping[str, Subscription],
+        compaction: Compaction,
+        *,
+        compaction_seconds: int,
+    ) -> None:
+        """`compaction_seconds`: the least time between two compactions that a threshold starts."""
+        self._context = context
+        self._subscriptions = subscriptions
+        self._compaction = compaction
+        self._compaction_seconds = compaction_seconds
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0  # monotonic, of the armed timer
@@ -54,7 +67,7 @@ class Housekeeping:
 
     def rearm(self) -> None:
         """A policy changed, or the topic was loaded: look at once."""
-        policies = self._topic.policies
+        policies = self._context.policies
         self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
         self._arm(0)
 
@@ -79,7 +92,7 @@ class Housekeeping:
         if self._run_task is not None:
             self._again = True
         else:
-            self._run_task = self._topic.spawn(self._run())
+            self._run_task = self._context.spawn(self._run())
 
     async def _run(self) -> None:
         try:
@@ -88,7 +101,7 @@ class Housekeeping:
             self._compact()
             seconds = await self._next_due_seconds()
         except (StorageError, OSError) as error:
-            log.warning("topic %s: could not clean up: %s", self._topic.name, error)
+            log.warning("topic %s: could not clean up: %s", self._context.name, error)
             seconds = CHECK_AGAIN_SECONDS
         finally:
             self._run_task = None
@@ -98,61 +111,57 @@ class Housekeeping:
             self._arm(min(seconds, CHECK_AGAIN_SECONDS))
 
     async def _expire(self) -> None:
-        topic = self._topic
-        ttl_ms = topic.policies.ttl_seconds * 1000
+        ttl_ms = self._context.policies.ttl_seconds * 1000
         if ttl_ms <= 0:
             return
-        oldest_kept = topic.clock.wall_ms() - ttl_ms
-        for subscription in list(topic.subscriptions.values()):
+        oldest_kept = self._context.clock.wall_ms() - ttl_ms
+        for subscription in list(self._subscriptions.values()):
             if subscription.durable:
                 await subscription.expire_before(oldest_kept)
 
     async def trim(self, *, by_request: bool = False) -> None:
-        topic, retention = self._topic, self._retention()
+        retention = self._retention()
         if by_request:
             retention = replace(retention, open_grace_ms=0)
-        await topic.ledger.trim(retention, topic.clock.wall_ms())
+        await self._context.log.trim(retention, self._context.clock.wall_ms())
 
     def _compact(self) -> None:
         """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""
-        topic, compaction = self._topic, self._topic.compaction
-        threshold = topic.policies.compaction_threshold
+        compaction, threshold = self._compaction, self._context.policies.compaction_threshold
         if 0 < threshold <= compaction.backlog_bytes and not compaction.is_running and self._compaction_wait() <= 0:
             compaction.start()
 
     def _compaction_wait(self) -> float:
         """Seconds until this topic may compact itself again."""
-        compaction, pause = self._topic.compaction, self._topic.limits.compaction_seconds
+        compaction, pause = self._compaction, self._compaction_seconds
         if compaction.last_start is None:
             return 0.0
         if compaction.state is CompactionState.ERROR:
             pause = max(pause, round(CHECK_AGAIN_SECONDS))
-        return compaction.last_start + pause - self._topic.clock.monotonic()
+        return compaction.last_start + pause - self._context.clock.monotonic()
 
     def _retention(self) -> Retention:
-        topic = self._topic
-        retention = topic.policies.retention.limits
-        if not any(subscription.durable for subscription in topic.subscriptions.values()):
+        retention = self._context.policies.retention.limits
+        if not any(subscription.durable for subscription in self._subscriptions.values()):
             keeps_longer = retention.time_ms < 0 or retention.time_ms > UNSUBSCRIBED_MS
             return retention if keeps_longer else Retention(UNSUBSCRIBED_MS, -1)
         return retention
 
     async def _next_due_seconds(self) -> float | None:
         """Seconds until something is due, None when only news can make it so."""
-        topic = self._topic
-        now = topic.clock.wall_ms()
-        due = [topic.ledger.next_trim_due(self._retention(), now)]
-        ttl_ms = topic.policies.ttl_seconds * 1000
+        policies, now = self._context.policies, self._context.clock.wall_ms()
+        due = [self._context.log.next_trim_due(self._retention(), now)]
+        ttl_ms = policies.ttl_seconds * 1000
         if ttl_ms > 0:
-            for subscription in topic.subscriptions.values():
+            for subscription in self._subscriptions.values():
                 published = await self._oldest_unacknowledged_ms(subscription)
                 due.append(None if published is None else published + ttl_ms + 1)
-        outgrown = 0 < topic.policies.compaction_threshold <= topic.compaction.backlog_bytes
-        if outgrown and not topic.compaction.is_running:
+        outgrown = 0 < policies.compaction_threshold <= self._compaction.backlog_bytes
+        if outgrown and not self._compaction.is_running:
             due.append(now + round(max(0.0, self._compaction_wait()) * 1000))
         dated = [moment for moment in due if moment is not None]
         return max(0.0, (min(dated) - now) / 1000) if dated else None
 
     async def _oldest_unacknowledged_ms(self, subscription: Subscription) -> int | None:
         oldest = subscription.cursor.oldest_unacknowledged() if subscription.durable else None
-        return None if oldest is None else await self._topic.ledger.publish_time(oldest)
+        return None if oldest is None else await self._context.log.publish_time(oldest)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.subscription import Subscription
+    from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic import Topic
+    from broker_core.topics.topic_log import TopicLog
 
 READ_ENTRIES = 1000
 READ_BYTES = 1 << 20
@@ -26,12 +27,11 @@ async def entry_at(topic: Topic, position: Position) -> Found | None:
     return position, block.entry(0)
 
 
-async def nth_unacknowledged(subscription: Subscription, number: int) -> Found | None:
-    """The entry that the subscription would get as its `number`th, 1 for the next; None behind the last."""
-    cursor, ledger = subscription.cursor, subscription.topic.ledger
+async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) -> Found | None:
+    """The entry that the cursor's subscription would get as its `number`th, 1 for the next; None behind the last."""
     position, left = cursor.oldest_unacknowledged(), number
-    while position is not None and position <= ledger.last_confirmed:
-        block = await ledger.read(position, READ_ENTRIES, READ_BYTES)
+    while position is not None and position <= log.last_confirmed:
+        block = await log.read(position, READ_ENTRIES, READ_BYTES)
         if not len(block):
             return None
         for first, last in cursor.unacknowledged(block):

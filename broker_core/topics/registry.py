@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
 from broker_core.delayed.services import DelayedServices
@@ -40,16 +40,15 @@ from broker_core.topics.system_topics import is_system_topic
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config import BrokerConfig
+    from broker_core.limits.backlog_quota import BacklogQuotas
     from broker_core.policies import TopicPolicies
     from broker_core.rate import Rate
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.tasks import Spawn
     from broker_core.tenancy import Tenancy
 
 log = logging.getLogger(__name__)
-
-Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
-
 
 COMPACTIONS_AT_A_TIME = 2  # each holds the keys of its topic in memory
 
@@ -85,7 +84,7 @@ class TopicRegistry:
         self._rates = BrokerRates.of(config.rates, clock)
         self._compacting = asyncio.Semaphore(COMPACTIONS_AT_A_TIME)
         self.auto_creation = AutoCreation(tenancy)
-        self._delayed = DelayedServices.of(config.delayed, storage, clock)
+        self._delayed = DelayedServices.of(config.delayed, storage, clock, spawn)
         self._unacked = BrokerUnacked.of(config.dispatch)
         self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
 
@@ -206,7 +205,6 @@ class TopicRegistry:
             deduplication=self._config.deduplication,
             compacting=self._compacting,
             retain_null_key=self._config.policies.retain_null_key,
-            storage=self._storage,
             delayed=self._delayed,
             spawn=self._spawn,
             policies_of=self._policies_of,
@@ -287,6 +285,10 @@ class TopicRegistry:
             await self._schemas.forget(name)
 
     # -- life -------------------------------------------------------------------------------------------
+
+    def backlog_quotas(self) -> list[BacklogQuotas]:
+        """Of every loaded topic."""
+        return [topic.quotas for topic in self.loaded.values()]
 
     def rates(self) -> Iterator[Rate]:
         for topic in list(self.loaded.values()):

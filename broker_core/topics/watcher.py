@@ -16,8 +16,8 @@ from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
 
 if TYPE_CHECKING:
+    from broker_core.client import Outbound
     from broker_core.names import NamespaceName, TopicName
-    from broker_core.session import Outbound
     from broker_core.topics.pattern import TopicPattern
 
 NAMES_PER_UPDATE = 1000  # so that no frame outgrows what clients take

@@ -23,6 +23,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.test_protocol import producer, send
 from tests.condition import wait_until
+from tests.connections import connections
 from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/t"
@@ -116,7 +117,7 @@ def test_a_failing_disk_does_not_keep_the_places_of_a_lost_connection(
 
 
 async def drop_connections(broker: Broker) -> None:
-    for connection in list(broker.connections):
+    for connection in connections(broker):
         connection._transport.abort()
 
 
@@ -363,7 +364,7 @@ def test_a_client_that_takes_no_answers_is_not_read(broker: EmbeddedBroker) -> N
         with pytest.raises(TimeoutError):
             for _ in range(10_000):
                 client.send(frame(question) * 10)
-        (connection,) = broker.broker.connections
+        (connection,) = connections(broker.broker)
         assert connection._transport.get_write_buffer_size() < 10_000_000  # the answers to one chunk
         assert len(connection._tasks) < 1000  # likewise
         client.socket.settimeout(5)
@@ -413,14 +414,14 @@ def test_messages_expire_in_a_topic_that_was_unloaded(broker: EmbeddedBroker, ra
 def test_closed_producers_are_remembered_for_a_keep_alive_interval() -> None:
     clock = SetClock()
     with EmbeddedBroker(clock=clock) as broker, RawClient(broker.service_url):
-        (connection,) = broker.broker.connections
+        (connection,) = connections(broker.broker)
         session = connection.session
         for producer_id in (1, 2):
-            session.producer_closed(producer_id)
+            session.forget_producer(producer_id)
         clock.seconds += 20
-        session.producer_closed(1)
+        session.forget_producer(1)
         clock.seconds += 20
-        session.producer_closed(3)
+        session.forget_producer(3)
         assert set(session.closed_producers) == {1, 3}
 
 

@@ -6,10 +6,10 @@ from typing import cast
 import pytest
 
 from broker_core.broker import Broker
+from broker_core.client import Outbound
 from broker_core.config import BrokerConfig, ConnectionConfig
 from broker_core.config_features import TopicListConfig
 from broker_core.names import parse_topic
-from broker_core.session import Outbound
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topics.pattern import TopicPattern
 from broker_core.topics.watcher import TopicListWatcher
@@ -23,6 +23,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     ServerError,
 )
 from broker_core.wire.topics_hash import topics_hash
+from tests.connections import connections
 from tests.raw_client import RawClient
 
 PREFIX = "persistent://public/default/"
@@ -129,7 +130,7 @@ def test_a_list_too_long_for_an_answer_is_refused() -> None:
 
 
 def outgoing_bytes(broker: Broker) -> int:
-    [connection] = broker.connections
+    [connection] = connections(broker)
     return connection._transport.get_write_buffer_size() + connection._outgoing_bytes
 
 

@@ -9,6 +9,7 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.connections import connections
 from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/unloaded"
@@ -27,7 +28,7 @@ def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def speak(broker: EmbeddedBroker, version: int) -> None:
-    for connection in broker.broker.connections:
+    for connection in connections(broker.broker):
         connection.session.protocol_version = version
 
 

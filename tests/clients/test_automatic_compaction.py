@@ -85,7 +85,7 @@ def test_below_the_threshold_nothing_is_compacted(broker: EmbeddedBroker, client
 def test_only_so_many_topics_are_compacted_at_a_time(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
     client.create_producer(topic).send(b"x", partition_key="k")
     loaded = broker.call(broker.broker.topics.get(parse_topic(topic)))
-    places = loaded.services.compacting
+    places = loaded.compaction._at_a_time
 
     async def occupied() -> bool:
         """Whether the compaction waits while every place is taken by others."""

@@ -113,7 +113,7 @@ def test_a_quota_that_changes_while_it_is_enforced_does_not_become_one_of_age(to
         there = loaded(broker, topic)
 
         def change() -> None:
-            there.policies = replace(there.policies, size_quota=BacklogQuota(11 * KB, 0, EVICT))
+            there._in_force.current = replace(there.policies, size_quota=BacklogQuota(11 * KB, 0, EVICT))
 
         clock.event = change
         check(broker, topic)

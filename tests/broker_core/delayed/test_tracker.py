@@ -64,11 +64,10 @@ class Reader:
         self.work = Work()
         config = DelayedConfig(strict=self.strict, lookahead=0, bucket_rows=5, chunk_rows=2)
         self.files = BucketFiles(RealDisk(), self.directory)
-        services = DelayedServices(config, Alarms(self.clock), self.files)
+        self.services = DelayedServices(config, self.clock, self.work.spawn, Alarms(self.clock), self.files)
         self.tick_ms = 10
-        policies = SimpleNamespace(delayed_delivery=DelayedDelivery(self.tick_ms, active=True, max_delay_ms=0))
-        self.topic = SimpleNamespace(
-            services=SimpleNamespace(delayed=services), clock=self.clock, policies=policies, spawn=self.work.spawn
+        self.in_force = SimpleNamespace(
+            current=SimpleNamespace(delayed_delivery=DelayedDelivery(self.tick_ms, active=True, max_delay_ms=0))
         )
         self.cursor = SimpleNamespace(read_position=Position(LEDGER, 0))
         self.tracker = self._new_tracker()
@@ -77,7 +76,7 @@ class Reader:
         """Looks by itself, whenever the test says so."""
 
     def _new_tracker(self) -> DelayedTracker:
-        return DelayedTracker(cast(Any, self))
+        return DelayedTracker(self.services, cast(Any, self.in_force), cast(Any, self.cursor), self.wake)
 
     async def act(self, what: str, number: int) -> None:
         if what == "publish":
