@@ -38,6 +38,12 @@ class ServerConfig:
     web_port: int = setting(
         "webServicePort", 8080, "Port of the admin REST API; 0 takes a free one.", least=0, most=65_535
     )
+    allowed_hosts: str = setting(
+        "webServiceAllowedHosts",
+        "",
+        "Further host names by which the admin API may be reached over loopback, and whose web pages may use it;"
+        " separated by commas, or * for all names.",
+    )
     shutdown_timeout_ms: int = setting(
         "brokerShutdownTimeoutMs", 10_000, "Longest time a clean stop may take (ms).", least=0
     )

@@ -10,16 +10,16 @@ import asyncio
 import importlib
 import logging
 import re
+import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from broker_core.admin.browsers import BrowserRules, is_loopback
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.errors import BrokerError
 
 if TYPE_CHECKING:
-    import socket
-
     from aiohttp import web
 
     from broker_core.admin.routes import Routes
@@ -36,6 +36,7 @@ CLOSE_SECONDS = 2.0
 _FOUR_PARTS = re.compile(r"/(?:admin|lookup/v2/(?:topic|destination))/(?:non-)?persistent(?:/[^/]+){4}")
 
 _HANDLERS = "broker_core.admin.all_routes"
+_PROTOCOL = "broker_core.admin.protocol"
 
 
 class AdminServer:
@@ -53,9 +54,10 @@ class AdminServer:
 async def start_admin(broker: Broker, sockets: Sequence[socket.socket]) -> AdminServer:
     """Serves the admin API on sockets that are bound, all to the same port."""
     web = await asyncio.to_thread(importlib.import_module, "aiohttp.web")
+    protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
     handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
     dispatcher = Dispatcher(broker, handlers.all_routes(), web)
-    runner = web.ServerRunner(web.Server(dispatcher.answer, access_log=None), shutdown_timeout=CLOSE_SECONDS)
+    runner = web.ServerRunner(protocol.Connections(dispatcher.answer), shutdown_timeout=CLOSE_SECONDS)
     await runner.setup()
     for one in sockets:
         await web.SockSite(runner, one).start()
@@ -66,6 +68,10 @@ class Dispatcher:
     """From a request of the HTTP library to a handler, and from its result back to a response."""
 
     def __init__(self, broker: Broker, routes: Routes, library: Any) -> None:
+        server = broker.config.server
+        machine = socket.gethostname()
+        own = (machine, machine.partition(".")[0], server.advertised_address, server.bind_address)
+        self._browsers = BrowserRules.of(own, server.allowed_hosts)
         self._broker = broker
         self._routes = routes
         self._web = library
@@ -93,9 +99,9 @@ class Dispatcher:
     async def _handle(self, request: web.BaseRequest) -> Answer:
         path, _, query = request.raw_path.partition("?")
         method = "GET" if request.method == "HEAD" else request.method
-        if method != "GET" and "Origin" in request.headers:
-            # Only browsers send it: whatever page is open there must not change a broker that asks for no login.
-            return json_answer({"reason": "web pages may not change anything here"}, 403)
+        refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
+        if refusal is not None:
+            return json_answer({"reason": refusal}, 403)
         found = self._routes.find(method, path)
         if isinstance(found, frozenset):
             return _no_route(method, path, found)
@@ -103,6 +109,12 @@ class Dispatcher:
         named = dict(reversed(parse_qsl(query, keep_blank_values=True)))
         call = Call(self._broker, found.parts, named, await request.read(), request.headers)
         return await _result(found.handler(call), f"{method} {path}")
+
+
+def _is_over_loopback(request: web.BaseRequest) -> bool:
+    transport = request.transport
+    own_end = transport.get_extra_info("sockname") if transport is not None else None
+    return own_end is None or is_loopback(str(own_end[0]))
 
 
 async def _result(work: Any, what: str) -> Answer:

@@ -1,0 +1,102 @@
+"""What a web page in a browser on this machine may not do. Pure.
+
+Without authentication, whoever reaches the admin port may use it, and a browser reaches it on behalf of any page that
+is open. Two headers give a page away, and no script can change them. A page of another site sends `Origin` or
+`Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). A page whose own name was pointed at 127.0.0.1 (DNS
+rebinding) is of the same site for the browser, but sends that name as `Host`. Tools are not affected: they send neither
+of the first two, and reach a broker by an address or by a name that is its own.
+
+Every method is checked, since some of Pulsar's GETs change something: peeking creates a subscription, and asking for
+partitions with `checkAllowAutoCreation` creates a topic.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+SETTING = "webServiceAllowedHosts"
+ANY_HOST = "*"
+
+# Names that no page can have: they are not given out, or resolve to the machine that containers run on.
+_RESERVED = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
+_TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: somebody typed the address
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserRules:
+    """`own`: the broker's own names; `allowed`: those that its operator added. In lower case."""
+
+    own: frozenset[str]
+    allowed: frozenset[str]
+
+    @classmethod
+    def of(cls, own: Iterable[str], allowed: str) -> BrowserRules:
+        """`allowed` is the text of the setting: names separated by commas."""
+        names = frozenset(name.lower() for name in own if name)
+        return cls(_RESERVED | names, frozenset(name.strip().lower() for name in allowed.split(",") if name.strip()))
+
+    def refusal(self, headers: Mapping[str, str], *, over_loopback: bool) -> str | None:
+        """Why the request is refused; None when it may go on. `headers` compares names without case."""
+        host, origin, site = headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site")
+        if over_loopback and host and not self._is_ours(_name(host)):
+            return (
+                f"cannot answer to the host name {_name(host)!r}: it is not this broker's, so a web page may have sent"
+                f" the request. If the name is yours, allow it: pulsarctl standalone -X {SETTING}={_name(host)}"
+            )
+        if origin is not None and not self._may_ask(origin, host):
+            return (
+                f"cannot answer a web page of {origin}: it may not use this broker. To allow the pages of a host:"
+                f" pulsarctl standalone -X {SETTING}=NAME"
+            )
+        if site is not None and site not in _TRUSTED_SITES:
+            return "cannot answer a web page of another site; open the address directly, or use curl"
+        if over_loopback and site is None and origin is None and _is_browser(headers):
+            return (
+                "cannot answer a browser that does not say which page a request comes from; use a current browser and"
+                " the host name localhost, or curl"
+            )
+        return None
+
+    def _is_ours(self, name: str) -> bool:
+        known = name in self.own or name in self.allowed or ANY_HOST in self.allowed
+        return known or name.endswith(".localhost") or _is_address(name)
+
+    def _may_ask(self, origin: str, host: str) -> bool:
+        """Whether the page is this broker's own, or of a host that the operator added."""
+        _, separator, page = origin.lower().partition("://")
+        if not separator:
+            return False  # "null": a page that hides where it comes from
+        name = _name(page)
+        return name in self.allowed or (page == host.lower() and self._is_ours(name))
+
+
+def is_loopback(address: str) -> bool:
+    """Of a connection's own end."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found).is_loopback
+
+
+def _name(host: str) -> str:
+    """`host` without its port, in lower case; of an IPv6 address without its brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].removesuffix(".").lower()
+
+
+def _is_address(name: str) -> bool:
+    """An address cannot be pointed elsewhere, so no page of another site has it."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_browser(headers: Mapping[str, str]) -> bool:
+    return headers.get("User-Agent", "").startswith("Mozilla/")
