@@ -97,7 +97,8 @@ def addresses(server: Server) -> dict[str, str | int]:
 def write_private(path: Path, text: str) -> None:
     """Whole or not at all, readable by its owner only."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    temporary.unlink(missing_ok=True)  # of a killed process, or a link that somebody left in a shared folder
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text + "\n")
     temporary.replace(path)

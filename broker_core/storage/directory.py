@@ -1,13 +1,17 @@
 """Taking a data directory: lock, FORMAT marker, folders."""
 
+import logging
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from broker_core.config import StorageConfig
 from broker_core.storage import filenames, migration
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import DirectoryLocked, NotOurDirectory
+
+log = logging.getLogger(__name__)
 
 
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
@@ -21,6 +25,7 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
             f"{directory} is not empty and has no FORMAT file: it is not a data directory of pulsarctl"
         )
     lock = disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
+    _warn_of_others(directory)
     try:
         if not disk.exists(filenames.format_file(directory)):
             migration.write_version(disk, directory, filenames.FORMAT_VERSION)
@@ -66,6 +71,18 @@ def owner_of(disk: Disk, directory: Path) -> str | None:
     except DirectoryLocked as error:
         return error.owner or "another process"
     return None
+
+
+def _warn_of_others(directory: Path) -> None:
+    """The mode of a directory that was there before is its owner's to decide."""
+    mode = stat.S_IMODE(directory.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        log.warning(
+            "other users of this machine can reach the data directory %s (mode %03o); to keep them out, run"
+            " chmod 700 on it",
+            directory,
+            mode,
+        )
 
 
 def _is_foreign(disk: Disk, directory: Path) -> bool:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from broker_core.storage.errors import DirectoryLocked
+from broker_core.storage.errors import DirectoryLocked, NotOurDirectory
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -62,7 +62,10 @@ class Disk(Protocol):
     def free_bytes(self, path: Path) -> int: ...
 
     def lock(self, path: Path, owner: str) -> int:
-        """Take the lock file or raise DirectoryLocked; the lock dies with the process."""
+        """Take the lock file or raise DirectoryLocked; the lock dies with the process.
+
+        A link in its place is refused with NotOurDirectory: what it points to would be overwritten.
+        """
 
     def connect(self, path: Path) -> sqlite3.Connection: ...
 
@@ -163,7 +166,12 @@ class RealDisk:
         return shutil.disk_usage(path).free
 
     def lock(self, path: Path, owner: str) -> int:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise NotOurDirectory(f"{path} is a symbolic link, not the lock of a data directory; remove it") from error
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -175,6 +183,7 @@ class RealDisk:
         return fd
 
     def connect(self, path: Path) -> sqlite3.Connection:
+        _make_private(path)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
@@ -184,3 +193,11 @@ class RealDisk:
 
     def commit(self, connection: sqlite3.Connection) -> None:
         connection.execute("COMMIT")
+
+
+def _make_private(database: Path) -> None:
+    """Only the owner can read the database and what SQLite keeps beside it; new files get the mode of the first."""
+    os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            os.chmod(f"{database}{suffix}", 0o600)
