@@ -30,6 +30,7 @@ from broker_core.tenancy import Tenancy
 from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.registry import TopicRegistry
+from broker_core.wire.bounds import CommandBounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,7 @@ class Broker:
         self.config = config
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
+        self.command_bounds = CommandBounds(config.by_key())
         self.service_url = ""
         self.http_url = ""
         self.started_ms = 0

@@ -2,9 +2,9 @@
 
 A part of the broker receives its section, never the whole. `setting(...)` gives a field its Pulsar key, its
 default and its one sentence; `conf/standalone.yaml` is generated from these. Sections of features that policies
-turn on and off are in `config_features`, that of dispatch is in `config_dispatch`. Sizes are in bytes unless the
-key says otherwise; -1 or 0 mean "no limit" where the sentence says so. Where values come from is the business
-of `config_sources`.
+turn on and off are in `config_features`, what bounds the commands of clients is in `config_commands`, and dispatch
+has `config_dispatch`. Sizes are in bytes unless the key says otherwise; -1 or 0 mean "no limit" where the sentence
+says so. Where values come from is the business of `config_sources`.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker_core.config_commands import CommandConfig
 from broker_core.config_dispatch import DispatchConfig
 from broker_core.config_features import (
     BacklogQuotaConfig,
@@ -249,6 +250,7 @@ class PolicyConfig:
 class BrokerConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
+    commands: CommandConfig = field(default_factory=CommandConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)
     topic_lists: TopicListConfig = field(default_factory=TopicListConfig)
@@ -263,6 +265,10 @@ class BrokerConfig:
 
     def replace(self, **sections: Any) -> "BrokerConfig":
         return dataclasses.replace(self, **sections)
+
+    def by_key(self) -> dict[str, Any]:
+        """Every value by the key of its setting."""
+        return {described.metadata["setting"].key: value for _, described, value in self.settings()}
 
     def settings(self) -> Iterator[tuple[str, dataclasses.Field[Any], Any]]:
         """Every setting: the name of its section, its field (`.type`, `.metadata["setting"]`), its value."""

@@ -11,11 +11,11 @@ Order: receipts and messages of one producer or consumer leave in the order in w
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.backpressure import ReadGate
+from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
 from broker_core.handlers import ack, connect, consume, lookup, producer, publish, schema, seek, topic_lists
 from broker_core.session import Session, SessionState
@@ -29,7 +29,7 @@ from broker_core.wire.send import SendRun, SingleSend
 if TYPE_CHECKING:
     from broker_core.broker import Broker
 
-log = logging.getLogger(__name__)
+log = ClientLog(__name__)
 
 UNSENT_BUFFERS = 4  # so many write buffers of answers may wait for a client that does not read them
 FRAME_PADDING = 10 * 1024  # a frame may be that much longer than the largest message (Pulsar's constant)
@@ -80,7 +80,8 @@ PATIENT = frozenset(
 # Commands whose answer waits until the client has taken what was sent before (`Session.large_answer`).
 LARGE = frozenset({_T.GET_TOPICS_OF_NAMESPACE, _T.WATCH_TOPIC_LIST})
 
-# Commands whose failure has an answer of its own; every other one with a request id gets ERROR.
+# Commands whose failure has an answer of its own; every other one with a request id gets ERROR. ACK has its own too,
+# which names the consumer.
 FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
     _T.LOOKUP: commands.lookup_failed,
     _T.PARTITIONED_METADATA: commands.partitioned_metadata_failed,
@@ -94,7 +95,7 @@ class Connection(asyncio.Protocol):
         self._broker = broker
         self._config = broker.config.connection
         self._loop = asyncio.get_running_loop()
-        self._decoder = FrameDecoder(self._config.max_message_size + FRAME_PADDING)
+        self._decoder = FrameDecoder(self._config.max_message_size + FRAME_PADDING, broker.command_bounds)
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._flush_due = False
@@ -165,15 +166,22 @@ class Connection(asyncio.Protocol):
         self._heard = True
         if self._listening:
             self._hear(alive=True)
+        broken: ProtocolError | None = None
+        try:
+            items: Sequence[Any] = self._decoder.feed(data)
+        except ProtocolError as error:
+            items, broken = error.items, error  # what came before the broken frame counts
         try:
             sends = 0
-            for item in self._decoder.feed(data):
+            for item in items:
                 if type(item) is SendRun:
                     sends += len(item.starts)
                     publish.on_run(self.session, item)
                 else:
                     self._on_item(item)
-        except (ProtocolError, ProtocolViolation) as error:
+            if broken is not None:
+                raise ProtocolViolation(str(broken))
+        except ProtocolViolation as error:
             self._violated(error)
             return
         self._gate.after_chunk(sends)
@@ -188,6 +196,9 @@ class Connection(asyncio.Protocol):
 
     def _on_command(self, command: Command) -> None:
         self.session.check_accepts(command.type)
+        if command.flaw is not None:
+            self._refuse(command, *command.flaw)
+            return
         handler = HANDLERS.get(command.type)
         if handler is None:
             self._answer_unknown(command)
@@ -216,7 +227,7 @@ class Connection(asyncio.Protocol):
         except StorageError as error:
             self._answer_error(command, PersistenceFailed(str(error)))
         except Exception as error:  # a client must not wait for an answer that never comes
-            log.exception("a command of %s failed: %s", self.session.address, _name(command))
+            log.exception(self.session.host, "", "a command of %s failed: %s", self.session.address, _name(command))
             self._answer_error(command, BrokerError(f"{type(error).__name__}: {error}"))
         else:
             if found is not None:
@@ -227,16 +238,26 @@ class Connection(asyncio.Protocol):
         self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
 
     def _answer_error(self, command: Command, error: BrokerError) -> None:
-        request_id = getattr(command.message, "request_id", None)
-        if error.closes_connection or request_id is None:
+        if error.closes_connection:
             self._violated(error)
-            return
-        failure = FAILURES.get(command.type, commands.error)
-        self.send(failure(request_id, error.server_error, error.reason))
+        else:
+            self._refuse(command, error.server_error, error.reason)
+
+    def _refuse(self, command: Command, server_error: int, reason: str) -> None:
+        """Answers a command with an error; one that asked for no answer ends the connection."""
+        message = command.message
+        if "request_id" not in message.DESCRIPTOR.fields_by_name or not message.HasField("request_id"):
+            self._violated(ProtocolViolation(f"{_name(command)}: {reason}"))
+        elif command.type == _T.ACK:
+            self.send(
+                commands.ack_response(message.consumer_id, message.request_id, server_error=server_error, text=reason)
+            )
+        else:
+            self.send(FAILURES.get(command.type, commands.error)(message.request_id, server_error, reason))
 
     def _violated(self, error: Exception) -> None:
         if not self.session.is_closed:
-            log.info("closing the connection of %s: %s", self.session.address, error)
+            log.info(self.session.host, "", "closing the connection of %s: %s", self.session.address, error)
         self._transport.abort()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -7,10 +7,10 @@ Where acknowledgement is individual, `pending` knows every entry that this consu
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from broker_core.client_log import ClientLog
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.pending import Pending
 from broker_core.rate import Rate
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
 
-log = logging.getLogger(__name__)
+log = ClientLog(__name__)
 
+PERMITS_MAX = (1 << 31) - 1  # what Java's client reads in the statistics is an int
 ACTIVE_CONSUMER_VERSION = 12  # of the protocol, from which clients understand ACTIVE_CONSUMER_CHANGE
 
 
@@ -101,7 +102,7 @@ class Consumer:
         return self.pending.messages
 
     def flow(self, permits: int) -> None:
-        self.permits += permits
+        self.permits = min(self.permits + permits, PERMITS_MAX)
         first, self.last_flow_ms = not self.last_flow_ms, self._owner.clock.wall_ms()
         self._owner.flowed(self, first=first)
 
@@ -199,4 +200,4 @@ class Consumer:
         try:
             await self.close()
         except StorageError as error:  # they stay in memory and are written with the next ones
-            log.warning("what consumer %s acknowledged is not synced: %s", self.name, error)
+            log.warning(self.client.host, "", "what consumer %s acknowledged is not synced: %s", self.name, error)

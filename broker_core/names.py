@@ -18,6 +18,8 @@ NON_PERSISTENT = "non-persistent"
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
 RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
 
+REMEMBERED_MAX = 1024  # characters: what was parsed is kept, and 4,096 names of this length are the most that it costs
+
 _ENTITY = re.compile(r"^[-=:.\w]+$")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
 _PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]*)$", re.DOTALL)
@@ -91,9 +93,12 @@ def is_reserved_subscription(name: str) -> bool:
     return name.startswith(RESERVED_SUBSCRIPTION_PREFIX) or name in RESERVED_SUBSCRIPTIONS
 
 
-@lru_cache(maxsize=4096)
 def parse_topic(text: str) -> TopicName:
     """Parses a full or short topic name; raises `InvalidName` saying what was wrong."""
+    return _remembered(text) if len(text) <= REMEMBERED_MAX else _parsed(text)
+
+
+def _parsed(text: str) -> TopicName:
     domain, separator, rest = text.partition("://")
     if not separator:
         domain, rest = PERSISTENT, text
@@ -107,6 +112,9 @@ def parse_topic(text: str) -> TopicName:
     if domain not in (PERSISTENT, NON_PERSISTENT):
         raise InvalidName(f"Invalid topic domain: '{domain}' in '{text}'")
     return _from_parts(domain, rest, text)
+
+
+_remembered = lru_cache(maxsize=4096)(_parsed)
 
 
 def _from_parts(domain: str, rest: str, text: str) -> TopicName:

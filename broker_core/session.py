@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_core.client_log import ClientLog
 from broker_core.errors import MetadataFailed, ProtocolViolation, TooManyRequests, TopicFenced
 from broker_core.wire import pulsar_api_pb2 as pb
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_core.subscription import Subscription
     from broker_core.topics.watcher import TopicListWatcher
 
-log = logging.getLogger(__name__)
+log = ClientLog(__name__)
 
 CONNECT = pb.BaseCommand.CONNECT
 ASSIGNED_BROKER_VERSION = 21  # of the protocol
@@ -162,7 +162,7 @@ class Session:
         closed = await asyncio.gather(*(consumer.close() for consumer in consumers), return_exceptions=True)
         for consumer, error in zip(consumers, closed, strict=True):
             if isinstance(error, Exception):
-                log.warning("what consumer %s acknowledged is not synced: %s", consumer.name, error)
+                log.warning(self.host, "", "what consumer %s acknowledged is not synced: %s", consumer.name, error)
 
 
 @contextlib.contextmanager

@@ -8,11 +8,11 @@ consumers that arrive meanwhile are told to come again. A non-durable one lives 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from broker_core.client_log import ClientLog
 from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.dispatch.key_shared import KeySharedDispatcher
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.limits.topic_limits import TopicLimits
+    from broker_core.names import TopicName
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topics.context import TopicContext
 
-log = logging.getLogger(__name__)
+log = ClientLog(__name__)
 
 RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
 
@@ -98,8 +99,12 @@ class Subscription:
         owner.limit_dispatch(name, self.dispatcher)
 
     @property
+    def topic_name(self) -> TopicName:
+        return self._context.topic.name
+
+    @property
     def partition(self) -> int:
-        return self._context.topic.name.partition
+        return self.topic_name.partition
 
     @property
     def served_at(self) -> str:
@@ -193,7 +198,13 @@ class Subscription:
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> bool:
         """Everything up to the position; ignored (False) where acknowledgement is individual, as in Pulsar."""
         if self.sub_type in INDIVIDUAL_ACK_TYPES:
-            log.warning("a cumulative acknowledgement of consumer %s on %s is ignored", consumer.name, self.type_name)
+            log.warning(
+                consumer.client.host,
+                self.topic_name,
+                "a cumulative acknowledgment of consumer %s on %s is ignored",
+                consumer.name,
+                self.type_name,
+            )
             return False
         self.cursor.acknowledge_up_to(position)
         self._acknowledged(consumer, 1)

@@ -21,6 +21,7 @@ HEAD = """\
 TITLES = {
     "server": "Addresses, and the life of the process",
     "connection": "Connections",
+    "commands": "What one command of a client may carry",
     "storage": "Storage",
     "topics": "Topics and their limits",
     "topic_lists": "Lists of topics",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-
+from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed
 from broker_core.handlers.seek import position_of
 from broker_core.session import Attachment, Session
@@ -14,7 +13,7 @@ from broker_core.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 
-log = logging.getLogger(__name__)
+log = ClientLog(__name__)
 
 BATCH_MAX = 1 << 24  # messages: more do not fit into an entry, and the bit set of a size costs its memory
 
@@ -28,7 +27,7 @@ def on_ack(session: Session, command: pb.CommandAck) -> object:
         return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
     if command.HasField("validation_error"):
         reason = pb.CommandAck.ValidationError.Name(command.validation_error)
-        log.warning("consumer %s acknowledged a message that it could not read: %s", attached.consumer.name, reason)
+        _warn(attached, "consumer %s acknowledged a message that it could not read: %s", reason)
     if command.ack_type == pb.CommandAck.Cumulative:
         _ack_cumulative(attached, command)
     else:
@@ -73,7 +72,7 @@ def _ack_cumulative(attached: Attachment, command: pb.CommandAck) -> None:
     """What Pulsar ignores, with a warning, is ignored: not exactly one id, or a type that acknowledges one by one."""
     consumer, subscription = attached.consumer, attached.subscription
     if len(command.message_id) != 1:
-        log.warning("consumer %s acknowledged cumulatively up to %d messages", consumer.name, len(command.message_id))
+        _warn(attached, "consumer %s acknowledged cumulatively up to %d messages", len(command.message_id))
         return
     message_id = command.message_id[0]
     position = position_of(message_id)
@@ -81,6 +80,11 @@ def _ack_cumulative(attached: Attachment, command: pb.CommandAck) -> None:
         subscription.acknowledge_cumulative(consumer, position)
     elif subscription.acknowledge_cumulative(consumer, Position(position.ledger_id, position.entry_id - 1)):
         _ack_indexes(attached, message_id)
+
+
+def _warn(attached: Attachment, sentence: str, value: object) -> None:
+    consumer = attached.consumer
+    log.warning(consumer.client.host, attached.subscription.topic_name, sentence, consumer.name, value)
 
 
 def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:

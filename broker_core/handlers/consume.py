@@ -31,7 +31,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     """SUBSCRIBE: attaches a consumer; nothing is sent before its first FLOW."""
     name = parse_topic(command.topic)
-    _check_request(session, command)
+    _check_request(command)
     if command.consumer_id in session.consumers:
         return commands.success(command.request_id)
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
@@ -48,11 +48,7 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     return commands.success(command.request_id)
 
 
-def _check_request(session: Session, command: pb.CommandSubscribe) -> None:
-    size = sum(len(pair.key) + len(pair.value) for pair in command.metadata)
-    limit = session.broker.config.connection.max_consumer_metadata_size
-    if size > limit:
-        raise MetadataFailed(f"The consumer's metadata has {size} bytes, more than maxConsumerMetadataSize = {limit}")
+def _check_request(command: pb.CommandSubscribe) -> None:
     name = command.subscription
     if not name.strip():
         raise ProducerBusy("Empty subscription name")

@@ -40,6 +40,8 @@ def on_single_send(session: Session, send: SingleSend) -> None:
 def _as_run(send: SingleSend) -> SendRun:
     """The message as a run of one, or the reason for refusing it."""
     command = send.send
+    if send.flaw is not None:
+        raise NotAllowed(send.flaw.reason)
     if command.txnid_least_bits or command.txnid_most_bits:
         raise NotAllowed("Transactions are not supported by this broker")
     if command.marker:

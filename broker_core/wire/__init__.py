@@ -1,6 +1,7 @@
 """The wire codec: bytes to commands and back, without a socket, a clock or an event loop.
 
     frame.py            FrameDecoder: chunks -> SendRun, SingleSend, Command, MessageFrame
+    bounds.py           what the fields of a client's commands may hold
     plain_send.py       its hot half: SENDs into runs;  send.py  what a run is;  send_metadata.py  their publish time
     encode.py           ReceiptEncoder, MessageEncoder: the two commands that leave in masses
     commands.py         every other command of a broker;  client_commands.py  those of our entry reader

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 
+from broker_core.wire.bounds import CommandBounds, Flaw
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.message import check_entry
 from broker_core.wire.plain_send import PlainSendReader
@@ -25,6 +26,7 @@ from broker_core.wire.send import SendRun, SingleSend, plain_fields, plain_field
 __all__ = ["Command", "FrameDecoder", "Item", "MessageFrame", "SendRun", "SingleSend", "parse_command"]
 
 SIZE = struct.Struct(">I")
+INT32_MAX = (1 << 31) - 1
 SEND = BaseCommand.SEND
 MESSAGE = BaseCommand.MESSAGE
 
@@ -37,10 +39,11 @@ FIELD_BY_TYPE = {
 
 
 class Command(NamedTuple):
-    """Any command but SEND and MESSAGE: its `BaseCommand.Type` and the parsed sub-message."""
+    """Any command but SEND and MESSAGE: its `BaseCommand.Type`, the parsed sub-message, and why it is refused."""
 
     type: int
     message: Any
+    flaw: Flaw | None = None
 
 
 class MessageFrame(NamedTuple):
@@ -57,13 +60,26 @@ class FrameDecoder:
     """Turns chunks into items.  After a `ProtocolError` every further chunk raises it again.
 
     `frame_size_max` bounds a frame without its size field: Pulsar's limit is maxMessageSize + 10 KiB (rules 1.3).
-    Memory: at most one frame and one chunk.
+    `bounds`: what else a peer is held to; what comes from a broker has none. Memory: at most one frame and one chunk.
     """
 
-    __slots__ = ("_error", "_held", "_needed", "_parts", "_sends", "frame_size_max")
+    __slots__ = (
+        "_batch_max",
+        "_bounds",
+        "_command_max",
+        "_error",
+        "_held",
+        "_needed",
+        "_parts",
+        "_sends",
+        "frame_size_max",
+    )
 
-    def __init__(self, frame_size_max: int) -> None:
+    def __init__(self, frame_size_max: int, bounds: CommandBounds | None = None) -> None:
         self.frame_size_max = frame_size_max
+        self._bounds = bounds
+        self._command_max = frame_size_max if bounds is None else bounds.command_size_max
+        self._batch_max = INT32_MAX if bounds is None else bounds.batch_messages_max
         self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they came
         self._held = 0  # bytes in _parts
         self._needed = 0  # bytes that must be there before anything can be read
@@ -121,6 +137,8 @@ class FrameDecoder:
             (command_size,) = SIZE.unpack_from(data, position + 4)
             if command_size > size - 4:
                 raise ProtocolError(f"command of {command_size} bytes in a frame of {size}")
+            if command_size > self._command_max:
+                raise ProtocolError(f"command of {command_size} bytes; allowed are {self._command_max}")
             end = position + 4 + size
             if end > available:
                 return position
@@ -128,26 +146,29 @@ class FrameDecoder:
             position = end
 
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
-        fields = plain_fields(data, position + 8, command_end)
+        fields = plain_fields(data, position + 8, command_end, self._batch_max)
         if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
             return
-        command = parse_command(data[position + 8 : command_end])
-        if command.type == SEND:
+        command = parse_command(data[position + 8 : command_end], self._bounds)
+        if command.type == SEND and command.flaw is None:
             fields = plain_fields_of(command.message)
             if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
                 return
         self._sends.close_runs()
         if command.type == SEND:
             entry = data[command_end:end]
-            items.append(SingleSend(command.message, entry, *check_entry(entry)))
+            items.append(SingleSend(command.message, entry, *check_entry(entry), command.flaw))
         elif command.type == MESSAGE:
             items.append(MessageFrame(command.message, data[command_end:end]))
         else:
             items.append(command)
 
 
-def parse_command(encoded: bytes) -> Command:
-    """The command in a BaseCommand.  Raises `ProtocolError` if it is none, or says one type and carries another."""
+def parse_command(encoded: bytes, bounds: CommandBounds | None = None) -> Command:
+    """The command in a BaseCommand, with what is wrong with it by these bounds.
+
+    Raises `ProtocolError` if it is none, or says one type and carries another.
+    """
     try:
         base = BaseCommand.FromString(encoded)
     except DecodeError as error:
@@ -158,4 +179,5 @@ def parse_command(encoded: bytes) -> Command:
     if not base.HasField(field):  # type: ignore[arg-type] # the stub lists the names; ours come from the descriptor
         raise ProtocolError(f"a command of type {base.type} without its body")
     message: Message = getattr(base, field)
-    return Command(base.type, message)
+    flaw = None if bounds is None else bounds.flaw(base.type, message, len(encoded))
+    return Command(base.type, message, flaw)

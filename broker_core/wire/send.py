@@ -11,12 +11,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from broker_core.wire.bounds import Flaw
 from broker_core.wire.pulsar_api_pb2 import CommandSend, MessageMetadata
 from broker_core.wire.varint import VARINT, consecutive_varints, decode_varint, encode_varint, to_int32
 
 RECEIPT_KEY = re.compile(rb"\x08(%b)\x10(%b)(?:\x20(%b))?" % (VARINT, VARINT, VARINT))
 PLAIN_BODY = re.compile(rb"\x08(%b)\x10(%b)(?:\x18(%b))?(?:\x30(%b))?" % (VARINT, VARINT, VARINT, VARINT))
 """The inside of a SEND as the known clients write it outside transactions and chunks."""
+
+LONG_VARINT_SIZE = 9
+"""Bytes of the varint of a number below 2^63: sequence ids are signed wherever they come back."""
 
 SEND_COMMAND = b"\x08\x06\x32"
 """A BaseCommand of type SEND, up to the size of its CommandSend."""
@@ -163,13 +167,14 @@ class SingleSend(NamedTuple):
     """A SEND that needs a decision of its own.
 
     `headers_and_payload` is everything behind the command, as received.  `checksum_ok` is true as well when there
-    is no checksum (very old clients).  `metadata` is None when it cannot be parsed.
+    is no checksum (very old clients).  `metadata` is None when it cannot be parsed.  `flaw`: what must be refused.
     """
 
     send: CommandSend
     headers_and_payload: bytes
     checksum_ok: bool
     metadata: MessageMetadata | None
+    flaw: Flaw | None = None
 
 
 def _ids(key: bytes) -> tuple[int, int]:
@@ -196,10 +201,11 @@ class SendFields(NamedTuple):
     key: bytes
 
 
-def plain_fields(data: bytes, start: int, end: int) -> SendFields | None:
+def plain_fields(data: bytes, start: int, end: int, messages_max: int) -> SendFields | None:
     """Reads a SEND command as the known clients write it; None if it is another command or not plain.
 
-    The size byte is compared with what there is, so nothing can hide behind it.
+    An entry that claims more than `messages_max` messages is not plain. The size byte is compared with what there is,
+    so nothing can hide behind it.
     """
     if not data.startswith(SEND_COMMAND, start) or end - start < 4 or data[start + 3] != end - start - 4:
         return None
@@ -207,7 +213,7 @@ def plain_fields(data: bytes, start: int, end: int) -> SendFields | None:
     if match is None:
         return None
     producer_id, sequence_id, count, highest = match.groups()
-    return _checked_fields(producer_id, sequence_id, count, highest)
+    return _checked_fields(producer_id, sequence_id, count, highest, messages_max)
 
 
 def plain_fields_of(send: CommandSend) -> SendFields | None:
@@ -220,19 +226,20 @@ def plain_fields_of(send: CommandSend) -> SendFields | None:
         encode_varint(send.sequence_id),
         encode_varint(send.num_messages),
         highest,
+        send.num_messages,  # compared already, when the command was parsed
     )
 
 
 def _checked_fields(
-    producer_id: bytes, sequence_id: bytes, count: bytes | None, highest: bytes | None
+    producer_id: bytes, sequence_id: bytes, count: bytes | None, highest: bytes | None, messages_max: int
 ) -> SendFields | None:
     messages = 1 if count is None else to_int32(decode_varint(count))
-    if messages < 1:
+    if not 1 <= messages <= messages_max or len(sequence_id) > LONG_VARINT_SIZE:
         return None
     key = b"\x08" + producer_id + b"\x10" + sequence_id
     if highest is not None:
         last = decode_varint(highest)
-        if 0 < last < decode_varint(sequence_id):
+        if 0 < last < decode_varint(sequence_id) or len(highest) > LONG_VARINT_SIZE:
             return None
         key += b"\x20" + highest
     return SendFields(decode_varint(producer_id), sequence_id, messages, key)

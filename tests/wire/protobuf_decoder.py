@@ -115,8 +115,9 @@ def _send_row(send: CommandSend, entry: bytes) -> Row:
     with_checksum = entry.startswith(b"\x0e\x01") and len(entry) >= 10
     checksum_ok = not with_checksum or crc32c(entry[6:]) == struct.unpack_from(">I", entry, 2)[0]
     metadata = _metadata(entry[6:]) if with_checksum else None
+    too_large = max(send.sequence_id, send.highest_sequence_id) >= 1 << 63
     unordered = 0 < send.highest_sequence_id < send.sequence_id
-    if special or unordered or send.num_messages < 1 or not checksum_ok or metadata is None:
+    if special or too_large or unordered or send.num_messages < 1 or not checksum_ok or metadata is None:
         return _single_row(send, entry, checksum_ok)
     if metadata.HasField("deliver_at_time"):
         return _single_row(send, entry, checksum_ok)

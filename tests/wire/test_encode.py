@@ -39,7 +39,7 @@ def message_by_protobuf(
 
 
 @given(
-    st.lists(st.one_of(st.integers(0, 300), st.integers(0, (1 << 64) - 1)), min_size=1, max_size=20),
+    st.lists(st.one_of(st.integers(0, 300), st.integers(0, (1 << 63) - 1)), min_size=1, max_size=20),
     st.integers(0, (1 << 64) - 1),
     LEDGER_IDS,
     ENTRY_IDS,

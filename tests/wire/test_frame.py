@@ -69,10 +69,17 @@ def test_a_publish_time_beyond_63_bits_is_taken_for_the_largest() -> None:
     assert only_run(send(1, 1, publish_time=(1 << 64) - 1)).publish_times == [(1 << 63) - 1]
 
 
-@pytest.mark.parametrize("first", [0, 120, 16_380, 2_097_150, (1 << 35) - 5, (1 << 63) - 3])
+@pytest.mark.parametrize("first", [0, 120, 16_380, 2_097_150, (1 << 35) - 5, (1 << 63) - 10])
 def test_sequence_ids_are_right_where_their_varint_grows(first: int) -> None:
     ids = list(range(first, first + 10))
     assert only_run(b"".join(send(3, number) for number in ids)).sequence_ids == ids
+
+
+def test_a_sequence_id_beyond_63_bits_is_not_part_of_a_run() -> None:
+    first, *rest = decoded(b"".join(send(3, number) for number in range((1 << 63) - 2, (1 << 63) + 2)))
+    assert isinstance(first, SendRun)
+    assert first.sequence_ids == [(1 << 63) - 2, (1 << 63) - 1]
+    assert [type(item).__name__ for item in rest] == ["SingleSend", "SingleSend"]
 
 
 def test_interleaved_producers_get_a_run_each() -> None:

@@ -1,0 +1,171 @@
+"""What the fields of a client's command may hold: a table, and the check of a command against it.
+
+Every text, list and size of every command that the broker takes has a row here; `tests/wire/test_bounds.py` compares
+the rows with the protocol. A limit is named by its key in the configuration. What exceeds it, and text that is not
+UTF-8, makes a `Flaw`: the command is answered with that error instead of being carried out.
+
+Nothing in a command is longer than the command itself, so a row costs one comparison where the command is shorter than
+the limit: ACK and FLOW are hardly ever looked into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any, NamedTuple
+
+from broker_core.wire.pulsar_api_pb2 import (
+    AuthenticationError,
+    BaseCommand,
+    ConsumerAssignError,
+    IncompatibleSchema,
+    InvalidTopicName,
+    MetadataError,
+    NotAllowedError,
+    ProducerBusy,
+)
+
+NAME = "maxNameLength"
+PROPERTIES = "maxPropertiesSizeInBytes"
+CONSUMER_METADATA = "maxConsumerMetadataSize"
+MESSAGE_IDS = "maxMessageIdsPerCommand"
+HASH_RANGES = "maxHashRangesPerConsumer"
+SCHEMA = "schemaMaxSizeInBytes"
+COMMAND = "maxCommandSizeInBytes"
+BATCH = "maxMessagesPerBatch"
+LONG = "Long.MAX_VALUE"  # of a field that is unsigned here and signed where it comes back; no setting
+
+ACK_SET_WORDS_PER_ID = 8  # so many words of ack sets, of 64 messages each, count as one message id
+
+_T = BaseCommand
+_FINDING = (_T.LOOKUP, _T.PARTITIONED_METADATA)
+_LISTING = (_T.GET_TOPICS_OF_NAMESPACE, _T.WATCH_TOPIC_LIST)
+_WITH_SCHEMA = (_T.PRODUCER, _T.SUBSCRIBE, _T.GET_OR_CREATE_SCHEMA)
+_CLOSING = (_T.CLOSE_PRODUCER, _T.CLOSE_CONSUMER)
+
+
+class Flaw(NamedTuple):
+    """Why a command is refused; `server_error` is a ServerError number."""
+
+    server_error: int
+    reason: str
+
+
+class NotUtf8(Exception):
+    """Protobuf hands out text that it cannot decode as bytes."""
+
+
+def text(value: str | bytes) -> int:
+    """Characters of a text; whatever follows may take it for a `str`."""
+    if type(value) is bytes:
+        raise NotUtf8
+    return len(value)
+
+
+def pairs(values: Any) -> int:
+    """Characters of keys and values."""
+    return sum(text(pair.key) + text(pair.value) for pair in values)
+
+
+def message_ids(values: Any) -> int:
+    """Message ids, and what their ack sets weigh."""
+    return len(values) + sum(len(one.ack_set) for one in values) // ACK_SET_WORDS_PER_ID
+
+
+def message_id(value: Any) -> int:
+    return message_ids([value])
+
+
+def number(value: int) -> int:
+    return value
+
+
+WHATEVER_THE_SIZE = frozenset({text, pairs, number})
+"""Measures that a short command needs too: of text for what it is, of numbers since they take no room."""
+
+
+class Bound(NamedTuple):
+    """`field` of these commands, a path with dots, is measured and compared with the limit of that key."""
+
+    commands: tuple[int, ...]
+    field: str
+    measure: Callable[[Any], int]
+    limit: str
+    server_error: int
+
+
+BOUNDS = (
+    Bound((_T.CONNECT,), "client_version", text, NAME, NotAllowedError),
+    Bound((_T.CONNECT,), "auth_method_name", text, NAME, AuthenticationError),
+    Bound((_T.CONNECT,), "auth_data", len, PROPERTIES, AuthenticationError),
+    Bound((_T.CONNECT,), "original_auth_method", text, NAME, AuthenticationError),
+    Bound((_T.CONNECT,), "proxy_to_broker_url", text, NAME, NotAllowedError),
+    Bound((_T.CONNECT,), "proxy_version", text, NAME, NotAllowedError),
+    Bound(_FINDING, "topic", text, NAME, InvalidTopicName),
+    Bound(_FINDING, "original_auth_method", text, NAME, AuthenticationError),
+    Bound((_T.CONNECT, *_FINDING), "original_principal", text, NAME, AuthenticationError),
+    Bound((_T.CONNECT, *_FINDING), "original_auth_data", text, PROPERTIES, AuthenticationError),
+    Bound((_T.LOOKUP,), "advertised_listener_name", text, NAME, NotAllowedError),
+    Bound((_T.LOOKUP,), "properties", pairs, PROPERTIES, MetadataError),
+    Bound((_T.PRODUCER, _T.SUBSCRIBE), "topic", text, NAME, InvalidTopicName),
+    Bound((_T.PRODUCER,), "producer_name", text, NAME, ProducerBusy),
+    Bound((_T.PRODUCER,), "initial_subscription_name", text, NAME, ProducerBusy),
+    Bound((_T.PRODUCER,), "metadata", pairs, PROPERTIES, MetadataError),
+    Bound((_T.SUBSCRIBE,), "subscription", text, NAME, ProducerBusy),
+    Bound((_T.SUBSCRIBE,), "consumer_name", text, NAME, ProducerBusy),
+    Bound((_T.SUBSCRIBE,), "metadata", pairs, CONSUMER_METADATA, MetadataError),
+    Bound((_T.SUBSCRIBE,), "subscription_properties", pairs, PROPERTIES, MetadataError),
+    Bound((_T.SUBSCRIBE,), "start_message_id", message_id, MESSAGE_IDS, NotAllowedError),
+    Bound((_T.SUBSCRIBE,), "keySharedMeta.hashRanges", len, HASH_RANGES, ConsumerAssignError),
+    Bound(_WITH_SCHEMA, "schema.name", text, NAME, IncompatibleSchema),
+    Bound(_WITH_SCHEMA, "schema.schema_data", len, SCHEMA, IncompatibleSchema),
+    Bound(_WITH_SCHEMA, "schema.properties", pairs, SCHEMA, IncompatibleSchema),
+    Bound((_T.GET_SCHEMA, _T.GET_OR_CREATE_SCHEMA), "topic", text, NAME, InvalidTopicName),
+    Bound((_T.GET_SCHEMA,), "schema_version", len, NAME, IncompatibleSchema),
+    Bound((_T.GET_OR_CREATE_SCHEMA,), "producerName", text, NAME, ProducerBusy),
+    Bound((_T.SEND,), "num_messages", number, BATCH, NotAllowedError),
+    Bound((_T.SEND,), "sequence_id", number, LONG, NotAllowedError),
+    Bound((_T.SEND,), "highest_sequence_id", number, LONG, NotAllowedError),
+    Bound((_T.ACK,), "message_id", message_ids, MESSAGE_IDS, NotAllowedError),
+    Bound((_T.REDELIVER_UNACKNOWLEDGED_MESSAGES,), "message_ids", message_ids, MESSAGE_IDS, NotAllowedError),
+    Bound((_T.SEEK,), "message_id", message_id, MESSAGE_IDS, NotAllowedError),
+    Bound(_LISTING, "namespace", text, NAME, InvalidTopicName),
+    # How long a pattern may be that the broker evaluates is another question: a client may do without (PIP-145).
+    Bound(_LISTING, "topics_pattern", text, COMMAND, NotAllowedError),
+    Bound(_LISTING, "topics_hash", text, NAME, NotAllowedError),
+    Bound((_T.GET_TOPICS_OF_NAMESPACE,), "properties", pairs, PROPERTIES, MetadataError),
+    Bound(_CLOSING, "assignedBrokerServiceUrl", text, NAME, NotAllowedError),
+    Bound(_CLOSING, "assignedBrokerServiceUrlTls", text, NAME, NotAllowedError),
+)
+
+UNREAD = {
+    (_T.ACK, "properties"),  # of transactions and replicated subscriptions
+}
+"""Fields that no handler reads; the size of the command bounds them."""
+
+
+class CommandBounds:
+    """The rows with their limits; `limits` by their keys."""
+
+    def __init__(self, limits: Mapping[str, int]) -> None:
+        limits = {LONG: (1 << 63) - 1, **limits}
+        self.command_size_max = max(limits[COMMAND], limits[SCHEMA] + limits[PROPERTIES])
+        self.batch_messages_max = limits[BATCH]
+        self._rows: dict[int, list[tuple[Bound, list[str], int, bool]]] = {}  # path, limit, whatever the size
+        for bound in BOUNDS:
+            row = (bound, bound.field.split("."), limits[bound.limit], bound.measure in WHATEVER_THE_SIZE)
+            for command in bound.commands:
+                self._rows.setdefault(command, []).append(row)
+
+    def flaw(self, command_type: int, message: Any, size: int) -> Flaw | None:
+        """What is wrong with a command of `size` bytes; None: it may be carried out."""
+        for bound, path, limit, always in self._rows.get(command_type, ()):
+            if size <= limit and not always:
+                continue
+            try:
+                measured = bound.measure(reduce(getattr, path, message))
+            except NotUtf8:
+                return Flaw(NotAllowedError, f"{bound.field} is not valid UTF-8")
+            if measured > limit:
+                return Flaw(bound.server_error, f"{bound.field} is too large: {measured}; {bound.limit} = {limit}")
+        return None
