@@ -227,6 +227,18 @@ class PolicyConfig:
         "Age at which messages count as acknowledged (s); 0 is never.",
         least=0,
     )
+    clock_tolerance_seconds: int = setting(
+        "expiryClockToleranceSeconds",
+        60,
+        "How far the wall clock may run ahead of elapsed time before messages expire by elapsed time instead (s).",
+        least=1,
+    )
+    clock_proof_seconds: int = setting(
+        "expiryClockProofSeconds",
+        3600,
+        "How long a wall clock that jumped ahead must keep its time before messages expire by it (s).",
+        least=0,
+    )
     compaction_threshold: int = setting(
         "brokerServiceCompactionThresholdInBytes",
         0,

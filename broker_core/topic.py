@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.dispatcher import Dispatcher, Source
     from broker_core.dispatch.unacked_limits import BrokerUnacked
+    from broker_core.expiry_clock import ExpiryClock
     from broker_core.limits.topic_throttles import BrokerRates
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
@@ -78,6 +79,7 @@ class TopicServices:
     """What every topic is given by its broker."""
 
     clock: Clock
+    expiry: ExpiryClock
     limits: TopicConfig
     dispatch: DispatchConfig
     unacked: BrokerUnacked | None  # the limit of unacknowledged messages of the whole broker, if it has one
@@ -107,7 +109,7 @@ class Topic:
         self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
         self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
-        self._context = TopicContext(name, ledger, services.clock, services.spawn, self._in_force)
+        self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
         self.dispatch = self._dispatch_context(services)
         self.limits = _limits(name, self._in_force, services.limits)
         self._of_subscriptions = SubscriptionContext(

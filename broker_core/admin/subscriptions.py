@@ -164,7 +164,7 @@ async def expire_all(call: Call) -> None:
 
 
 def _moment_before(call: Call) -> int:
-    return call.broker.clock.wall_ms() - call.number("seconds") * 1000
+    return call.broker.topics.expiry.now_ms() - call.number("seconds") * 1000
 
 
 def _nothing_expired(call: Call, name: str) -> Conflict:

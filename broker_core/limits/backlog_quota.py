@@ -140,14 +140,14 @@ class BacklogQuotas:
         if not self._config.precise_time:
             return any(self._whole_ledgers(one, seconds) is not None for one in self._durable())
         oldest = await self.oldest()
-        return oldest is not None and self._context.clock.wall_ms() - oldest[1] > seconds * 1000
+        return oldest is not None and self._context.expiry.now_ms() - oldest[1] > seconds * 1000
 
     def _whole_ledgers(self, subscription: Subscription, seconds: int) -> Position | None:
         """The end of the sealed ledgers that are older and not acknowledged yet; None when there are none."""
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:
             return None
-        sealed_before = self._context.clock.wall_ms() - seconds * 1000
+        sealed_before = self._context.expiry.now_ms() - seconds * 1000
         found = None
         for info in self._context.log.ledger_infos():
             if info.id >= oldest.ledger_id and info.entries:
@@ -172,7 +172,7 @@ class BacklogQuotas:
         for subscription in self._durable():
             if self._config.precise_time:
                 kept_ms = int(seconds * 1000 * KEPT_OF_QUOTA)
-                await subscription.expire_before(self._context.clock.wall_ms() - kept_ms)
+                await subscription.expire_before(self._context.expiry.now_ms() - kept_ms)
             elif (end := self._whole_ledgers(subscription, seconds)) is not None:
                 await subscription.expire_up_to(end, inclusive=True)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.expiry_clock import ExpiryClock
     from broker_core.names import TopicName
     from broker_core.policies import TopicPolicies
     from broker_core.policies_in_force import PoliciesInForce
@@ -19,6 +20,7 @@ class TopicContext:
     name: TopicName
     log: TopicLog
     clock: Clock
+    expiry: ExpiryClock
     spawn: Spawn
     in_force: PoliciesInForce
 

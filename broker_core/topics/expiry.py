@@ -1,8 +1,8 @@
 """When a topic's messages expire (TTL), when acknowledged ones may go (retention), when it compacts itself.
 
 One timer a topic, armed for the next moment at which something is due and re-armed when a policy changes, a
-cursor moves or the first message arrives. Timers run on the monotonic clock; what is due is decided by wall
-time against the stored publish times, so a wall clock that jumps back expires nothing early.
+cursor moves or the first message arrives. Timers run on the monotonic clock; what is due is decided against the
+stored publish times by `expiry_clock`, so a wall clock that jumps expires nothing early.
 Rules: Pulsar docs, "Message retention and expiry".
 """
 
@@ -114,7 +114,7 @@ class Housekeeping:
         ttl_ms = self._context.policies.ttl_seconds * 1000
         if ttl_ms <= 0:
             return
-        oldest_kept = self._context.clock.wall_ms() - ttl_ms
+        oldest_kept = self._context.expiry.now_ms() - ttl_ms
         for subscription in list(self._subscriptions.values()):
             if subscription.durable:
                 await subscription.expire_before(oldest_kept)
@@ -123,7 +123,7 @@ class Housekeeping:
         retention = self._retention()
         if by_request:
             retention = replace(retention, open_grace_ms=0)
-        await self._context.log.trim(retention, self._context.clock.wall_ms())
+        await self._context.log.trim(retention, self._context.expiry.now_ms())
 
     def _compact(self) -> None:
         """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""
@@ -149,7 +149,7 @@ class Housekeeping:
 
     async def _next_due_seconds(self) -> float | None:
         """Seconds until something is due, None when only news can make it so."""
-        policies, now = self._context.policies, self._context.clock.wall_ms()
+        policies, now = self._context.policies, self._context.expiry.now_ms()
         due = [self._context.log.next_trim_due(self._retention(), now)]
         ttl_ms = policies.ttl_seconds * 1000
         if ttl_ms > 0:

@@ -25,6 +25,7 @@ from broker_core.errors import (
     TopicFenced,
     TopicNotFound,
 )
+from broker_core.expiry_clock import ExpiryClock
 from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.limits.turns import in_turns
@@ -72,6 +73,7 @@ class TopicRegistry:
         self._documents = TopicDocuments(storage.metadata)
         self._config = config
         self._clock = clock
+        self.expiry = ExpiryClock(clock, config.policies)
         self._storage = storage
         self._tenancy = tenancy
         self._schemas = schemas
@@ -199,6 +201,7 @@ class TopicRegistry:
     def _services(self) -> TopicServices:
         return TopicServices(
             clock=self._clock,
+            expiry=self.expiry,
             limits=self._config.topics,
             dispatch=self._config.dispatch,
             unacked=self._unacked,

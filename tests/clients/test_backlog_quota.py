@@ -35,6 +35,9 @@ class LaterClock(SystemClock):
     def wall_ms(self) -> int:
         return super().wall_ms() + self.passed_ms
 
+    def elapsed(self) -> float:
+        return super().elapsed() + self.passed_ms / 1000
+
 
 @pytest.fixture
 def clock() -> LaterClock:

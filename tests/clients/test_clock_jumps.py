@@ -1,13 +1,19 @@
 """The wall clock is set by a day, forwards and back, while messages flow."""
 
+import contextlib
 import threading
+import urllib.error
+import urllib.request
 
 import pulsar
 import pytest
 
 from broker_core.clock import SystemClock
+from broker_core.config import BrokerConfig
+from broker_core.config_features import BacklogQuotaConfig
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.testing import EmbeddedBroker
+from broker_core.policy_values import EVICT, BacklogQuota, RetentionPolicy
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 
@@ -18,13 +24,17 @@ TOPIC = "jumps"
 
 
 class SettableClock(SystemClock):
-    """A wall clock that someone sets; the monotonic clock goes on."""
+    """A wall clock that someone sets; the other clocks go on, unless time itself is made to pass."""
 
     def __init__(self) -> None:
         self.offset_ms = 0
+        self.passed_ms = 0
 
     def wall_ms(self) -> int:
-        return super().wall_ms() + self.offset_ms
+        return super().wall_ms() + self.offset_ms + self.passed_ms
+
+    def elapsed(self) -> float:
+        return super().elapsed() + self.passed_ms / 1000
 
 
 class Load(threading.Thread):
@@ -89,7 +99,49 @@ def test_nothing_expires_early_after_a_jump_back() -> None:
         clock.offset_ms = -DAY_MS
         assert broker.call(topic.subscriptions["s"].expire_before(clock.wall_ms() - 3600_000)) == 0
         assert cursor.backlog_messages == 1
-        clock.offset_ms = DAY_MS
+        clock.offset_ms, clock.passed_ms = 0, DAY_MS
         broker.call(broker.broker.tenancy.set_namespace_policies(namespace, ttl_seconds=3599))
         wait_until(lambda: cursor.backlog_messages == 0, 3)
         client.close()
+
+
+def test_nothing_expires_early_after_a_jump_ahead() -> None:
+    """TTL, retention, a quota by age and a request to expire: none drops what is not that old."""
+    clock = SettableClock()
+    config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
+    with EmbeddedBroker(clock=clock, config=config) as broker:
+        tenancy, namespace = broker.broker.tenancy, NamespaceName("public", "default")
+        policies = {
+            "ttl_seconds": 3600,
+            "retention": RetentionPolicy(60, -1),
+            "age_quota": BacklogQuota(0, 3600, EVICT),
+        }
+        broker.call(tenancy.set_namespace_policies(namespace, **policies))
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client.subscribe(TOPIC, "s").close()
+        producer = client.create_producer(TOPIC)
+        producer.send(b"acknowledged")
+        topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
+        broker.call(topic.subscriptions["s"].skip(1))
+        broker.call(topic.ledger.roll())
+        producer.send(b"kept")
+        ledgers = [info.id for info in topic.ledger.ledger_infos()]
+        clock.offset_ms = DAY_MS
+        housekeeping(broker)
+        assert topic.subscriptions["s"].cursor.backlog_messages == 1
+        assert [info.id for info in topic.ledger.ledger_infos()] == ledgers
+        clock.offset_ms, clock.passed_ms = 0, DAY_MS
+        housekeeping(broker)
+        assert topic.subscriptions["s"].cursor.backlog_messages == 0
+        assert [info.id for info in topic.ledger.ledger_infos()] != ledgers
+        client.close()
+
+
+def housekeeping(broker: EmbeddedBroker) -> None:
+    """All that drops messages by age, at once: quotas, a request over REST, TTL and retention by a trim."""
+    topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
+    broker.call(topic.quotas.check())
+    url = f"{broker.http_url}/admin/v2/persistent/public/default/{TOPIC}/subscription/s/expireMessages/3600"
+    with contextlib.suppress(urllib.error.HTTPError):  # 409: there was nothing to expire
+        urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=10).close()
+    broker.call(topic.trim())

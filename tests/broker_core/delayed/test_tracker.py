@@ -48,6 +48,9 @@ class SetClock:
     def monotonic(self) -> float:
         return 0.0
 
+    def elapsed(self) -> float:
+        return 0.0
+
 
 @dataclass
 class Reader:
