@@ -27,8 +27,8 @@ class CommandConfig:
     )
     max_message_ids: int = setting(
         "maxMessageIdsPerCommand",
-        20_000,
-        "Most message IDs in one acknowledgment or request to redeliver; larger ones are refused.",
+        10_000,
+        "Most message IDs in one acknowledgment or request to redeliver; one of part of a batch counts as four.",
         least=1000,
     )
     max_hash_ranges: int = setting(

@@ -187,9 +187,8 @@ def _consumers(subscription: Subscription) -> tuple[ConsumerStats, ...]:
     for sticky_hash, holder, entries in dispatcher.in_flight.held():
         if holder is not dispatcher.ranges.owner(sticky_hash):
             draining.setdefault(holder, []).append(DrainingHash(sticky_hash, entries))
+    owned = dispatcher.ranges.by_owner()
     return tuple(
-        ConsumerStats.of(
-            consumer, hash_ranges=dispatcher.ranges.of(consumer), draining=tuple(draining.get(consumer, ()))
-        )
+        ConsumerStats.of(consumer, hash_ranges=owned.get(consumer, ()), draining=tuple(draining.get(consumer, ())))
         for consumer in subscription.consumers
     )

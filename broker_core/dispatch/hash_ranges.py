@@ -61,17 +61,21 @@ class HashRanges(ABC, Generic[Owner]):
         return self._owners[index] if index < len(self._owners) else None
 
     def of(self, consumer: Owner) -> list[Range]:
-        """The ranges that the consumer owns, ascending, neighbours joined."""
-        found: list[Range] = []
+        """The ranges that the consumer owns, ascending, neighbors joined."""
+        return self.by_owner().get(consumer, [])
+
+    def by_owner(self) -> dict[Owner, list[Range]]:
+        """The same of all consumers, in one pass over the table."""
+        owned: dict[Owner, list[Range]] = {}
         start = self.first
         for last, owner in zip(self._lasts, self._owners, strict=True):
             last = min(last, self.first + self.size - 1)
-            if owner is consumer and start <= last:
-                if found and found[-1][1] == start - 1:
-                    start = found.pop()[0]
-                found.append((start, last))
+            if owner is not None and start <= last:
+                found = owned.setdefault(owner, [])
+                joined = found.pop()[0] if found and found[-1][1] == start - 1 else start
+                found.append((joined, last))
             start = last + 1
-        return found
+        return owned
 
     def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
         """The owners because of whom nobody else can have those ranges."""
@@ -173,11 +177,16 @@ class StickyRanges(HashRanges[Owner]):
         self._lay_out()
 
     def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
-        return [
-            owner
-            for owner, ranges in self._wanted.items()
-            if any(start <= last and first <= end for first, last in wanted for start, end in ranges)
-        ]
+        """One pass over both, however many ranges there are: the table is sorted, and so is what is wanted."""
+        lasts, found, row = self._lasts, dict[Owner, None](), 0
+        for first, last in sorted(wanted):
+            row = max(row, bisect_left(lasts, first))
+            while row < len(lasts) and (lasts[row - 1] + 1 if row else 0) <= last:
+                owner = self._owners[row]
+                if owner is not None:
+                    found[owner] = None
+                row += 1
+        return list(found)
 
     def _lay_out(self) -> None:
         self._lasts, self._owners = [], []

@@ -35,7 +35,8 @@ COMMAND = "maxCommandSizeInBytes"
 BATCH = "maxMessagesPerBatch"
 LONG = "Long.MAX_VALUE"  # of a field that is unsigned here and signed where it comes back; no setting
 
-ACK_SET_WORDS_PER_ID = 8  # so many words of ack sets, of 64 messages each, count as one message id
+ACK_SET_WEIGHT = 4  # message ids: what one with an ack set costs
+ACK_SET_WORDS_PER_ID = 8  # words of ack sets, of 64 messages each, that cost as much as a message id
 
 _T = BaseCommand
 _FINDING = (_T.LOOKUP, _T.PARTITIONED_METADATA)
@@ -68,8 +69,10 @@ def pairs(values: Any) -> int:
 
 
 def message_ids(values: Any) -> int:
-    """Message ids, and what their ack sets weigh."""
-    return len(values) + sum(len(one.ack_set) for one in values) // ACK_SET_WORDS_PER_ID
+    """Message ids, and what their ack sets weigh; never more than their bytes."""
+    sizes = [len(one.ack_set) for one in values]
+    with_sets = len(sizes) - sizes.count(0)
+    return len(sizes) + (ACK_SET_WEIGHT - 1) * with_sets + sum(sizes) // ACK_SET_WORDS_PER_ID
 
 
 def message_id(value: Any) -> int:

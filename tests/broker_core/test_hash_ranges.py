@@ -1,5 +1,6 @@
 """Who owns which hashes of a Key_Shared subscription."""
 
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -156,3 +157,30 @@ def test_a_join_moves_hashes_to_the_newcomer_only(count: int) -> None:
     ranges.add(newcomer)
     after = [ranges.owner(one) for one in range(1, RANGE_SIZE, 97)]
     assert all(now is was or now is newcomer for was, now in zip(before, after, strict=True))
+
+
+def test_conflicts_of_many_ranges_are_found_in_one_pass() -> None:
+    """Comparing each range of one consumer with each of another takes minutes here."""
+    ranges, even, odd = StickyRanges[Member](), Member("even"), Member("odd")
+    before = time.process_time()
+    ranges.add(even, [(number, number) for number in range(0, RANGE_SIZE, 2)])
+    ranges.add(odd, [(number, number) for number in range(1, RANGE_SIZE, 2)])
+    assert ranges.conflicts([(0, RANGE_SIZE - 1)] * 4096) == [even, odd]
+    assert ranges.by_owner()[odd][0] == (1, 1)
+    assert time.process_time() - before < 2
+
+
+single = st.tuples(st.integers(0, 99), st.integers(0, 9)).map(lambda one: (one[0], one[0] + one[1]))
+
+
+@given(st.lists(single, max_size=8), st.lists(single, max_size=8))
+def test_conflicts_are_the_owners_of_a_hash_that_is_wanted(offered: list[Range], wanted: list[Range]) -> None:
+    ranges, owners = StickyRanges[Member](), dict[int, Member]()
+    for number, one in enumerate(offered):
+        if not any(sticky_hash in owners for sticky_hash in range(one[0], one[1] + 1)):
+            member = Member(str(number))
+            ranges.add(member, [one])
+            owners.update(dict.fromkeys(range(one[0], one[1] + 1), member))
+    hashes = {sticky_hash for first, last in wanted for sticky_hash in range(first, last + 1)}
+    expected = {owner.name for sticky_hash, owner in owners.items() if sticky_hash in hashes}
+    assert {owner.name for owner in ranges.conflicts(wanted)} == expected
