@@ -5,6 +5,7 @@ Read `config` first. Where a section repeats a policy, it says what holds where 
 
 from dataclasses import dataclass
 
+from broker_core.schema.steps import STEPS_MAX
 from broker_core.setting import setting
 
 
@@ -203,6 +204,16 @@ class SchemaConfig:
         "isAllowAutoUpdateSchemaEnabled", True, "Whether producers may bring new versions of a schema."
     )
     max_bytes: int = setting("schemaMaxSizeInBytes", 1 << 20, "Longest definition of a schema (bytes).", least=1)
+    max_values: int = setting(
+        "schemaMaxValues", 50_000, "Most values (objects, lists, texts, numbers) in a definition.", least=100
+    )
+    max_depth: int = setting("schemaMaxDepth", 200, "Deepest nesting of a definition (JSON levels).", least=10)
+    max_comparisons: int = setting(
+        "schemaMaxComparisons",
+        STEPS_MAX,
+        "Most steps in the comparison of two schemas; what takes more is incompatible.",
+        least=1000,
+    )
 
 
 @dataclass(frozen=True, slots=True)

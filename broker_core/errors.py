@@ -20,6 +20,8 @@ Each class carries its `ServerError` number (Pulsar binary protocol, enum Server
 
 from typing import ClassVar
 
+REASON_MAX = 2000  # characters
+
 
 class BrokerError(Exception):
     """A refusal that a client is told about; `str(error)` is the reason it reads."""
@@ -30,7 +32,9 @@ class BrokerError(Exception):
 
     @property
     def reason(self) -> str:
-        return str(self)
+        """What was asked for may be quoted in it, at any length."""
+        text = str(self)
+        return text if len(text) <= REASON_MAX else f"{text[:REASON_MAX]}..."
 
 
 class ProtocolViolation(BrokerError):

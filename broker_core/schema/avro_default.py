@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.schema.avro import NO_DEFAULT, AvroType
+from broker_core.schema.steps import Steps
 
 _NUMBERS = frozenset({"int", "long", "float", "double"})
 _TEXTS = frozenset({"string", "bytes", "fixed"})
 
 
-def default_fits(kind: AvroType, value: Any) -> bool:
-    """A union's default is one of its first type; a record's may leave out fields that have defaults themselves."""
+def default_fits(kind: AvroType, value: Any, steps: Steps) -> bool:
+    """A union's default is one of its first type; a record's may leave out fields that have defaults themselves.
+
+    Such defaults may double the work with each level: raises `TooManySteps`.
+    """
+    steps.take()
     if kind.kind == "union":
-        return bool(kind.branches) and default_fits(kind.branches[0], value)
+        return bool(kind.branches) and default_fits(kind.branches[0], value, steps)
     if kind.kind == "record":
-        return all(_member_fits(one.type, _member(value, one.name, one.default)) for one in kind.fields)
+        return all(_member_fits(one.type, _member(value, one.name, one.default), steps) for one in kind.fields)
     if kind.kind in ("array", "map"):
-        return _elements_fit(kind, value)
+        return _elements_fit(kind, value, steps)
     return _scalar_fits(kind, value)
 
 
@@ -25,18 +30,18 @@ def _member(record: Any, name: str, default: Any) -> Any:
     return record[name] if isinstance(record, dict) and name in record else default
 
 
-def _member_fits(kind: AvroType, value: Any) -> bool:
-    return value is not NO_DEFAULT and default_fits(kind, value)
+def _member_fits(kind: AvroType, value: Any, steps: Steps) -> bool:
+    return value is not NO_DEFAULT and default_fits(kind, value, steps)
 
 
-def _elements_fit(kind: AvroType, value: Any) -> bool:
+def _elements_fit(kind: AvroType, value: Any, steps: Steps) -> bool:
     """What holds no elements counts as an empty array or map."""
     if kind.kind == "map" and isinstance(value, list):
         return not value
     if isinstance(value, dict):
         value = list(value.values())
     elements = value if isinstance(value, list) else []
-    return all(default_fits(kind.element(), one) for one in elements)
+    return all(default_fits(kind.element(), one, steps) for one in elements)
 
 
 def _scalar_fits(kind: AvroType, value: Any) -> bool:

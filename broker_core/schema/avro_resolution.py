@@ -15,6 +15,7 @@ from broker_core.schema.avro import NO_DEFAULT, AvroType, InvalidAvro
 from broker_core.schema.avro_aliases import renamed
 from broker_core.schema.avro_default import default_fits
 from broker_core.schema.avro_identity import canonical_text
+from broker_core.schema.steps import STEPS_MAX, Steps, TooManySteps
 
 # What a reader of the key's type takes beside its own.
 PROMOTIONS: dict[str, frozenset[str]] = {
@@ -26,16 +27,21 @@ PROMOTIONS: dict[str, frozenset[str]] = {
 }
 
 
-def why_unreadable(writer: AvroType, reader: AvroType) -> str | None:
-    """The first reason why `reader` cannot read what was written with `writer`, with the field's path; else None."""
+def why_unreadable(writer: AvroType, reader: AvroType, steps_max: int = STEPS_MAX) -> str | None:
+    """The first reason why `reader` cannot read what was written with `writer`, with the field's path; else None.
+
+    What takes more steps than `steps_max` counts as unreadable.
+    """
     try:
         if canonical_text(writer) != canonical_text(reader):
             writer = renamed(writer, reader)
-        return _first_error(_Resolution().resolve(writer, reader), set())
+        return _first_error(_Resolution(Steps(steps_max)).resolve(writer, reader), set())
     except InvalidAvro as error:
         return str(error)
     except RecursionError:
         return "the schema is nested too deeply"
+    except TooManySteps:
+        return f"the schemas are too large to be compared: it takes more than schemaMaxComparisons = {steps_max} steps"
 
 
 @dataclass(slots=True, eq=False)
@@ -60,10 +66,12 @@ def _first_error(action: _Action, visited: set[int]) -> str | None:
 
 
 class _Resolution:
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self._records: dict[tuple[int, int], _Action] = {}
 
     def resolve(self, writer: AvroType, reader: AvroType) -> _Action:
+        self._steps.take()
         if writer.kind == "union":
             return self._each_branch(writer, reader)
         if writer.kind == reader.kind:
@@ -88,7 +96,7 @@ class _Resolution:
 
     def _each_branch(self, writer: AvroType, reader: AvroType) -> _Action:
         """A union's data can be read when the data of each of its types can."""
-        if reader.kind == "union" and _equivalent(writer, reader, set()):
+        if reader.kind == "union" and _equivalent(writer, reader, set(), self._steps):
             return _Action()
         return _Action(parts=[("", self.resolve(branch, reader)) for branch in writer.branches])
 
@@ -102,6 +110,7 @@ class _Resolution:
         """The branch of the very type (a named one by its full name), else a record that fits, else a promotion."""
         fitting: AvroType | None = None
         for branch in reader.branches:
+            self._steps.take()
             if branch.kind != writer.kind:
                 continue
             if branch.full_name == writer.full_name:
@@ -129,20 +138,20 @@ class _Resolution:
             read = readers.get(written.name)
             if read is not None:
                 action.parts.append((f"{reader.short_name}.{read.name}", self.resolve(written.type, read.type)))
-        reason = _unfilled_field(writer, reader)
+        reason = _unfilled_field(writer, reader, self._steps)
         if reason:
             self._records[pair] = action = _Action(reason)
         return action
 
 
-def _unfilled_field(writer: AvroType, reader: AvroType) -> str:
+def _unfilled_field(writer: AvroType, reader: AvroType, steps: Steps) -> str:
     written = writer.fields_by_name()
     for read in reader.fields:
         if read.name in written:
             continue
         if read.default is NO_DEFAULT:
             return f"{reader.short_name}.{read.name} was not written and has no default"
-        if not default_fits(read.type, read.default):
+        if not default_fits(read.type, read.default, steps):
             return f"the default of {reader.short_name}.{read.name} is no {read.type.full_name}"
     return ""
 
@@ -151,23 +160,24 @@ def _mismatch(writer: AvroType, reader: AvroType) -> _Action:
     return _Action(f"{writer.full_name} cannot be read as {reader.full_name}")
 
 
-def _equivalent(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]]) -> bool:
+def _equivalent(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]], steps: Steps) -> bool:
     """Whether two types have the same shape in the same order, whatever their namespaces."""
+    steps.take()
     if writer.kind != reader.kind or writer.short_name != reader.short_name or writer.size != reader.size:
         return False
     if writer.symbols != reader.symbols or len(writer.branches) != len(reader.branches):
         return False
-    if writer.items is not None and not _equivalent(writer.element(), reader.element(), seen):
+    if writer.items is not None and not _equivalent(writer.element(), reader.element(), seen, steps):
         return False
     branches = zip(writer.branches, reader.branches, strict=True)
-    return all(_equivalent(*pair, seen) for pair in branches) and _same_fields(writer, reader, seen)
+    return all(_equivalent(*pair, seen, steps) for pair in branches) and _same_fields(writer, reader, seen, steps)
 
 
-def _same_fields(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]]) -> bool:
+def _same_fields(writer: AvroType, reader: AvroType, seen: set[tuple[int, int]], steps: Steps) -> bool:
     if (id(writer), id(reader)) in seen:
         return True
     seen.add((id(writer), id(reader)))
     if [one.name for one in writer.fields] != [one.name for one in reader.fields]:
         return False
     pairs = zip(writer.fields, reader.fields, strict=True)
-    return all(_equivalent(written.type, read.type, seen) for written, read in pairs)
+    return all(_equivalent(written.type, read.type, seen, steps) for written, read in pairs)

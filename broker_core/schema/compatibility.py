@@ -18,6 +18,7 @@ from broker_core.schema.key_value import decode_key_value
 from broker_core.schema.protobuf_native import root_message
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
+from broker_core.schema.steps import STEPS_MAX
 from broker_core.schema.validation import legacy_json
 
 
@@ -51,48 +52,52 @@ _CONSUMERS_READ_THE_LATEST = frozenset(
 )
 
 
-def check_compatible(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+def check_compatible(
+    versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int = STEPS_MAX
+) -> None:
     """Raises `IncompatibleSchema` unless `new` may follow the versions, oldest first; none of them: it may."""
     if strategy is Strategy.ALWAYS_COMPATIBLE or not versions:
         return
     if strategy.is_transitive:
-        _check(versions, new, strategy)
+        _check(versions, new, strategy, steps_max)
     elif versions[-1].data != new.data or versions[-1].type is not new.type:
-        _check(versions[-1:], new, strategy)
+        _check(versions[-1:], new, strategy, steps_max)
 
 
-def check_readable(versions: Sequence[SchemaData], consumers: SchemaData, strategy: Strategy) -> None:
+def check_readable(
+    versions: Sequence[SchemaData], consumers: SchemaData, strategy: Strategy, steps_max: int = STEPS_MAX
+) -> None:
     """Raises `IncompatibleSchema` unless a consumer may bring that schema to a topic with those versions."""
     if strategy in _CONSUMERS_READ_THE_LATEST:
-        check_compatible(versions, consumers, Strategy.BACKWARD)
+        check_compatible(versions, consumers, Strategy.BACKWARD, steps_max)
     elif strategy is not Strategy.ALWAYS_COMPATIBLE:
-        _check(versions, consumers, strategy)
+        _check(versions, consumers, strategy, steps_max)
 
 
-def _check(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+def _check(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     for version in versions:
         if version.type is not new.type:
             raise IncompatibleSchema(
                 f"Incompatible schema: exists schema type {version.type.name}, new schema type {new.type.name}"
             )
     if versions:
-        _CHECKERS.get(new.type, _check_undefined)(versions, new, strategy)
+        _CHECKERS.get(new.type, _check_undefined)(versions, new, strategy, steps_max)
 
 
-def _check_undefined(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+def _check_undefined(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     if strategy is Strategy.ALWAYS_INCOMPATIBLE:
         raise IncompatibleSchema("Schema compatibility strategy is ALWAYS_INCOMPATIBLE")
 
 
-def _check_avro(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
-    _check_undefined(versions, new, strategy)
+def _check_avro(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
+    _check_undefined(versions, new, strategy, steps_max)
     wanted = _parse(new)
     for version in versions:
         old = _parse(version)
         if strategy.reads_old:
-            _check_reads(old, wanted, strategy)
+            _check_reads(old, wanted, strategy, steps_max)
         if strategy.read_by_old:
-            _check_reads(wanted, old, strategy)
+            _check_reads(wanted, old, strategy, steps_max)
 
 
 def _parse(schema: SchemaData) -> AvroType:
@@ -102,19 +107,19 @@ def _parse(schema: SchemaData) -> AvroType:
         raise IncompatibleSchema(str(error)) from None
 
 
-def _check_reads(writer: AvroType, reader: AvroType, strategy: Strategy) -> None:
-    reason = why_unreadable(writer, reader)
+def _check_reads(writer: AvroType, reader: AvroType, strategy: Strategy, steps_max: int) -> None:
+    reason = why_unreadable(writer, reader, steps_max)
     if reason is not None:
         raise IncompatibleSchema(f"Error during schema compatibility check with strategy {strategy}: {reason}")
 
 
-def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     """Definitions of the time before Avro (a JSON schema with an `id`) and Avro's follow each other freely."""
-    _check_undefined(versions, new, strategy)
+    _check_undefined(versions, new, strategy, steps_max)
     for version in versions:
         old, wanted = _legacy_id(version), _legacy_id(new)
         if old is None and wanted is None:
-            _check_avro([version], new, strategy)
+            _check_avro([version], new, strategy, steps_max)
         elif old is not None and wanted is not None and old != wanted:
             raise IncompatibleSchema(f"Incompatible Schema from {version.text} + to {new.text}")
 
@@ -128,8 +133,8 @@ def _legacy_id(schema: SchemaData) -> tuple[object] | None:
     return None
 
 
-def _check_protobuf_native(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
-    _check_undefined(versions, new, strategy)
+def _check_protobuf_native(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
+    _check_undefined(versions, new, strategy, steps_max)
     name = root_message(new.data)
     for version in versions:
         original = root_message(version.data)
@@ -140,7 +145,7 @@ def _check_protobuf_native(versions: Sequence[SchemaData], new: SchemaData, stra
             )
 
 
-def _check_key_value(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy) -> None:
+def _check_key_value(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
     """Key and value each by themselves."""
     pairs = [decode_key_value(version) for version in versions]
     new_pair = decode_key_value(new)
@@ -152,10 +157,10 @@ def _check_key_value(versions: Sequence[SchemaData], new: SchemaData, strategy: 
                 f" from value schema is {pair[1].type.name} and to value schema is {new_pair[1].type.name}"
             )
     for olds, part in zip(zip(*pairs, strict=True), new_pair, strict=True):
-        _CHECKERS.get(part.type, _check_undefined)(olds, part, strategy)
+        _CHECKERS.get(part.type, _check_undefined)(olds, part, strategy, steps_max)
 
 
-_Checker = Callable[[Sequence[SchemaData], SchemaData, Strategy], None]
+_Checker = Callable[[Sequence[SchemaData], SchemaData, Strategy, int], None]
 
 _CHECKERS: dict[SchemaType, _Checker] = {
     SchemaType.AVRO: _check_avro,

@@ -5,8 +5,8 @@ count from 0 and are never given out twice: deleting appends a version that says
 before is not seen any more. Only `forget`, which goes with the topic, lets the count begin anew.
 
 A version is durable when `put` returns. Checks and changes of one topic's schemas follow one another under a lock
-of that topic, since between them lies a wait for the disk; reading answers from memory. Definitions are compared on the
-event loop while they are small, as nearly all are, and in a thread when they are not.
+of that topic, since between them lies a wait for the disk; reading answers from memory. Definitions are read and
+compared in one thread: even a short one may take a while (`bounds`), and nothing waits for it but who asked.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote_plus
 from weakref import WeakValueDictionary
 
-from broker_core.errors import InvalidSchema
+from broker_core.schema.bounds import DefinitionBounds, check_definition
 from broker_core.schema.compatibility import Strategy, check_compatible, check_readable
 from broker_core.schema.schema_data import SchemaData
-from broker_core.schema.schema_type import SchemaType
+from broker_core.schema.schema_type import STRUCTURED, SchemaType
 from broker_core.schema.validation import validate
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
 NO_VERSION = -1
-AT_ONCE_BYTES = 16 * 1024  # so much text is read and compared in a few milliseconds
+SHORT_BYTES = 1024  # of what a type without a definition brings all the same
 
 _T = TypeVar("_T")
 
@@ -68,7 +68,9 @@ class SchemaRegistry:
     def __init__(self, documents: Documents, clock: Clock, config: SchemaConfig) -> None:
         self._documents = documents
         self._clock = clock
-        self._max_bytes = config.max_bytes
+        self._bounds = DefinitionBounds(config.max_bytes, config.max_values, config.max_depth)
+        self._steps_max = config.max_comparisons
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="schema")
         self._versions: dict[str, list[SchemaVersion]] = {}
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         for key, document in documents.list(SCHEMA).items():
@@ -98,7 +100,7 @@ class SchemaRegistry:
     async def find_same(self, topic: TopicName, schema: SchemaData) -> SchemaVersion | None:
         """The version that means the same, however it is written."""
         versions = self.versions(topic)
-        return await _computed(versions, schema, partial(_same, versions, schema))
+        return await self._computed(schema, _same, versions, schema)
 
     # -- checking ---------------------------------------------------------------------------------------
 
@@ -106,24 +108,32 @@ class SchemaRegistry:
         """Raises `InvalidSchema`, or `IncompatibleSchema` when `put` would."""
         await self._validate(schema)
         versions = self.versions(topic)
-        check = partial(check_compatible, [one.schema for one in versions], schema, strategy)
-        await _computed(versions, schema, check)
+        await self._computed(
+            schema, check_compatible, [one.schema for one in versions], schema, strategy, self._steps_max
+        )
 
     async def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
         """Raises `IncompatibleSchema` unless a consumer may bring that schema."""
-        self._check_size(schema)
         versions = self.versions(topic)
-        check = partial(check_readable, [one.schema for one in versions], schema, strategy)
-        await _computed(versions, schema, check)
+        if _with_same_bytes(versions, schema) is None:
+            await self._computed(schema, check_definition, schema, self._bounds)
+        await self._computed(
+            schema, check_readable, [one.schema for one in versions], schema, strategy, self._steps_max
+        )
 
     async def _validate(self, schema: SchemaData) -> None:
-        self._check_size(schema)
-        await _computed([], schema, partial(validate, schema))
+        await self._computed(schema, check_definition, schema, self._bounds)
+        await self._computed(schema, validate, schema)
 
-    def _check_size(self, schema: SchemaData) -> None:
-        size = len(schema.data)
-        if size > self._max_bytes:
-            raise InvalidSchema(f"The schema has {size} bytes, more than schemaMaxSizeInBytes = {self._max_bytes}")
+    async def _computed(self, schema: SchemaData, work: Callable[..., _T], *given: Any) -> _T:
+        """The result of work that reads definitions; types without one need no thread."""
+        if schema.type not in STRUCTURED and len(schema.data) <= SHORT_BYTES:
+            return work(*given)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+
+    def close(self) -> None:
+        """What is being compared ends by itself; nobody waits for it any more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     # -- changing ---------------------------------------------------------------------------------------
 
@@ -137,7 +147,7 @@ class SchemaRegistry:
         await self._validate(schema)
         async with self._lock(name):
             versions = self._in_force(name)
-            found = await _computed(versions, schema, partial(_same_or_compatible, versions, schema, strategy))
+            found = await self._computed(schema, _same_or_compatible, versions, schema, strategy, self._steps_max)
             return await self._append(name, schema) if found is None else found.version
 
     async def delete(self, topic: TopicName) -> int:
@@ -180,19 +190,13 @@ def _as_stored(schema: SchemaData) -> SchemaData:
     return SchemaData(SchemaType.NONE, schema.data, schema.properties)
 
 
-async def _computed(versions: Sequence[SchemaVersion], schema: SchemaData, work: Callable[[], _T]) -> _T:
-    """The result of work that reads these definitions."""
-    size = len(schema.data) + sum(len(one.schema.data) for one in versions)
-    return work() if size <= AT_ONCE_BYTES else await asyncio.to_thread(work)
-
-
 def _same_or_compatible(
-    versions: Sequence[SchemaVersion], schema: SchemaData, strategy: Strategy
+    versions: Sequence[SchemaVersion], schema: SchemaData, strategy: Strategy, steps_max: int
 ) -> SchemaVersion | None:
     """The version that is the same, or None when the schema may become one. Raises `IncompatibleSchema`."""
     found = _same(versions, schema)
     if found is None:
-        check_compatible([one.schema for one in versions], schema, strategy)
+        check_compatible([one.schema for one in versions], schema, strategy, steps_max)
     return found
 
 

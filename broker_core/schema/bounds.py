@@ -1,0 +1,64 @@
+"""How large a definition may be, and how much work a comparison of two may take. Pure.
+
+The bytes of a definition say little about what it costs: two unions of 4,000 records are compared pair by pair, and a
+record whose defaults are records doubles the work with each level. So values and depth are bounded when a definition is
+parsed, and a comparison gives up after a number of steps.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.errors import InvalidSchema
+from broker_core.schema.key_value import decode_key_value
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import AVRO_BASED, SchemaType
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionBounds:
+    """`max_values`: JSON values of a definition. `max_depth`: how deep they may be nested."""
+
+    max_bytes: int
+    max_values: int
+    max_depth: int
+
+
+def check_definition(schema: SchemaData, bounds: DefinitionBounds) -> None:
+    """Raises `InvalidSchema` when the definition exceeds its bounds; whether it makes sense is asked later."""
+    size = len(schema.data)
+    if size > bounds.max_bytes:
+        raise InvalidSchema(f"The schema has {size} bytes, more than schemaMaxSizeInBytes = {bounds.max_bytes}")
+    if schema.type is SchemaType.KEY_VALUE:
+        for part in decode_key_value(schema):
+            check_definition(part, bounds)
+    elif schema.type in AVRO_BASED or schema.type is SchemaType.PROTOBUF_NATIVE:
+        _check_values(schema.data, bounds)
+
+
+def _check_values(data: bytes, bounds: DefinitionBounds) -> None:
+    try:
+        document = json.loads(data)
+    except RecursionError:
+        raise InvalidSchema(_too_deep(bounds)) from None
+    except ValueError:
+        return  # no JSON: validation has a better sentence for it
+    values, level = 0, [document]
+    for _ in range(bounds.max_depth):
+        values += len(level)
+        if values > bounds.max_values:
+            raise InvalidSchema(f"The schema holds more values than schemaMaxValues = {bounds.max_values}")
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return
+    raise InvalidSchema(_too_deep(bounds))
+
+
+def _parts(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _too_deep(bounds: DefinitionBounds) -> str:
+    return f"The schema is nested deeper than schemaMaxDepth = {bounds.max_depth}"

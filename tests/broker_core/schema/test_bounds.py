@@ -1,0 +1,102 @@
+"""Definitions that are larger or deeper than any may be, and comparisons that would not end."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from broker_core.config import BrokerConfig
+from broker_core.errors import IncompatibleSchema, InvalidSchema
+from broker_core.schema.avro import parse_avro
+from broker_core.schema.avro_resolution import why_unreadable
+from broker_core.schema.bounds import DefinitionBounds, check_definition
+from broker_core.schema.compatibility import Strategy, check_compatible
+from broker_core.schema.key_value import encode_key_value
+from broker_core.schema.schema_data import SchemaData
+from broker_core.schema.schema_type import AVRO_BASED, SchemaType
+
+BOUNDS = DefinitionBounds(max_bytes=10_000, max_values=100, max_depth=20)
+WITH_JSON = [*sorted(AVRO_BASED), SchemaType.PROTOBUF_NATIVE]
+
+
+def nested(depth: int) -> bytes:
+    return b'{"type":"array","items":' * depth + b'"int"' + b"}" * depth
+
+
+def wide(values: int) -> bytes:
+    return json.dumps({"symbols": ["x"] * values}).encode()
+
+
+def record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields)}
+
+
+def union_of(count: int, prefix: str) -> str:
+    """One field that is a union of records whose names are all different."""
+    return json.dumps(record("R", {"name": "f", "type": [record(f"{prefix}{number}") for number in range(count)]}))
+
+
+def doubling(levels: int) -> str:
+    """A field with a default whose check takes twice as long with each level."""
+    kind: Any = record("L0", {"name": "a", "type": "int", "default": 1})
+    for level in range(1, levels):
+        below = {"name": "b", "type": f"L{level - 1}", "default": {}}
+        kind = record(f"L{level}", {"name": "a", "type": kind, "default": {}}, below)
+    return json.dumps(record("R", {"name": "z", "type": kind, "default": {}}))
+
+
+@pytest.mark.parametrize("kind", WITH_JSON)
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b" " * 10_001, "schemaMaxSizeInBytes = 10000"),
+        (wide(200), "schemaMaxValues = 100"),
+        (nested(21), "schemaMaxDepth = 20"),
+        (b"[" * 5000, "schemaMaxDepth = 20"),
+    ],
+    ids=["bytes", "values", "depth", "endless"],
+)
+def test_a_definition_beyond_a_bound_is_refused_by_its_name(kind: SchemaType, data: bytes, reason: str) -> None:
+    with pytest.raises(InvalidSchema, match=reason):
+        check_definition(SchemaData(kind, data), BOUNDS)
+
+
+@pytest.mark.parametrize("data", [nested(19), wide(90), b"no JSON"])
+def test_a_definition_within_its_bounds_passes(data: bytes) -> None:
+    check_definition(SchemaData(SchemaType.AVRO, data), BOUNDS)
+
+
+def test_key_and_value_are_held_to_the_same_bounds() -> None:
+    properties = {"key.schema.type": "STRING", "value.schema.type": "JSON"}
+    schema = SchemaData(SchemaType.KEY_VALUE, encode_key_value(b"", nested(21)), properties)
+    with pytest.raises(InvalidSchema, match="schemaMaxDepth"):
+        check_definition(schema, BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader"),
+    [(union_of(4000, "A"), union_of(4000, "B")), (json.dumps(record("R")), doubling(40))],
+    ids=["quadratic", "exponential"],
+)
+def test_a_comparison_without_end_counts_as_incompatible(writer: str, reader: str) -> None:
+    """The first took 23 s and 3 GB, the second takes days."""
+    before = time.process_time()
+    reason = why_unreadable(parse_avro(writer), parse_avro(reader), 50_000)
+    assert reason is not None
+    assert "schemaMaxComparisons = 50000" in reason
+    assert time.process_time() - before < 5
+
+
+def test_the_steps_of_a_comparison_are_those_of_the_configuration() -> None:
+    definitions = [SchemaData(SchemaType.AVRO, union_of(40, prefix).encode()) for prefix in "AB"]
+    check_compatible(definitions[:1], definitions[1], Strategy.BACKWARD)
+    with pytest.raises(IncompatibleSchema, match="schemaMaxComparisons = 1000"):
+        check_compatible(definitions[:1], definitions[1], Strategy.BACKWARD, 1000)
+
+
+def test_a_thousand_fields_take_a_fraction_of_the_steps_that_they_may() -> None:
+    fields = [{"name": f"f{number}", "type": ["null", "int"], "default": None} for number in range(1000)]
+    schema = parse_avro(json.dumps(record("R", *fields)))
+    other = parse_avro(json.dumps(record("R", *fields, {"name": "more", "type": "int", "default": 1})))
+    assert why_unreadable(schema, other, BrokerConfig().schema.max_comparisons // 10) is None
