@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.config import BrokerConfig
+from broker_core.config_retention import check_retention
 from broker_core.errors import BrokerError, InvalidConfiguration
-from broker_core.policy_values import RetentionPolicy
 from broker_core.setting import Setting
 
 FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
@@ -229,7 +229,7 @@ def _refuse_missing_security(in_file: Iterable[Given]) -> None:
 
 def _check_retention(config: BrokerConfig, by_key: Mapping[str, Given]) -> None:
     try:
-        RetentionPolicy(config.policies.retention_minutes, config.policies.retention_mb)
+        check_retention(config.policies.retention_minutes, config.policies.retention_mb)
     except BrokerError as error:
         keys = ("defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB")
         places = ", ".join(f"{key}: {by_key[key].source}" for key in keys if key in by_key)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from broker_core.config_retention import check_retention
 from broker_core.errors import InvalidRequest, PreconditionFailed
 from broker_core.json_values import Reader, name_or_none, number, string, truth, whole_number
 from broker_core.storage.retention import Retention
@@ -17,12 +18,6 @@ from broker_core.storage.retention import Retention
 PARTITIONED, NON_PARTITIONED = "partitioned", "non-partitioned"
 HOLD, REFUSE, EVICT = "producer_request_hold", "producer_exception", "consumer_backlog_eviction"
 NO_SUBSCRIPTIONS, CAUGHT_UP = "delete_when_no_subscriptions", "delete_when_subscriptions_caught_up"
-
-_ONE_LIMIT_IS_ZERO = (
-    "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has"
-    " a non-zero value. Use the value of -1 instead of 0 to ignore a specific limit. To disable retention"
-    " both limits must be set to 0."
-)
 
 
 def member(name: str, read: Reader, default: Any) -> Any:
@@ -68,12 +63,7 @@ class RetentionPolicy(PolicyObject):
     open_ledger_seconds: int = 0
 
     def __post_init__(self) -> None:
-        if self.mb < -1:
-            raise InvalidRequest("Invalid retention policy: size limit must be >= -1")
-        if self.minutes < -1:
-            raise InvalidRequest("Invalid retention policy: time limit must be >= -1")
-        if (self.minutes == 0) != (self.mb == 0):
-            raise InvalidRequest(_ONE_LIMIT_IS_ZERO)
+        check_retention(self.minutes, self.mb)
 
     @property
     def limits(self) -> Retention:
