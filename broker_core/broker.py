@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
 from broker_core.errors import UnknownListener
-from broker_core.limits.backlog_quota import check_forever
-from broker_core.rate import sample_forever
+from broker_core.rates.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.storage.factory import ManagedLedgerFactory
-from broker_core.tenancy import Tenancy
+from broker_core.tenancy.tenancy import Tenancy
+from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.registry import TopicRegistry
@@ -35,7 +35,7 @@ from broker_core.wire.bounds import CommandBounds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from broker_core.config import BrokerConfig
+    from broker_core.config.broker import BrokerConfig
     from broker_core.storage.disk import Disk
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from broker_core.config import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig, ServerConfig
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -55,7 +55,7 @@ class EmbeddedBroker:
 
     def start(self) -> Self:
         """Returns when the broker answers; raises what kept it from starting."""
-        from broker_core.server import Server
+        from broker_core.server.server import Server
 
         started = threading.Event()
         failure: list[BaseException] = []

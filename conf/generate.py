@@ -6,8 +6,8 @@ Run by `make docs`; a test compares the file with what this would write.
 import json
 from pathlib import Path
 
-from broker_core.config import BrokerConfig
-from broker_core.setting import Setting
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.setting import Setting
 
 TARGET = Path(__file__).parent / "standalone.yaml"
 
@@ -15,7 +15,7 @@ HEAD = """\
 # Configuration of `pulsarctl standalone -c FILE`. Every key with its default; the names are Pulsar's.
 # A released Pulsar's own standalone.conf works in the place of this file too.
 # Stronger than a file: PULSARCTL_CONF_<key> in the environment, then -X key=value on the command line.
-# Generated from broker_core/config.py by `make docs`; do not edit here.
+# Generated from broker_core/config/ by `make docs`; do not edit here.
 """
 
 TITLES = {

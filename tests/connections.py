@@ -3,7 +3,7 @@
 from typing import cast
 
 from broker_core.broker import Broker
-from broker_core.connection import Connection
+from broker_core.server.connection import Connection
 
 
 def connections(broker: Broker) -> list[Connection]:

@@ -8,8 +8,8 @@ from broker_core.admin.call import Answer, Call, text
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
 from broker_core.errors import PreconditionFailed
-from broker_core.health import check_health, degraded
-from broker_core.metrics import prometheus_text
+from broker_core.stats.health import check_health, degraded
+from broker_core.stats.metrics import prometheus_text
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

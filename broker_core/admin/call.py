@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from broker_core.errors import InvalidName, InvalidRequest
-from broker_core.json_values import whole_number
 from broker_core.names import NamespaceName, TopicName, check_entity, parse_topic
+from broker_core.policies.json_values import whole_number
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

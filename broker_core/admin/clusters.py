@@ -7,8 +7,8 @@ from typing import Any
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.routes import Route
 from broker_core.errors import ClusterNotFound, Conflict, InvalidRequest, NotAllowed
-from broker_core.json_values import string, truth
 from broker_core.names import check_entity
+from broker_core.policies.json_values import string, truth
 
 # Pulsar's ClusterData: the broker shows these to tools and uses none of them.
 _TEXTS = (

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.storage.position import Position
-    from broker_core.topic import Topic
-    from broker_core.topics.topic_log import TopicLog
+    from broker_core.topic.topic import Topic
+    from broker_core.topic_log import TopicLog
 
 _NO_LEDGER = {"ledgerId": -1, "entries": -1, "size": -1, "offloaded": False, "underReplicated": False}
 

@@ -17,7 +17,7 @@ from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
 from broker_core.errors import InvalidRequest, PreconditionFailed, TopicNotFound
 from broker_core.storage.position import Position
-from broker_core.topics import peek
+from broker_core.topic import peek
 from broker_core.wire.compression import decompress
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata

@@ -8,7 +8,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.errors import InvalidRequest, NotAllowed
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
-from broker_core.topics.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

@@ -10,7 +10,7 @@ from broker_core.names import NON_PERSISTENT
 from broker_core.nonpersistent.producer import NonPersistentProducer
 from broker_core.nonpersistent.subscription import NonPersistentSubscription
 from broker_core.nonpersistent.topic import NonPersistentTopic
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 
 NEEDS_PERSISTENT = "Need to provide a persistent topic name"
 ONLY_BY_CLIENTS = "Create subscription on non-persistent topic can only be done through client"

@@ -17,9 +17,9 @@ from broker_core.admin.quotas import check_retention
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
 from broker_core.errors import NamespaceNotFound, PreconditionFailed
-from broker_core.json_values import whole_number
-from broker_core.policies import POLICIES, PolicySet, as_json
-from broker_core.policy_values import DispatchRate
+from broker_core.policies.json_values import whole_number
+from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
+from broker_core.policies.values import DispatchRate
 
 # Only for these Pulsar words a missing namespace differently.
 _WORDED_APART = {"retention", "replicatorDispatchRate"}

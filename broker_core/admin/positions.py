@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.errors import InvalidRequest
-from broker_core.json_values import whole_number
+from broker_core.policies.json_values import whole_number
 from broker_core.storage.position import LATEST, Position
 
 

@@ -12,8 +12,8 @@ from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
 from broker_core.errors import InvalidRequest, PreconditionFailed, TopicNotFound
-from broker_core.policies import PolicySet, as_json
-from broker_core.policy_values import BacklogQuota
+from broker_core.policies.topic_policies import PolicySet, as_json
+from broker_core.policies.values import BacklogQuota
 
 FIELDS = {"destination_storage": "size_quota", "message_age": "age_quota"}
 

@@ -1,4 +1,4 @@
-"""Which handler serves which method and path. Pure.
+"""Which handler serves which method and path.
 
 Paths are matched raw, segment by segment; empty segments (doubled or trailing slashes) do not count. A literal
 segment wins over a variable one (`/partitioned` over `/{topic}`), unless it does not know the method. The variable

@@ -11,13 +11,13 @@ from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, topic_body
 from broker_core.admin.targets import one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
-from broker_core.limits.turns import in_turns
-from broker_core.merged_stats import merge
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.stats import TopicStats, earliest_backlog, oldest_of, topic_stats
+from broker_core.rates.turns import in_turns
+from broker_core.stats.merged_stats import merge
+from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_of, topic_stats
 
 if TYPE_CHECKING:
-    from broker_core.topic import Topic
+    from broker_core.topic.topic import Topic
 
 # Of one partition alone; a merged publisher or consumer is on several connections.
 _OWN_PUBLISHER_FIELDS = ("accessMode", "address", "connectedSince", "clientVersion", "metadata", "producerName")

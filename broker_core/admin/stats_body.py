@@ -1,4 +1,4 @@
-"""Snapshots as the JSON objects of Pulsar's admin API, with its fields in its order. Pure.
+"""Snapshots as the JSON objects of Pulsar's admin API, with its fields in its order.
 
 Compared field by field with Pulsar 4.0.7. Fields of features that this broker does not have are constant; objects
 and lists are always there, because clients look into them; a time as text carries milliseconds and `Z`.
@@ -11,8 +11,8 @@ from typing import Any
 
 from broker_core.clock import iso
 from broker_core.publishing.access import AccessMode
-from broker_core.stats import CompactionStats, PublisherStats, TopicStats
-from broker_core.subscription_stats import ConsumerStats, DrainingHash, SubscriptionStats
+from broker_core.stats.subscription_stats import ConsumerStats, DrainingHash, SubscriptionStats
+from broker_core.stats.topic_stats import CompactionStats, PublisherStats, TopicStats
 
 _ACK_RANGE_BYTES = 12  # of one range in `nonContiguousDeletedMessagesRangesSerializedSize`
 _ACCESS_MODES = {

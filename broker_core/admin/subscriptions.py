@@ -16,8 +16,8 @@ from broker_core.names import is_reserved_subscription
 from broker_core.storage.position import LATEST
 
 if TYPE_CHECKING:
-    from broker_core.subscription import Subscription
-    from broker_core.topic import Topic
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topic.topic import Topic
 
 
 async def list_subscriptions(call: Call) -> list[str]:

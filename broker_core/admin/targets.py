@@ -11,7 +11,7 @@ from broker_core.names import TopicName
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
-    from broker_core.topic import Topic
+    from broker_core.topic.topic import Topic
 
 
 def check_exists(broker: Broker, name: TopicName) -> None:

@@ -9,7 +9,7 @@ from broker_core.admin.call import Call
 from broker_core.admin.namespaces import delete_with_topics
 from broker_core.admin.routes import Route
 from broker_core.errors import InvalidRequest, NotAllowed, PreconditionFailed
-from broker_core.tenancy import Tenant
+from broker_core.tenancy.tenancy import Tenant
 
 
 async def list_tenants(call: Call) -> list[str]:

@@ -11,12 +11,12 @@ from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic
 from broker_core.errors import Conflict, InvalidRequest, NotAcceptable, NotAllowed, PreconditionFailed, TopicNotFound
-from broker_core.json_values import whole_number
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.topics.system_topics import is_broker_internal, is_system_topic
+from broker_core.policies.json_values import whole_number
+from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
-    from broker_core.topic import Topic
+    from broker_core.topic.topic import Topic
 
 
 async def list_topics(call: Call) -> list[str]:

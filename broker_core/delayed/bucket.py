@@ -1,4 +1,4 @@
-"""One sorted bucket of a time index: the rows that come next in memory, the others in its file. Pure.
+"""One sorted bucket of a time index: the rows that come next in memory, the others in its file.
 
 A row is 24 bytes, big-endian, so that rows sort as bytes: u64 delivery time (ms), u64 ledger id, u64 entry id.
 """

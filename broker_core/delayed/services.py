@@ -11,7 +11,7 @@ from broker_core.storage import filenames
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.config_features import DelayedConfig
+    from broker_core.config.features import DelayedConfig
     from broker_core.storage.factory import ManagedLedgerFactory
     from broker_core.tasks import Spawn
 

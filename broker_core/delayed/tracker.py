@@ -22,7 +22,7 @@ from broker_core.storage.position import EARLIEST, Position
 if TYPE_CHECKING:
     from broker_core.delayed.alarms import Alarm
     from broker_core.delayed.services import DelayedServices
-    from broker_core.policies_in_force import PoliciesInForce
+    from broker_core.policies.in_force import PoliciesInForce
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
 

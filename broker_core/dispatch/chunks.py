@@ -13,7 +13,7 @@ from broker_core.wire.message import SIZE
 from broker_core.wire.send_metadata import metadata_or_none
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.redelivery import Entry
     from broker_core.storage.block import Block
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker_core.config_dispatch import DispatchConfig
+    from broker_core.config.dispatch import DispatchConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.names import TopicName
-    from broker_core.policies_in_force import PoliciesInForce
+    from broker_core.policies.in_force import PoliciesInForce
     from broker_core.tasks import Spawn
 
 

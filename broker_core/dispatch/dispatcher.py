@@ -20,7 +20,7 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor

@@ -15,7 +15,7 @@ from broker_core.dispatch.active_consumer import active_consumer, in_order
 from broker_core.dispatch.single_active import SingleActiveDispatcher
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
+    from broker_core.dispatch.consumer import Consumer
 
 
 class FailoverDispatcher(SingleActiveDispatcher):

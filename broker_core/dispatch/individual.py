@@ -19,7 +19,7 @@ from broker_core.dispatch.unacked_limits import UnackedLimits
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.storage.block import Block

@@ -21,8 +21,8 @@ from broker_core.storage.position import Position
 from broker_core.wire.sticky_key import sticky_key
 
 if TYPE_CHECKING:
-    from broker_core.config_dispatch import DispatchConfig
-    from broker_core.consumer import Consumer
+    from broker_core.config.dispatch import DispatchConfig
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.dispatch.hash_ranges import KeySharedMode

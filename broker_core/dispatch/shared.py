@@ -17,7 +17,7 @@ from broker_core.dispatch.redelivery import Entry, EntrySet
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
     from broker_core.dispatch.dispatcher import Source
     from broker_core.storage.block import Block

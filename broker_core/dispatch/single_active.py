@@ -16,7 +16,7 @@ from broker_core.dispatch.hash_ranges import StickyRanges
 from broker_core.wire.sticky_key import sticky_key
 
 if TYPE_CHECKING:
-    from broker_core.consumer import Consumer
+    from broker_core.dispatch.consumer import Consumer
     from broker_core.storage.block import Block
 
 

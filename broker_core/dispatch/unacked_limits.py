@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from broker_core.config_dispatch import DispatchConfig
-    from broker_core.consumer import Consumer
-    from broker_core.policies_in_force import PoliciesInForce
+    from broker_core.config.dispatch import DispatchConfig
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.policies.in_force import PoliciesInForce
 
 
 class BrokerUnacked:

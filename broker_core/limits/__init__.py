@@ -1,1 +1,4 @@
-"""How much and how fast: rates, counts and backlog, each lifted when its cause ends."""
+"""How much and how fast: publish, dispatch, and subscribe rates, and how many clients a topic takes.
+
+`publishing`, `topic`, and what is above them import it.
+"""

@@ -1,4 +1,4 @@
-"""Token buckets: so many messages and bytes a second, on the clock that is given. Pure.
+"""Token buckets: so many messages and bytes a second, on the clock that is given.
 
 What is taken may exceed what is there by one piece (a batch, an entry): the debt is paid before the next, so the
 rate holds on average whatever the sizes. An idle bucket saves up a quarter of a second's tokens, so that over ten

@@ -17,10 +17,10 @@ from broker_core.limits.rate_limit import RateLimit, TokenBucket
 if TYPE_CHECKING:
     from broker_core.client import Client
     from broker_core.clock import Clock
-    from broker_core.config_features import RateConfig
+    from broker_core.config.features import RateConfig
     from broker_core.dispatch.dispatcher import Dispatcher
-    from broker_core.policies_in_force import PoliciesInForce
-    from broker_core.policy_values import DispatchRate, SubscribeRate
+    from broker_core.policies.in_force import PoliciesInForce
+    from broker_core.policies.values import DispatchRate, SubscribeRate
 
 SUBSCRIBERS_KEPT = 1000  # identities whose subscribe rates are remembered before those with all tokens are dropped
 

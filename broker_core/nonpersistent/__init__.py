@@ -1,0 +1,4 @@
+"""Non-persistent topics: a topic over a log that forgets.
+
+Only `topics`, which loads them, and `admin`, which reports on them, import it.
+"""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_core.producer import PendingPublish, Producer, PublishTarget
-from broker_core.rate import Rate
+from broker_core.publishing.producer import PendingPublish, Producer, PublishTarget
+from broker_core.rates.rate import Rate
 from broker_core.wire.encode import ReceiptEncoder
 
 if TYPE_CHECKING:

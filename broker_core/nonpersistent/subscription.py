@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.individual import IndividualDispatcher
-from broker_core.rate import Rate
-from broker_core.subscription import Subscription, SubscriptionContext, SubscriptionOwner
+from broker_core.rates.rate import Rate
+from broker_core.topic.subscription import Subscription, SubscriptionContext, SubscriptionOwner
 
 if TYPE_CHECKING:
     from broker_core.nonpersistent.volatile_log import VolatileLog

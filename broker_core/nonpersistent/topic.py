@@ -13,13 +13,13 @@ from broker_core.limits.rate_limit import NO_LIMIT
 from broker_core.nonpersistent.producer import NonPersistentProducer
 from broker_core.nonpersistent.subscription import NonPersistentSubscription
 from broker_core.nonpersistent.volatile_log import VolatileLog
-from broker_core.policy_values import HOLD, BacklogQuota, DelayedDelivery, DispatchRate, RetentionPolicy
-from broker_core.rate import Rate
-from broker_core.topic import Topic, TopicServices
+from broker_core.policies.values import HOLD, BacklogQuota, DelayedDelivery, DispatchRate, RetentionPolicy
+from broker_core.rates.rate import Rate
+from broker_core.topic.topic import Topic, TopicServices
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
-    from broker_core.policies import TopicPolicies
+    from broker_core.policies.topic_policies import TopicPolicies
 
 
 class NonPersistentTopic(Topic):

@@ -17,7 +17,7 @@ from broker_core.publishing.access import AccessMode, Place, ProducerAccess
 
 if TYPE_CHECKING:
     from broker_core.client import Client
-    from broker_core.producer import Producer
+    from broker_core.publishing.producer import Producer
 
 
 @dataclass(frozen=True, slots=True)

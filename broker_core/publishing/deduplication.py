@@ -21,9 +21,9 @@ from broker_core.publishing.sequence_ids import NONE, Part, SequenceIds
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from broker_core.config_features import DeduplicationConfig
+    from broker_core.config.features import DeduplicationConfig
     from broker_core.storage.position import Position
-    from broker_core.topics.context import TopicContext
+    from broker_core.topic_context import TopicContext
     from broker_core.wire.send import SendRun
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from broker_core.wire.send import Chunk
 
 if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topics.topic_log import TopicLog
+    from broker_core.topic_log import TopicLog
 
 log = logging.getLogger(__name__)
 

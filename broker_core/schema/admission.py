@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_core.names import TopicName
-    from broker_core.policies import TopicPolicies
+    from broker_core.policies.topic_policies import TopicPolicies
 
 
 @dataclass(frozen=True, slots=True)

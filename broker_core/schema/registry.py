@@ -28,7 +28,7 @@ from broker_core.schema.validation import validate
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.config_features import SchemaConfig
+    from broker_core.config.features import SchemaConfig
     from broker_core.names import TopicName
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>

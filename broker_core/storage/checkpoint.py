@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from broker_core.config import StorageConfig
+from broker_core.config.broker import StorageConfig
 from broker_core.storage.catalog import Catalog
 from broker_core.storage.disk import Disk
 from broker_core.storage.journal import Journal

@@ -1,1 +1,4 @@
-"""Topics as a whole: which there are, how they come, age and go."""
+"""Topics as a whole: which there are, and how they are created, loaded, watched, and deleted.
+
+`broker` and what is above it import it.
+"""

@@ -1,4 +1,4 @@
-"""What use may create: missing topics, partitioned or not, and missing subscriptions. Pure.
+"""What use may create: missing topics, partitioned or not, and missing subscriptions.
 
 The policy of the namespace decides, else the configuration (Pulsar docs, "Manage non-partitioned topics" and
 "Namespace policies"; subscriptions also have a policy of the topic). Topics of the broker's own always come into
@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, SubscriptionNotFound, TopicNotFound
-from broker_core.policy_values import PARTITIONED
-from broker_core.topics.system_topics import is_broker_internal, is_system_topic
+from broker_core.policies.values import PARTITIONED
+from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
-    from broker_core.tenancy import Tenancy
+    from broker_core.tenancy.tenancy import Tenancy
 
 
 class AutoCreation:

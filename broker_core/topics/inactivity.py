@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from broker_core.errors import BrokerError
-from broker_core.limits.turns import in_turns
-from broker_core.policy_values import CAUGHT_UP
+from broker_core.policies.values import CAUGHT_UP
+from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
-from broker_core.topics.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.config_features import InactiveConfig
+    from broker_core.config.features import InactiveConfig
     from broker_core.names import TopicName
-    from broker_core.subscription import Subscription
-    from broker_core.topic import Topic
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topic.topic import Topic
     from broker_core.topics.partitioned import PartitionedTopics
     from broker_core.topics.registry import TopicRegistry
 

@@ -15,7 +15,7 @@ from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
-    from broker_core.tenancy import Tenancy
+    from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
 
 

@@ -28,26 +28,26 @@ from broker_core.errors import (
 from broker_core.expiry_clock import ExpiryClock
 from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
-from broker_core.limits.turns import in_turns
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
+from broker_core.policies.system import without_limits
+from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
-from broker_core.system_policies import without_limits
-from broker_core.topic import Topic, TopicServices
+from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.topic.topic import Topic, TopicServices
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.documents import TopicDocuments
-from broker_core.topics.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.config import BrokerConfig
-    from broker_core.limits.backlog_quota import BacklogQuotas
-    from broker_core.policies import TopicPolicies
-    from broker_core.rate import Rate
+    from broker_core.config.broker import BrokerConfig
+    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.rates.rate import Rate
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.factory import ManagedLedgerFactory
     from broker_core.tasks import Spawn
-    from broker_core.tenancy import Tenancy
+    from broker_core.tenancy.tenancy import Tenancy
+    from broker_core.topic.backlog_quota import BacklogQuotas
 
 log = logging.getLogger(__name__)
 

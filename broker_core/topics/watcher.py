@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from broker_core.topics.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import is_system_topic
 from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
 

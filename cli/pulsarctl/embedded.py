@@ -101,7 +101,7 @@ class _Embedded:
     """The broker in this process, with the settings of the environment, on free ports of loopback."""
 
     def __init__(self, directory: Path, log_level: str) -> None:
-        from broker_core.config_sources import load_config
+        from broker_core.config.sources import load_config
         from broker_core.errors import InvalidConfiguration
         from broker_core.log import start_logging
         from broker_core.testing import EmbeddedBroker

@@ -1,4 +1,4 @@
-"""The text of a record template, taken apart into literal bytes and placeholders. Pure.
+"""The text of a record template, taken apart into literal bytes and placeholders.
 
 template    = { literal | "%" escape [ "{" modifier "}" ] | "%%" | "%{" | "%}" | backslash }
 backslash   = "\\t" | "\\n" | "\\r" | "\\\\" | "\\x" two hex digits

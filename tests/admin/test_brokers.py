@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config import BrokerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.storage.errors import DamageReport, Lost
 from tests.admin.conftest import Admin
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.config import BrokerConfig
+from broker_core.config.broker import BrokerConfig
 from tests.admin.conftest import PORT_ZERO, Admin, start
 
 ADDRESSES = {"serviceUrl": "http://front:8080", "brokerServiceUrl": "pulsar://front:6650"}

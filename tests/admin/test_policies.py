@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker_core.config import BrokerConfig, PolicyConfig
+from broker_core.config.broker import BrokerConfig, PolicyConfig
 from broker_core.names import parse_topic
-from broker_core.policy_values import RetentionPolicy
+from broker_core.policies.values import RetentionPolicy
 from tests.admin.conftest import PORT_ZERO, Admin
 
 NAMESPACE = "namespaces/acme/shop"

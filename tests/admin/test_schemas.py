@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker_core.config import BrokerConfig
-from broker_core.config_features import SchemaConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import SchemaConfig
 from tests.admin.conftest import PORT_ZERO, Admin, start
 
 SCHEMAS = "schemas/acme/shop"

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from broker_core.names import parse_topic
-from broker_core.subscription import Subscription
+from broker_core.topic.subscription import Subscription
 from tests.admin.conftest import Admin
 
 SHOP = "persistent/acme/shop"

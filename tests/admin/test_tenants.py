@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.config import BrokerConfig, PolicyConfig
+from broker_core.config.broker import BrokerConfig, PolicyConfig
 from tests.admin.conftest import PORT_ZERO, Admin
 
 ALLOWED = {"allowedClusters": ["standalone"]}

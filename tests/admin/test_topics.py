@@ -3,7 +3,7 @@ from typing import Any, cast
 
 import pytest
 
-from broker_core.config import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig, TopicConfig
 from broker_core.names import parse_topic
 from tests.admin.conftest import PORT_ZERO, Admin
 

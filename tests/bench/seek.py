@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from broker_core.config import StorageConfig
+from broker_core.config.broker import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.topics.registry import ledger_name

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from broker_core.config import StorageConfig
+from broker_core.config.broker import StorageConfig
 from broker_core.storage.errors import StorageError
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.managed_ledger import ManagedLedger

@@ -8,9 +8,9 @@ import threading
 import time
 from pathlib import Path
 
-from broker_core import process
-from broker_core.config import BrokerConfig
-from broker_core.server import Server
+from broker_core.config.broker import BrokerConfig
+from broker_core.server import process
+from broker_core.server.server import Server
 from broker_core.storage.disk import RealDisk
 from broker_core.testing import FREE_PORTS
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from broker_core.backpressure import BUSY_WINDOW, GATHER_SECONDS, GATHER_SENDS, REST_SECONDS, ReadGate
+from broker_core.server.backpressure import BUSY_WINDOW, GATHER_SECONDS, GATHER_SENDS, REST_SECONDS, ReadGate
 from broker_core.storage.pressure import Pressure
 
 DEADLINE = 2.0  # seconds

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config import BrokerConfig
-from broker_core.config_sources import load_config
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.sources import load_config
 from broker_core.errors import InvalidConfiguration
 
 ROOT = Path(__file__).parents[2]

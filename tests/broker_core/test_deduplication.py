@@ -9,8 +9,8 @@ import pytest
 
 from broker_core.broker import Broker
 from broker_core.clock import SystemClock
-from broker_core.config import BrokerConfig
-from broker_core.config_features import DeduplicationConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import DeduplicationConfig
 from broker_core.names import parse_topic
 from broker_core.publishing.deduplication import DeduplicationStatus
 from broker_core.publishing.deduplication_snapshot import CURSOR, Snapshot
@@ -18,7 +18,7 @@ from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.position import EARLIEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand

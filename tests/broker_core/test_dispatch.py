@@ -5,16 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.compaction import CompactionState
-from broker_core.config import BrokerConfig
-from broker_core.config_dispatch import DispatchConfig
+from broker_core.compaction.compaction import CompactionState
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.dispatch import DispatchConfig
 from broker_core.dispatch import dispatcher
 from broker_core.names import parse_topic
 from broker_core.storage.block import Block
 from broker_core.storage.position import Position
 from broker_core.storage.retention import Retention
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.batch import BatchMessage, join_batch

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 
-from broker_core.config import BrokerConfig
-from broker_core.config_features import DeduplicationConfig
-from broker_core.connection import HANDLERS
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import DeduplicationConfig
+from broker_core.server.connection import HANDLERS
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb

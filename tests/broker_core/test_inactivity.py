@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.clock import SystemClock
-from broker_core.config import BrokerConfig, TopicConfig
-from broker_core.config_features import InactiveConfig
+from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.features import InactiveConfig
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policy_values import CAUGHT_UP, InactiveTopics, RetentionPolicy
+from broker_core.policies.values import CAUGHT_UP, InactiveTopics, RetentionPolicy
 from broker_core.storage.position import Position
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topics.inactivity import _each

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker_core.config import BrokerConfig
-from broker_core.config_dispatch import DispatchConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.dispatch import DispatchConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb

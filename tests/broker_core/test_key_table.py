@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.key_table import KeyTable, open_entry
+from broker_core.compaction.key_table import KeyTable, open_entry
 from broker_core.storage.block import Block
 from broker_core.wire.batch import BatchMessage, build_batch
 from broker_core.wire.message import build_entry

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core import subscription
 from broker_core.broker import Broker
 from broker_core.clock import SystemClock
-from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig, ConnectionConfig, TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic import subscription
+from broker_core.topic.topic import Topic
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame

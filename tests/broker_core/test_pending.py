@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from broker_core import pending
-from broker_core.pending import Pending
+from broker_core.dispatch import pending
+from broker_core.dispatch.pending import Pending
 
 IDS = st.integers(0, 40)
 LEDGERS = st.integers(1, 3)

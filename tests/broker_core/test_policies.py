@@ -2,11 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from broker_core.bundles import Bundles
-from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
-from broker_core.policies import POLICIES, PolicySet, configured, resolve
-from broker_core.policy_values import (
+from broker_core.policies.topic_policies import POLICIES, PolicySet, configured, resolve
+from broker_core.policies.values import (
     EVICT,
     AutoTopicCreation,
     BacklogQuota,
@@ -15,6 +14,7 @@ from broker_core.policy_values import (
     RetentionPolicy,
 )
 from broker_core.storage.retention import Retention
+from broker_core.tenancy.bundles import Bundles
 
 ONE_ZERO = (
     "Invalid retention policy: Setting a single time or size limit to 0 is invalid when one of the limits has"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig, ConnectionConfig, TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand

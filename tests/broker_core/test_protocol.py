@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig, ConnectionConfig
 from broker_core.names import parse_topic
-from broker_core.policy_values import DelayedDelivery
+from broker_core.policies.values import DelayedDelivery
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb

@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from broker_core.rate import Rate
+from broker_core.rates.rate import Rate
 
 
 @dataclass

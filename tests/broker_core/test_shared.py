@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from broker_core.config import BrokerConfig
-from broker_core.config_dispatch import DispatchConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.dispatch import DispatchConfig
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands

@@ -3,12 +3,12 @@
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
-from broker_core.config_features import DeduplicationConfig
+from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.features import DeduplicationConfig
 from broker_core.names import parse_topic
-from broker_core.policies import TopicPolicies
+from broker_core.policies.topic_policies import TopicPolicies
+from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topics.system_topics import is_broker_internal, is_system_topic
 
 
 @pytest.mark.parametrize(

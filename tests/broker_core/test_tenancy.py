@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.config import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.errors import (
     BrokerError,
     Conflict,
@@ -22,9 +22,9 @@ from broker_core.errors import (
     Unprocessable,
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies import PolicySet
-from broker_core.policy_values import DispatchRate, RetentionPolicy
-from broker_core.tenancy import Tenancy, Tenant
+from broker_core.policies.topic_policies import PolicySet
+from broker_core.policies.values import DispatchRate, RetentionPolicy
+from broker_core.tenancy.tenancy import Tenancy, Tenant
 
 DEFAULT = NamespaceName("public", "default")
 TOPIC = parse_topic("persistent://public/default/orders")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.config import BrokerConfig, ServerConfig
-from broker_core.server import PortInUse
+from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.server.server import PortInUse
 from broker_core.storage.errors import DirectoryLocked
 from broker_core.testing import EmbeddedBroker
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.errors import LimitReached, TopicNotFound
 from broker_core.names import TopicName, parse_topic
 from broker_core.schema.compatibility import Strategy
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 
 NAME = parse_topic("persistent://public/default/t")
 PASSING = parse_topic("non-persistent://public/default/t")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.config import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig, ServerConfig
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince

@@ -2,7 +2,7 @@
 
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 
 
 def set_topic_policies(broker: EmbeddedBroker, topic: str, **policies: object) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pulsar
 import pytest
 
-from broker_core.compaction import Compaction, CompactionState
-from broker_core.config import BrokerConfig, PolicyConfig
+from broker_core.compaction.compaction import Compaction, CompactionState
+from broker_core.config.broker import BrokerConfig, PolicyConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests import official_client

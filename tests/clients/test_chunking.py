@@ -8,11 +8,11 @@ import pulsar
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig, ConnectionConfig
 from broker_core.names import parse_topic
 from broker_core.publishing.deduplication import DeduplicationStatus
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 

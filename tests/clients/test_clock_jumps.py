@@ -9,10 +9,10 @@ import pulsar
 import pytest
 
 from broker_core.clock import SystemClock
-from broker_core.config import BrokerConfig
-from broker_core.config_features import BacklogQuotaConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import BacklogQuotaConfig
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.policy_values import EVICT, BacklogQuota, RetentionPolicy
+from broker_core.policies.values import EVICT, BacklogQuota, RetentionPolicy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until

@@ -6,11 +6,11 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.compaction import CompactionState
-from broker_core.config import BrokerConfig, StorageConfig
+from broker_core.compaction.compaction import CompactionState
+from broker_core.config.broker import BrokerConfig, StorageConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.compaction import Compaction, CompactionState
-from broker_core.config import BrokerConfig, StorageConfig
+from broker_core.compaction.compaction import Compaction, CompactionState
+from broker_core.config.broker import BrokerConfig, StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.disk import RealDisk
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

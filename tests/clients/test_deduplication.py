@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pulsar
 import pytest
 
-from broker_core.config import BrokerConfig
-from broker_core.config_features import DeduplicationConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import DeduplicationConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 

@@ -12,13 +12,13 @@ import pulsar
 import pytest
 
 from broker_core.clock import SystemClock
-from broker_core.config import BrokerConfig
-from broker_core.config_features import DelayedConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import DelayedConfig
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.policy_values import DelayedDelivery
+from broker_core.policies.values import DelayedDelivery
 from broker_core.storage.position import Position
-from broker_core.subscription import Subscription
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic.subscription import Subscription
 from tests.bench import delivery_times
 from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS

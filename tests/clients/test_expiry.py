@@ -7,9 +7,9 @@ import pulsar
 import pytest
 
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.policy_values import RetentionPolicy
+from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
-from broker_core.topic import Topic
+from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pulsar
 import pytest
 
-from broker_core.policy_values import RetentionPolicy
+from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import loaded, set_namespace_policies

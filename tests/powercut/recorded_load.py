@@ -17,8 +17,8 @@ from typing import Any
 import pulsar
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig
-from broker_core.connection import Connection
+from broker_core.config.broker import BrokerConfig
+from broker_core.server.connection import Connection
 from broker_core.storage.disk import Disk
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command, FrameDecoder

@@ -5,7 +5,7 @@ The order checker must find that out. Arguments are those of `pulsarctl standalo
 
 import sys
 
-from broker_core.consumer import Consumer
+from broker_core.dispatch.consumer import Consumer
 from broker_core.dispatch.key_shared import KeySharedDispatcher
 
 

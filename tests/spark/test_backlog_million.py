@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from broker_core.config import BrokerConfig, ServerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.entry_reader import EntryReader
 from pulsarctl.spark.jobs.backlog import AGE_LIMITS_SECONDS, AGE_NAMES, SubscriptionBacklog, run

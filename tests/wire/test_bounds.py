@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from broker_core.config import BrokerConfig
-from broker_core.connection import HANDLERS
+from broker_core.config.broker import BrokerConfig
+from broker_core.server.connection import HANDLERS
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.bounds import ACK_SET_WORDS_PER_ID, BOUNDS, UNREAD, CommandBounds, pairs, text

@@ -14,7 +14,7 @@ from pulsarctl.errors import AlreadyRunning, CliError, UsageProblem
 from pulsarctl.grammar import Noun
 
 if TYPE_CHECKING:
-    from broker_core.config_sources import LoadedConfig
+    from broker_core.config.sources import LoadedConfig
 
 NO_BOOKIES = "there are no bookies here: --bookkeeper-dir, --bookkeeper-port and --num-bookies change nothing"
 
@@ -125,7 +125,7 @@ def _check_platform() -> None:
 
 
 def _load(file: Path | None, settings: list[str], flags: dict[str, Any]) -> "LoadedConfig":
-    from broker_core.config_sources import load_config
+    from broker_core.config.sources import load_config
     from broker_core.errors import InvalidConfiguration
 
     try:
@@ -144,8 +144,8 @@ def _start_logging(form: str, level: str) -> None:
 
 
 def _run(loaded: "LoadedConfig", directory: Path, announcement: "Announcement", *, wipe_data: bool) -> None:
-    from broker_core import process
-    from broker_core.server import PortInUse, Server
+    from broker_core.server import process
+    from broker_core.server.server import PortInUse, Server
     from broker_core.storage.errors import DirectoryLocked, StorageError
 
     server = Server(loaded.config, directory, prepare=lambda: _prepare(directory, wipe_data=wipe_data))
@@ -181,7 +181,7 @@ class Announcement:
         self._warnings = warnings
 
     def say(self, urls: dict[str, str | int]) -> None:
-        from broker_core.process import write_private
+        from broker_core.server.process import write_private
 
         for warning in self._warnings:
             render.notice(f"warning: {warning}")

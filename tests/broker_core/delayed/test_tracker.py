@@ -10,12 +10,12 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.config_features import DelayedConfig
+from broker_core.config.features import DelayedConfig
 from broker_core.delayed.alarms import Alarms
 from broker_core.delayed.bucket_files import BucketFiles
 from broker_core.delayed.services import DelayedServices
 from broker_core.delayed.tracker import DelayedTracker, ranges_without
-from broker_core.policy_values import DelayedDelivery
+from broker_core.policies.values import DelayedDelivery
 from broker_core.storage.block import Block
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.position import Position

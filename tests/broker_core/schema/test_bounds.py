@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.config import BrokerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.errors import IncompatibleSchema, InvalidSchema
 from broker_core.schema.avro import parse_avro
 from broker_core.schema.avro_resolution import why_unreadable

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config import BrokerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.errors import InvalidSchema
 from broker_core.names import parse_topic
 from broker_core.schema.compatibility import Strategy

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from broker_core.config import StorageConfig
+from broker_core.config.broker import StorageConfig
 from broker_core.storage import journal
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, crash, opened, run_of

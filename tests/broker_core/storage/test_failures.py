@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config import StorageConfig
+from broker_core.config.broker import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.errors import DiskFull, Fenced, StorageError
 from broker_core.storage.factory import ManagedLedgerFactory

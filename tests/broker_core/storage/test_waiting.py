@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from broker_core.config import StorageConfig
+from broker_core.config.broker import StorageConfig
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position

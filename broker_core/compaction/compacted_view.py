@@ -1,0 +1,83 @@
+"""A topic as a compacted reader sees it: the compacted ledger up to the horizon, then the log. Read only.
+
+Entries keep their original ids, so gaps appear; each block holds consecutive ids. What one disk read brings
+is kept until it is used up, so that a sparse compacted ledger costs one read for many entries.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.storage.position import EARLIEST, Position
+
+if TYPE_CHECKING:
+    from broker_core.storage.block import Block
+    from broker_core.storage.compacted_ledger import CompactedLedger
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_log import TopicLog
+
+
+@dataclass(slots=True)
+class CompactedTopic:
+    """The result of the last compaction.
+
+    ledger  the last value of each key; None before the first compaction, or when it cannot be read
+    cursor  what is after its mark-delete is not compacted yet; None before the first compaction
+    """
+
+    ledger: CompactedLedger | None = None
+    cursor: ManagedCursor | None = None
+
+    @property
+    def horizon(self) -> Position:
+        """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
+        return EARLIEST if self.cursor is None or self.ledger is None else self.cursor.mark_delete
+
+
+class CompactedView:
+    def __init__(self, compacted: CompactedTopic, log: TopicLog) -> None:
+        self._compacted = compacted
+        self._log = log
+        self._found: deque[Block] = deque()  # what the compacted ledger holds from `_found_from` on, without gaps
+        self._found_from = EARLIEST
+
+    @property
+    def last_confirmed(self) -> Position:
+        """The last entry that such a reader gets: what compaction removed does not count (apache/pulsar#7796)."""
+        compacted, last = self._compacted.ledger, self._log.last_confirmed
+        return last if compacted is None or last > self._compacted.horizon else compacted.last_position
+
+    @property
+    def has_trimmed(self) -> bool:
+        return self._compacted.ledger is not None
+
+    def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
+        if start > self._compacted.horizon:
+            return self._log.read_cached(start, max_entries, max_bytes)
+        return self._take(start, max_entries)
+
+    async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
+        compacted, horizon = self._compacted.ledger, self._compacted.horizon
+        if compacted is not None and start <= horizon:
+            self._found = deque(await compacted.read(start, max_entries, max_bytes))
+            self._found_from = start
+            block = self._take(start, max_entries)
+            if block is not None:
+                return block
+        return await self._log.read(max(start, horizon.next), max_entries, max_bytes)
+
+    def _take(self, start: Position, max_entries: int) -> Block | None:
+        """What was found from `start` on; None when that is nothing, or `start` lies before what was asked for."""
+        if start < self._found_from:
+            self._found.clear()
+        self._found_from = start
+        while self._found:
+            block = self._found[0]
+            end = len(block)
+            if Position(block.ledger_id, block.first_entry_id + end) > start:
+                first = max(0, start.entry_id - block.first_entry_id) if block.ledger_id == start.ledger_id else 0
+                return block.slice(first, min(first + max_entries, end))
+            self._found.popleft()
+        return None

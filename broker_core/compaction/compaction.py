@@ -1,0 +1,215 @@
+"""Compaction: the last value of each key, kept in a ledger of its own (Pulsar docs, "Topic compaction").
+
+Two passes over the log as it was at the start. The first notes where each key's last message is; the second
+copies just those messages, in order and under their old ids, into a compacted ledger.
+Only when the new ledger is sealed and synced does the `__compaction` cursor move to it, in one step; until
+then, and after any crash, the old result stays whole. The cursor's mark-delete is the horizon: a compacted
+reader reads the compacted ledger up to it and the log behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
+from broker_core.errors import BrokerError, Conflict
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import EARLIEST, Position
+
+if TYPE_CHECKING:
+    from broker_core.compaction.key_table import KeyTable
+    from broker_core.storage.block import Block
+    from broker_core.storage.compacted_ledger import CompactedLedger
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_context import TopicContext
+
+log = logging.getLogger(__name__)
+
+READ_ENTRIES = 500  # between two looks at the rest of the broker
+READ_BYTES = 256 * 1024
+LEDGER_PROPERTY = "CompactedTopicLedger"  # Pulsar's name, of the cursor's property
+
+
+class CompactionState(enum.Enum):
+    """Names as in the admin API's LongRunningProcessStatus."""
+
+    NOT_RUN = "NOT_RUN"
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    ERROR = "ERROR"
+
+
+class Compaction:
+    CURSOR = "__compaction"
+
+    def __init__(
+        self,
+        context: TopicContext,
+        at_a_time: asyncio.Semaphore,
+        *,
+        retain_null_key: bool,
+        finished: Callable[[], None],
+    ) -> None:
+        """`at_a_time` is shared by all topics of the broker. `finished` is called after a success."""
+        self._context = context
+        self._at_a_time = at_a_time
+        self._retain_null_key = retain_null_key
+        self._finished = finished
+        self._task: asyncio.Task[None] | None = None
+        self._result = CompactedTopic()
+        self.state = CompactionState.NOT_RUN
+        self.last_error = ""
+        self.last_duration_ms = 0
+        self.last_removed = 0
+        self.last_success_ms = 0
+        self.last_failure_ms = 0
+        self.last_start: float | None = None  # monotonic
+
+    @property
+    def cursor(self) -> ManagedCursor | None:
+        """What is behind it is not compacted yet; None before the first compaction."""
+        return self._result.cursor
+
+    @property
+    def compacted(self) -> CompactedLedger | None:
+        return self._result.ledger
+
+    @property
+    def horizon(self) -> Position:
+        """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
+        return self._result.horizon
+
+    async def load(self, cursor: ManagedCursor) -> None:
+        """After a restart: the cursor says which compacted ledger is the valid one."""
+        self._result.cursor = cursor
+        ledger_id = cursor.properties.get(LEDGER_PROPERTY)
+        if ledger_id is None:
+            return
+        try:
+            self._result.ledger = await self._context.log.open_compacted(int(ledger_id))
+            self.state = CompactionState.SUCCESS
+        except (StorageError, OSError) as error:
+            # The topic still serves its log; what only the compacted ledger held is lost, and said to be.
+            self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
+            log.error("%s: %s", self._context.name, self.last_error)
+
+    @property
+    def is_running(self) -> bool:
+        return self.state is CompactionState.RUNNING
+
+    @property
+    def backlog_bytes(self) -> int:
+        """Bytes of the log that no compaction has seen."""
+        cursor = self._result.cursor
+        return self._context.log.size if cursor is None else cursor.backlog_bytes
+
+    def start(self) -> None:
+        """Begins in the background, behind those of other topics; raises `Conflict` while one is going on."""
+        if self.is_running:
+            raise Conflict("Compaction already in progress")
+        self.state = CompactionState.RUNNING
+        self.last_start = self._context.clock.monotonic()
+        self._task = self._context.spawn(self._run())
+
+    def view(self) -> CompactedView:
+        """What a compacted reader reads; each dispatcher has its own."""
+        return CompactedView(self._result, self._context.log)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self.state is CompactionState.RUNNING:
+            self.state, self.last_error = CompactionState.ERROR, "the topic was unloaded"
+        if self.compacted is not None:
+            await self.compacted.close()
+
+    async def _run(self) -> None:
+        try:
+            async with self._at_a_time:
+                started = self._context.clock.monotonic()
+                await self._compact()
+        except (BrokerError, StorageError, OSError) as error:
+            self._failed(str(error))
+            return
+        except Exception as error:  # it must not look as if it ran for ever
+            self._failed(f"{type(error).__name__}: {error}")
+            raise
+        self.state = CompactionState.SUCCESS
+        self.last_error = ""
+        self.last_duration_ms = round((self._context.clock.monotonic() - started) * 1000)
+        self.last_success_ms = self._context.clock.wall_ms()
+        self._finished()
+
+    def _failed(self, reason: str) -> None:
+        self.state, self.last_error = CompactionState.ERROR, reason
+        self.last_failure_ms = self._context.clock.wall_ms()
+        log.warning("compaction of %s failed: %s", self._context.name, reason)
+
+    async def _compact(self) -> None:
+        last = self._context.log.last_confirmed
+        cursor = await self._open_cursor()
+        if last <= self.horizon:
+            return  # nothing new since the last time
+        from broker_core.compaction.key_table import KeyTable  # the codecs behind it need not be loaded at start
+
+        table = KeyTable(retain_null_key=self._retain_null_key)
+        async for block in self._blocks(last):
+            table.note(block)
+        compacted = await self._copy(table, last)
+        await self._switch(cursor, compacted, last)
+
+    async def _copy(self, table: KeyTable, last: Position) -> CompactedLedger:
+        """The second pass; what it leaves behind when it fails is removed."""
+        writer = await self._context.log.create_compacted()
+        try:
+            async for block in self._blocks(last):
+                for index, entry in table.survivors(block):
+                    position = Position(block.ledger_id, block.first_entry_id + index)
+                    writer.append(position, entry, block.counts[index], block.publish_times[index])
+                await writer.flush()
+            self.last_removed = table.removed
+            return await writer.seal()
+        except BaseException:
+            await writer.abandon()
+            raise
+
+    async def _switch(self, cursor: ManagedCursor, compacted: CompactedLedger, last: Position) -> None:
+        old = self.compacted
+
+        def moved() -> None:
+            self._result.ledger = compacted
+
+        properties = {LEDGER_PROPERTY: str(compacted.ledger_id)}
+        await self._context.log.move_cursor(cursor, last, properties, moved)
+        if old is not None:
+            await self._context.log.delete_compacted(old)
+
+    async def _open_cursor(self) -> ManagedCursor:
+        """Created at the earliest entry, so that retention keeps what no compaction has seen yet."""
+        if self._result.cursor is None:
+            self._result.cursor = await self._context.log.open_cursor(self.CURSOR, initial=EARLIEST, durable=True)
+        return self._result.cursor
+
+    async def _blocks(self, last: Position) -> AsyncIterator[Block]:
+        """The topic as a compacted reader sees it up to `last`, giving way to others between blocks."""
+        view = self.view()
+        position = EARLIEST
+        while position <= last:
+            block = view.read_cached(position, READ_ENTRIES, READ_BYTES)
+            if block is None:
+                block = await view.read(position, READ_ENTRIES, READ_BYTES)
+            if not len(block):
+                return
+            beyond = block.first_entry_id + len(block)
+            if block.ledger_id == last.ledger_id and beyond > last.entry_id + 1:
+                block = block.slice(0, last.entry_id + 1 - block.first_entry_id)
+            if not len(block) or Position(block.ledger_id, block.first_entry_id) > last:
+                return
+            yield block
+            position = Position(block.ledger_id, beyond)
+            await asyncio.sleep(0)

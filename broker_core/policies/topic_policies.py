@@ -1,0 +1,325 @@
+"""The policies that a namespace or a topic may have: each declared once, in `TopicPolicies`. Pure.
+
+What is in force for a topic comes from the topic, else its namespace, else the broker's configuration, policy by
+policy (Pulsar docs, "Topic policies"). `policy(...)` says where a policy lies in Pulsar's `Policies` document, how
+its value is read and checked, and what the configuration says. `PolicySet` holds what one level sets.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.features import COMPATIBILITY_STRATEGIES
+from broker_core.errors import InvalidRequest, PreconditionFailed
+from broker_core.policies.json_values import Reader, name_or_none, truth, whole_number
+from broker_core.policies.values import (
+    NON_PARTITIONED,
+    AutoSubscriptionCreation,
+    AutoTopicCreation,
+    BacklogQuota,
+    DelayedDelivery,
+    DispatchRate,
+    InactiveTopics,
+    Persistence,
+    PolicyObject,
+    PublishRate,
+    RetentionPolicy,
+    SubscribeRate,
+)
+
+Configured = Callable[[BrokerConfig], Any]
+
+SUBSCRIPTION_TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
+# What the older setting means, for a namespace that has only that one.
+STRATEGY_OF_AUTO_UPDATE = {
+    "AutoUpdateDisabled": "ALWAYS_INCOMPATIBLE",
+    "Backward": "BACKWARD",
+    "Forward": "FORWARD",
+    "Full": "FULL",
+    "AlwaysCompatible": "ALWAYS_COMPATIBLE",
+    "BackwardTransitive": "BACKWARD_TRANSITIVE",
+    "ForwardTransitive": "FORWARD_TRANSITIVE",
+    "FullTransitive": "FULL_TRANSITIVE",
+}
+CLUSTER = "{cluster}"  # in a path: rates are kept under the name of the cluster that they are for
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`path` in the document, outermost name first; `field` of `TopicPolicies` and key of a `PolicySet`."""
+
+    path: tuple[str, ...]
+    read: Reader
+    configured: Configured
+    field: str = ""
+
+
+def policy(path: str, read: Reader, configured: Configured) -> Any:
+    """Declares a policy; `path` has `/` between names."""
+    return dataclasses.field(metadata={"policy": Policy(tuple(path.split("/")), read, configured)})
+
+
+def at_least_zero(value: Any, name: str) -> int:
+    number = whole_number(value, name)
+    if number < 0:
+        raise PreconditionFailed(f"{name} must be 0 or more")
+    return number
+
+
+def _ttl(value: Any, name: str) -> int:
+    number = whole_number(value, name)
+    if number < 0:
+        raise PreconditionFailed("Invalid value for message TTL")
+    return number
+
+
+def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
+    """None when empty: then all are enabled."""
+    if not isinstance(value, list | tuple):
+        raise InvalidRequest(f"{name} must be a list")
+    if not set(value) <= set(SUBSCRIPTION_TYPES):
+        raise InvalidRequest(f"{name} must be among {', '.join(SUBSCRIPTION_TYPES)}")
+    return tuple(sorted(set(value), key=SUBSCRIPTION_TYPES.index)) or None
+
+
+def _names(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise InvalidRequest(f"{name} must be a list of names")
+    return tuple(value)
+
+
+def _dispatch_rates(value: Any, name: str) -> Mapping[str, DispatchRate]:
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{name} must be a JSON object")
+    return {key: DispatchRate.from_document(rate, name) for key, rate in value.items()}
+
+
+def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
+    topics = config.topics
+    partitions = None if topics.auto_creation_type == NON_PARTITIONED else topics.default_partitions
+    return AutoTopicCreation(topics.allow_auto_creation, topics.auto_creation_type, partitions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPolicies:
+    """What is in force for one topic.
+
+    Limits and thresholds: 0 is no limit; `ttl_seconds` 0 is for ever; `compaction_threshold` in bytes, 0 is never.
+    `encryption_required`, `max_topics`, `subscription_expiration_minutes`, `auto_topic_creation`,
+    `schema_auto_update` and `allow_schema_update` can only be set on a namespace, `max_message_size`,
+    `replication_clusters` and `dispatch_rates` (by the name of the subscription) only on a topic.
+    """
+
+    retention: RetentionPolicy = policy(
+        "retention_policies",
+        RetentionPolicy.from_document,
+        lambda c: RetentionPolicy(
+            c.policies.retention_minutes, c.policies.retention_mb, c.policies.open_ledger_seconds
+        ),
+    )
+    ttl_seconds: int = policy("message_ttl_in_seconds", _ttl, lambda c: c.policies.ttl_seconds)
+    compaction_threshold: int = policy("compaction_threshold", at_least_zero, lambda c: c.policies.compaction_threshold)
+    size_quota: BacklogQuota = policy(
+        "backlog_quota_map/destination_storage",
+        BacklogQuota.from_document,
+        lambda c: BacklogQuota(c.backlog_quota.limit_bytes, -1, c.backlog_quota.default_policy),
+    )
+    age_quota: BacklogQuota = policy(
+        "backlog_quota_map/message_age",
+        BacklogQuota.from_document,
+        lambda c: BacklogQuota(-1, c.backlog_quota.default_seconds, c.backlog_quota.default_policy),
+    )
+
+    # Rates
+    publish_rate: PublishRate = policy(
+        f"publishMaxMessageRate/{CLUSTER}",
+        PublishRate.from_document,
+        lambda c: PublishRate(c.rates.topic_publish_messages, c.rates.topic_publish_bytes),
+    )
+    dispatch_rate: DispatchRate = policy(
+        f"topicDispatchRate/{CLUSTER}",
+        DispatchRate.from_document,
+        lambda c: DispatchRate(c.rates.topic_dispatch_messages, c.rates.topic_dispatch_bytes, c.rates.relative, 1),
+    )
+    subscription_dispatch_rate: DispatchRate = policy(
+        f"subscriptionDispatchRate/{CLUSTER}",
+        DispatchRate.from_document,
+        lambda c: DispatchRate(
+            c.rates.subscription_dispatch_messages, c.rates.subscription_dispatch_bytes, c.rates.relative, 1
+        ),
+    )
+    dispatch_rates: Mapping[str, DispatchRate] = policy(
+        "subscriptionDispatchRates", _dispatch_rates, lambda _: MappingProxyType({})
+    )
+    replicator_dispatch_rate: DispatchRate = policy(
+        f"replicatorDispatchRate/{CLUSTER}", DispatchRate.from_document, lambda _: DispatchRate(period_seconds=1)
+    )
+    subscribe_rate: SubscribeRate = policy(
+        f"clusterSubscribeRate/{CLUSTER}",
+        SubscribeRate.from_document,
+        lambda c: SubscribeRate(c.rates.subscribes_per_consumer, c.rates.subscribe_period_seconds),
+    )
+
+    # Limits
+    max_producers: int = policy("max_producers_per_topic", at_least_zero, lambda c: c.topics.max_producers)
+    max_consumers: int = policy("max_consumers_per_topic", at_least_zero, lambda c: c.topics.max_consumers)
+    max_consumers_per_subscription: int = policy(
+        "max_consumers_per_subscription", at_least_zero, lambda c: c.topics.max_consumers_per_subscription
+    )
+    max_subscriptions: int = policy("max_subscriptions_per_topic", at_least_zero, lambda c: c.topics.max_subscriptions)
+    max_topics: int = policy("max_topics_per_namespace", at_least_zero, lambda c: c.topics.max_topics)
+    max_unacked_per_consumer: int = policy(
+        "max_unacked_messages_per_consumer", at_least_zero, lambda c: c.dispatch.max_unacked_per_consumer
+    )
+    max_unacked_per_subscription: int = policy(
+        "max_unacked_messages_per_subscription", at_least_zero, lambda c: c.dispatch.max_unacked_per_subscription
+    )
+    max_message_size: int = policy("maxMessageSize", at_least_zero, lambda _: 0)
+
+    replication_clusters: tuple[str, ...] = policy("replicationClusters", _names, lambda c: (c.server.cluster_name,))
+
+    # What a topic does
+    deduplication_enabled: bool = policy("deduplicationEnabled", truth, lambda c: c.deduplication.enabled)
+    deduplication_snapshot_seconds: int = policy(
+        "deduplicationSnapshotIntervalSeconds", at_least_zero, lambda c: c.deduplication.snapshot_seconds
+    )
+    delayed_delivery: DelayedDelivery = policy(
+        "delayed_delivery_policies",
+        DelayedDelivery.from_document,
+        lambda c: DelayedDelivery(c.delayed.tick_ms, c.delayed.enabled, c.delayed.max_delay_ms),
+    )
+    inactive_topics: InactiveTopics = policy(
+        "inactive_topic_policies",
+        InactiveTopics.from_document,
+        lambda c: InactiveTopics(c.inactive.mode, c.inactive.most_seconds, c.inactive.delete),
+    )
+    auto_topic_creation: AutoTopicCreation = policy(
+        "autoTopicCreationOverride", AutoTopicCreation.from_document, _auto_topic_creation
+    )
+    auto_subscription_creation: AutoSubscriptionCreation = policy(
+        "autoSubscriptionCreationOverride",
+        AutoSubscriptionCreation.from_document,
+        lambda c: AutoSubscriptionCreation(c.topics.allow_auto_subscription),
+    )
+    subscription_expiration_minutes: int = policy(
+        "subscription_expiration_time_minutes", at_least_zero, lambda c: c.topics.subscription_expiration_minutes
+    )
+    subscription_types: tuple[str, ...] = policy(
+        "subscription_types_enabled", _subscription_types, lambda c: tuple(c.topics.subscription_types.split(","))
+    )
+    encryption_required: bool = policy("encryption_required", truth, lambda c: c.topics.encryption_required)
+    schema_compatibility_strategy: str = policy(
+        "schema_compatibility_strategy", name_or_none(*COMPATIBILITY_STRATEGIES), lambda c: c.schema.compatibility
+    )
+    schema_auto_update: str = policy(
+        "schema_auto_update_compatibility_strategy", name_or_none(*STRATEGY_OF_AUTO_UPDATE), lambda _: ""
+    )
+    schema_validation_enforced: bool = policy(
+        "schema_validation_enforced", truth, lambda c: c.schema.validation_enforced
+    )
+    allow_schema_update: bool = policy("is_allow_auto_update_schema", truth, lambda c: c.schema.allow_update)
+    persistence: Persistence = policy("persistence", Persistence.from_document, lambda _: Persistence(1, 1, 1, 0.1))
+
+
+POLICIES: Mapping[str, Policy] = {
+    field.name: dataclasses.replace(field.metadata["policy"], field=field.name)
+    for field in dataclasses.fields(TopicPolicies)
+}
+
+
+class PolicySet:
+    """The policies set at one level, a namespace or a topic, by their field in `TopicPolicies`; immutable."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, **values: Any) -> None:
+        unknown = values.keys() - POLICIES.keys()
+        if unknown:
+            raise TypeError(f"there is no policy called {', '.join(sorted(unknown))}")
+        self._values = {field: value for field, value in values.items() if value is not None}
+
+    def get(self, field: str) -> Any:
+        """None where this level says nothing."""
+        return self._values.get(field)
+
+    def changed(self, **values: Any) -> "PolicySet":
+        """With some policies set, or removed by None."""
+        return PolicySet(**{**self._values, **values})
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PolicySet) and self._values == other._values
+
+    def __hash__(self) -> int:
+        raise TypeError("a PolicySet has no hash")
+
+    def __repr__(self) -> str:
+        return f"PolicySet({self._values!r})"
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(self._values.items())
+
+    def to_document(self, cluster: str) -> dict[str, Any]:
+        """Only what is set, under the names of Pulsar's `Policies`."""
+        document: dict[str, Any] = {}
+        for field, value in self._values.items():
+            *outer, last = (cluster if name == CLUSTER else name for name in POLICIES[field].path)
+            place = document
+            for name in outer:
+                place = place.setdefault(name, {})
+            place[last] = as_json(value)
+        return document
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], cluster: str) -> "PolicySet":
+        """Raises `InvalidRequest` or `PreconditionFailed` for a value that makes no sense."""
+        found = {}
+        for field, declared in POLICIES.items():
+            value = _find(document, declared.path, cluster)
+            if value is not None and value != "":  # tools send "" for an enum that is not set
+                found[field] = declared.read(value, declared.path[0])
+        return cls(**found)
+
+
+NOTHING_SET = PolicySet()
+
+
+def _find(document: Mapping[str, Any], path: tuple[str, ...], cluster: str) -> Any:
+    found: Any = document
+    for name in path:
+        if not isinstance(found, Mapping):
+            return None
+        found = found.get(cluster if name == CLUSTER else name)
+    return found
+
+
+def as_json(value: Any) -> Any:
+    """A policy's value as its REST body has it."""
+    if isinstance(value, PolicyObject):
+        return value.to_document()
+    if isinstance(value, Mapping):
+        return {key: as_json(one) for key, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+@cache
+def configured(config: BrokerConfig) -> TopicPolicies:
+    """What the configuration alone says."""
+    return TopicPolicies(**{field: declared.configured(config) for field, declared in POLICIES.items()})
+
+
+def resolve(levels: Iterable[PolicySet], config: BrokerConfig) -> TopicPolicies:
+    """The policies in force; `levels` from the innermost (topic) outwards, `config` where none speaks."""
+    found: dict[str, Any] = {}
+    for level in reversed(tuple(levels)):
+        found.update(level)
+    if "schema_auto_update" in found:
+        found.setdefault("schema_compatibility_strategy", STRATEGY_OF_AUTO_UPDATE[found["schema_auto_update"]])
+    return dataclasses.replace(configured(config), **found) if found else configured(config)

@@ -1,0 +1,202 @@
+"""The objects that policies consist of, with the names and checks of Pulsar's JSON forms. Pure.
+
+Each class is one object of Pulsar's admin API (docs, "Namespace policies"): `from_document` reads it, an absent or
+null member taking its default, and raises `InvalidRequest` or `PreconditionFailed`; `to_document` writes it whole.
+Rates are per second unless there is a period; -1 and 0 both mean unlimited.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from broker_core.config.retention import check_retention
+from broker_core.errors import InvalidRequest, PreconditionFailed
+from broker_core.policies.json_values import Reader, name_or_none, number, string, truth, whole_number
+from broker_core.storage.retention import Retention
+
+PARTITIONED, NON_PARTITIONED = "partitioned", "non-partitioned"
+HOLD, REFUSE, EVICT = "producer_request_hold", "producer_exception", "consumer_backlog_eviction"
+NO_SUBSCRIPTIONS, CAUGHT_UP = "delete_when_no_subscriptions", "delete_when_subscriptions_caught_up"
+
+
+def member(name: str, read: Reader, default: Any) -> Any:
+    """A field of a policy object: its name in JSON and how it is read."""
+    return dataclasses.field(default=default, metadata={"json": name, "read": read})
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyObject:
+    @classmethod
+    def from_document(cls, document: Any, name: str = "the policy") -> Self:
+        """Unknown members are ignored."""
+        if not isinstance(document, Mapping):
+            raise InvalidRequest(f"{name} must be a JSON object")
+        found: dict[str, Any] = {}
+        for field in _members(cls):
+            value = document.get(field.metadata["json"])
+            if value is not None:
+                found[field.name] = field.metadata["read"](value, field.metadata["json"])
+        return cls(**found)
+
+    def to_document(self) -> dict[str, Any]:
+        """Without the members that are None, as Pulsar writes it."""
+        members = {field.metadata["json"]: getattr(self, field.name) for field in _members(type(self))}
+        return {name: value for name, value in members.items() if value is not None}
+
+
+def _members(kind: type[PolicyObject]) -> list[dataclasses.Field[Any]]:
+    """The fields that stand in the JSON form."""
+    return [field for field in dataclasses.fields(kind) if field.metadata]
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy(PolicyObject):
+    """How long acknowledged messages are kept: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
+
+    They go when either limit is exceeded. Refused when only one is 0, or one is below -1. `open_ledger_seconds` is the
+    broker's own, for who never set a policy: the newest messages stay so long, though acknowledged, to be read again.
+    """
+
+    minutes: int = member("retentionTimeInMinutes", whole_number, 0)
+    mb: int = member("retentionSizeInMB", whole_number, 0)
+    open_ledger_seconds: int = 0
+
+    def __post_init__(self) -> None:
+        check_retention(self.minutes, self.mb)
+
+    @property
+    def limits(self) -> Retention:
+        """As the storage takes it: milliseconds and bytes."""
+        return Retention(
+            -1 if self.minutes < 0 else self.minutes * 60_000,
+            -1 if self.mb < 0 else self.mb << 20,
+            0 if self.minutes else self.open_ledger_seconds * 1000,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRate(PolicyObject):
+    messages: int = member("publishThrottlingRateInMsg", whole_number, -1)
+    bytes: int = member("publishThrottlingRateInByte", whole_number, -1)
+
+    @property
+    def is_limited(self) -> bool:
+        return self.messages > 0 or self.bytes > 0
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRate(PolicyObject):
+    """`relative`: on top of what is being published; a period of 0 s, which some tools send, means 1 s."""
+
+    messages: int = member("dispatchThrottlingRateInMsg", whole_number, 0)
+    bytes: int = member("dispatchThrottlingRateInByte", whole_number, 0)
+    relative: bool = member("relativeToPublishRate", truth, False)
+    period_seconds: int = member("ratePeriodInSecond", whole_number, 0)
+
+    @property
+    def is_limited(self) -> bool:
+        return self.messages > 0 or self.bytes > 0
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribeRate(PolicyObject):
+    per_consumer: int = member("subscribeThrottlingRatePerConsumer", whole_number, -1)
+    period_seconds: int = member("ratePeriodInSecond", whole_number, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogQuota(PolicyObject):
+    """`size` in bytes or `seconds` of age, none when 0 or less; the type of the quota says which of them counts."""
+
+    size: int = member("limitSize", whole_number, 0)
+    seconds: int = member("limitTime", whole_number, 0)
+    policy: str | None = member("policy", name_or_none(HOLD, REFUSE, EVICT), None)
+
+    def __post_init__(self) -> None:
+        if self.policy is None:
+            raise InvalidRequest("the attribute policy cannot be null")
+
+    @classmethod
+    def from_document(cls, document: Any, name: str = "backlogQuota") -> Self:
+        """`limit` is what `limitSize` was called once; tools still send it, even as a string."""
+        if isinstance(document, Mapping) and document.get("limitSize") is None:
+            document = {**document, "limitSize": document.get("limit")}
+        return super(BacklogQuota, cls).from_document(document, name)  # slots made a new class: no bare super()
+
+    def to_document(self) -> dict[str, Any]:
+        return {"limit": self.size, "limitSize": self.size, "limitTime": self.seconds, "policy": self.policy}
+
+
+@dataclass(frozen=True, slots=True)
+class Persistence(PolicyObject):
+    """Copies of an entry; kept and shown, since there is one machine."""
+
+    ensemble: int = member("bookkeeperEnsemble", whole_number, 2)
+    write_quorum: int = member("bookkeeperWriteQuorum", whole_number, 2)
+    ack_quorum: int = member("bookkeeperAckQuorum", whole_number, 2)
+    mark_delete_rate: float = member("managedLedgerMaxMarkDeleteRate", number, 0.0)
+
+    def __post_init__(self) -> None:
+        sizes = (self.ensemble, self.write_quorum, self.ack_quorum)
+        if min(sizes) <= 0 or sorted(sizes, reverse=True) != list(sizes):
+            named = "Bookkeeper Ensemble ({}) >= WriteQuorum ({}) >= AckQuorum ({})".format(*sizes)
+            raise InvalidRequest(named)
+
+
+@dataclass(frozen=True, slots=True)
+class AutoTopicCreation(PolicyObject):
+    """`kind` is `partitioned` or `non-partitioned`; None or "" when nothing is created."""
+
+    allowed: bool = member("allowAutoTopicCreation", truth, False)
+    kind: str | None = member("topicType", string, None)
+    partitions: int | None = member("defaultNumPartitions", whole_number, None)
+
+    def __post_init__(self) -> None:
+        wrong = self._wrong() if self.allowed else None
+        if wrong is not None:
+            raise PreconditionFailed(f"Invalid configuration for autoTopicCreationOverride. the detail is {wrong}")
+
+    def _wrong(self) -> str | None:
+        if self.kind not in (PARTITIONED, NON_PARTITIONED):
+            return f"Unknown topic type [{self.kind or 'null'}]"
+        if self.kind == NON_PARTITIONED:
+            refused = "[defaultNumPartitions] is not allowed to be set when the type is non-partition."
+            return None if self.partitions is None else refused
+        if self.partitions is None:
+            return "[defaultNumPartitions] cannot be null when the type is partitioned."
+        return "[defaultNumPartitions] cannot be less than 1 for partition type." if self.partitions < 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class AutoSubscriptionCreation(PolicyObject):
+    allowed: bool = member("allowAutoSubscriptionCreation", truth, False)
+
+
+@dataclass(frozen=True, slots=True)
+class DelayedDelivery(PolicyObject):
+    """`max_delay_ms` 0: no limit."""
+
+    tick_ms: float = member("tickTime", number, 0)
+    active: bool = member("active", truth, False)
+    max_delay_ms: int = member("maxDeliveryDelayInMillis", whole_number, 0)
+
+    @classmethod
+    def from_document(cls, document: Any, name: str = "delayedDelivery") -> Self:
+        """Some tools call the longest delay `maxDelayInMillis`."""
+        if isinstance(document, Mapping) and document.get("maxDeliveryDelayInMillis") is None:
+            document = {**document, "maxDeliveryDelayInMillis": document.get("maxDelayInMillis")}
+        return super(DelayedDelivery, cls).from_document(document, name)  # slots made a new class: no bare super()
+
+    def to_document(self) -> dict[str, Any]:
+        ticks = int(self.tick_ms) if self.tick_ms == int(self.tick_ms) else self.tick_ms
+        return {"tickTime": ticks, "active": self.active, "maxDeliveryDelayInMillis": self.max_delay_ms}
+
+
+@dataclass(frozen=True, slots=True)
+class InactiveTopics(PolicyObject):
+    """Whether and after how many seconds a topic that nobody uses is deleted; `mode`: what counts as use."""
+
+    mode: str | None = member("inactiveTopicDeleteMode", name_or_none(NO_SUBSCRIPTIONS, CAUGHT_UP), None)
+    max_inactive_seconds: int = member("maxInactiveDurationSeconds", whole_number, 0)
+    delete: bool = member("deleteWhileInactive", truth, False)

@@ -1,0 +1,235 @@
+"""A producer attached to a topic: its name, its counters, and the way its receipts go back.
+
+`publish` takes a run of messages (the consecutive SENDs of this producer in one chunk of the socket). Its
+receipts leave in publish order, one per SEND, with exactly the sequence id that the SEND carried: the Go
+client closes the connection otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.limits.publish_throttle import PublishThrottle
+from broker_core.publishing.access import AccessMode
+from broker_core.publishing.entry_checks import entry_refusal
+from broker_core.rates.rate import Rate
+from broker_core.wire import commands
+from broker_core.wire.encode import ReceiptEncoder
+
+if TYPE_CHECKING:
+    from broker_core.client import Client
+    from broker_core.clock import Clock
+    from broker_core.limits.rate_limit import RateLimit
+    from broker_core.names import TopicName
+    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.publishing.deduplication import Deduplication
+    from broker_core.storage.errors import StorageError
+    from broker_core.storage.position import Position
+    from broker_core.wire.send import SendRun
+
+
+PublishDone = Callable[["Position | None", "StorageError | None"], None]
+
+
+class PublishTarget(Protocol):
+    """A topic as its producers see it."""
+
+    name: TopicName
+    clock: Clock
+    publishes_plainly: bool  # a publish needs nothing but to be appended
+    publish_limit: RateLimit | None
+    deduplication: Deduplication
+    served_at: str  # once closed: by which broker; "" if unknown
+
+    @property
+    def policies(self) -> TopicPolicies:
+        """What is in force now."""
+
+    def publish(self, run: SendRun, done: PublishDone) -> None:
+        """Appends a run; `done` follows. Raises a `BrokerError` when nothing of it is written."""
+
+    def write_failed(self, error: StorageError | None) -> BrokerError:
+        """What the topic's producers are told of a write that failed."""
+
+    def chunk_published(self) -> None:
+        """A part of a message is about to be published."""
+
+    def publish_held(self) -> None:
+        """A connection is not read because of a publish rate."""
+
+    def remove_producer(self, producer: Producer) -> None:
+        """The producer leaves."""
+
+
+class Producer:
+    def __init__(
+        self, client: Client, topic: PublishTarget, producer_id: int, name: str, metadata: dict[str, str]
+    ) -> None:
+        self.client = client
+        self.topic = topic
+        self.producer_id = producer_id
+        self.name = name
+        self.metadata = metadata
+        self.access_mode = AccessMode.SHARED
+        self.schema_version = b""  # under which it publishes, in the eight bytes of the wire
+        self.connected_since_ms = topic.clock.wall_ms()
+        self.rate = Rate(topic.clock)
+        self.closed = False
+        self.receipts = ReceiptEncoder()
+        self.throttle = PublishThrottle(topic, client.outbound, self.publish_now)
+        self.partition = topic.name.partition
+        self._pending = 0  # runs that wait for the disk
+        self._drained: asyncio.Event | None = None
+
+    def publish(self, run: SendRun) -> None:
+        """Takes a run; what exceeds the publish rates follows by itself, and until then the socket is not read."""
+        topic = self.topic
+        if topic.publishes_plainly:
+            self._publish_whole(run)
+        elif topic.publish_limit is None:
+            self.publish_now(run)
+        else:
+            self.throttle.publish(run)
+
+    def publish_now(self, run: SendRun) -> None:
+        """Hands a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
+        policies = self.topic.policies
+        if policies.encryption_required or 0 < policies.max_message_size < run.ends[-1] - run.starts[0]:
+            self._publish_acceptable(run)
+        else:
+            self._publish_checked(run)
+
+    def _publish_acceptable(self, run: SendRun) -> None:
+        """What the topic's policies refuse is answered, and the others of its run do not pay for it."""
+        start = 0
+        for index, sequence_id in enumerate(run.sequence_ids):
+            error = entry_refusal(run, index, self.topic.policies)
+            if error is not None:
+                self._publish_slice(run, start, index)
+                self.refuse(sequence_id, error)
+                start = index + 1
+        self._publish_slice(run, start, len(run))
+
+    def _publish_slice(self, run: SendRun, start: int, stop: int) -> None:
+        if start < stop and not self.closed:
+            self._publish_checked(run.slice(start, stop))
+
+    def _publish_checked(self, run: SendRun) -> None:
+        if self.topic.deduplication.enabled:
+            self._publish_once(run)
+        else:
+            self._publish_whole(run)
+
+    def _publish_whole(self, run: SendRun) -> None:
+        pending = self._begin(run)
+        try:
+            self.topic.publish(run, pending.done)
+        except BrokerError as error:
+            self._refused(pending, error)
+
+    def _publish_once(self, run: SendRun) -> None:
+        """With deduplication: what is new goes to the topic, what is not is answered in its turn."""
+        deduplication = self.topic.deduplication
+        for first, stop, is_new in deduplication.split(self.name, run):
+            if self.closed:  # a part before this one failed, and the client will send all of it again
+                return
+            pending = self._begin(run.slice(first, stop))
+            if not is_new:
+                deduplication.repeat(pending)
+                continue
+            try:
+                deduplication.publish(self.name, pending)
+            except BrokerError as error:
+                self._refused(pending, error)
+
+    def _begin(self, run: SendRun) -> PendingPublish:
+        self.rate.add(sum(run.counts), run.ends[-1] - run.starts[0])
+        self._pending += 1
+        self.client.outbound.publish_started(len(run.starts))
+        return PendingPublish(self, run)
+
+    def _refused(self, pending: PendingPublish, error: BrokerError) -> None:
+        pending.refuse(error)
+        if isinstance(error, PersistenceFailed):
+            self.disconnect()
+
+    def refuse(self, sequence_id: int, error: BrokerError) -> None:
+        """Answers a SEND that never reached the topic."""
+        if not self.closed:
+            self.client.outbound.send(
+                commands.send_error(self.producer_id, sequence_id, error.server_error, error.reason)
+            )
+
+    def close(self) -> None:
+        """Leaves the topic; publishes on their way complete, but their receipts go nowhere."""
+        self.closed = True
+        self.throttle.close()
+        self.topic.remove_producer(self)
+
+    def disconnect(self) -> None:
+        """The broker closes this producer; its client looks the topic up again.
+
+        After a failed write, too: what the client has sent already must not be stored before what failed. It
+        sends both again, in order (Pulsar disconnects the producers of a fenced topic for that reason).
+        """
+        if self.closed:
+            return
+        self.ignore_sends()
+        self.close()
+        served_at = self.client.hint(self.topic.served_at)
+        self.client.outbound.send(commands.close_producer(self.producer_id, served_at=served_at))
+
+    def ignore_sends(self) -> None:
+        """What the client sends from here on is not taken; it sends it again when it is told to come again."""
+        self.client.forget_producer(self.producer_id)
+
+    async def drained(self) -> None:
+        """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""
+        self.throttle.flush()
+        if self._pending:
+            self._drained = asyncio.Event()
+            await self._drained.wait()
+
+    def finished(self, messages: int) -> None:
+        self._pending -= 1
+        self.client.outbound.publish_finished(messages)
+        if self._drained is not None and not self._pending:
+            self._drained.set()
+
+
+class PendingPublish:
+    """One run on its way to the disk: one object a run, so that the hot path makes no closure per message."""
+
+    __slots__ = ("producer", "run")
+
+    def __init__(self, producer: Producer, run: SendRun) -> None:
+        self.producer = producer
+        self.run = run
+
+    def done(self, first: Position | None, error: StorageError | None) -> None:
+        """Called on the loop, in publish order, after the run is on disk or has failed."""
+        producer, run = self.producer, self.run
+        if first is None:
+            self.refuse(producer.topic.write_failed(error))
+            producer.disconnect()
+            return
+        receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
+        producer.client.outbound.send(receipts)
+        producer.finished(len(run.starts))
+
+    def repeated(self, error: StorageError | None) -> None:
+        """These messages are stored already; with an error, what was published before them is not."""
+        if error is not None:
+            self.done(None, error)
+            return
+        producer, run = self.producer, self.run
+        producer.client.outbound.send(producer.receipts.duplicates(run, producer.partition))
+        producer.finished(len(run.starts))
+
+    def refuse(self, error: BrokerError) -> None:
+        for sequence_id in self.run.sequence_ids:
+            self.producer.refuse(sequence_id, error)
+        self.producer.finished(len(self.run.starts))

@@ -1,0 +1,68 @@
+"""Counts of messages and bytes, and their rate over about the last minute.
+
+Adding is two integer additions; no clock is read. The broker takes a sample of every rate each half minute
+(`sample_forever`), and a rate is counted from the sample before the last one: between 30 and 60 seconds back.
+Asking changes nothing, so any number of tools may ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker_core.rates.turns import in_turns
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+
+SAMPLE_SECONDS = 30.0
+SAMPLES_AT_A_TIME = 1000  # then others on the loop have their turn
+
+
+class Sample(NamedTuple):
+    moment: float  # monotonic
+    messages: int
+    bytes: int
+
+
+class Rate:
+    __slots__ = ("_clock", "_newer", "_older", "bytes", "messages")
+
+    def __init__(self, clock: Clock) -> None:
+        self.messages = 0
+        self.bytes = 0
+        self._clock = clock
+        self._older = self._newer = Sample(clock.monotonic(), 0, 0)
+
+    def add(self, messages: int, size: int) -> None:
+        self.messages += messages
+        self.bytes += size
+
+    def absorb(self, other: Rate) -> None:
+        """Takes over what another one counted, without making it look as if it came just now."""
+        self.messages += other.messages
+        self.bytes += other.bytes
+        self._older = _sum(self._older, other._older)
+        self._newer = _sum(self._newer, other._newer)
+
+    def sample(self) -> None:
+        self._older = self._newer
+        self._newer = Sample(self._clock.monotonic(), self.messages, self.bytes)
+
+    def per_second(self) -> tuple[float, float]:
+        """Messages and bytes a second; over less than a second they are not blown up."""
+        seconds = max(self._clock.monotonic() - self._older.moment, 1.0)
+        return (self.messages - self._older.messages) / seconds, (self.bytes - self._older.bytes) / seconds
+
+
+def _sum(own: Sample, other: Sample) -> Sample:
+    return Sample(own.moment, own.messages + other.messages, own.bytes + other.bytes)
+
+
+async def sample_forever(rates: Callable[[], Iterable[Rate]]) -> None:
+    """Samples whatever `rates()` yields, twice a minute; it must bear being iterated across awaits."""
+    while True:
+        await asyncio.sleep(SAMPLE_SECONDS)
+        async for rate in in_turns(rates(), SAMPLES_AT_A_TIME):
+            rate.sample()

@@ -1,0 +1,359 @@
+"""One client: bytes in, commands to their handlers, answers and messages out.
+
+The dispatch table has one line a command. A handler returns its answer (bytes), nothing, or a coroutine that
+will; this file alone sends, and alone turns a `BrokerError` into the error that the command's client expects.
+A `ProtocolViolation` closes the connection without a word, as Pulsar does.
+
+Order: receipts and messages of one producer or consumer leave in the order in which they were handed to
+`send`; answers to different requests may overtake one another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from broker_core.client_log import ClientLog
+from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
+from broker_core.server.backpressure import ReadGate
+from broker_core.server.handlers import ack, connect, consume, lookup, producer, publish, schema, seek, topic_lists
+from broker_core.server.session import Session, SessionState
+from broker_core.storage.errors import StorageError
+from broker_core.wire import commands, schema_commands
+from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.errors import ProtocolError
+from broker_core.wire.frame import Command, FrameDecoder
+from broker_core.wire.send import SendRun, SingleSend
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+
+log = ClientLog(__name__)
+
+UNSENT_BUFFERS = 4  # so many write buffers of answers may wait for a client that does not read them
+FRAME_PADDING = 10 * 1024  # a frame may be that much longer than the largest message (Pulsar's constant)
+
+Answer = bytes | None | Coroutine[Any, Any, bytes | None]
+Handler = Callable[[Session, Any], Any]
+
+_T = pb.BaseCommand
+HANDLERS: dict[int, Handler] = {
+    _T.CONNECT: connect.on_connect,
+    _T.PING: connect.on_ping,
+    _T.PONG: connect.on_pong,
+    _T.LOOKUP: lookup.on_lookup,
+    _T.PARTITIONED_METADATA: lookup.on_partitioned_metadata,
+    _T.GET_TOPICS_OF_NAMESPACE: topic_lists.on_get_topics_of_namespace,
+    _T.WATCH_TOPIC_LIST: topic_lists.on_watch_topic_list,
+    _T.WATCH_TOPIC_LIST_CLOSE: topic_lists.on_watch_topic_list_close,
+    _T.PRODUCER: producer.on_producer,
+    _T.CLOSE_PRODUCER: producer.on_close_producer,
+    _T.SUBSCRIBE: consume.on_subscribe,
+    _T.FLOW: consume.on_flow,
+    _T.ACK: ack.on_ack,
+    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: ack.on_redeliver,
+    _T.SEEK: seek.on_seek,
+    _T.GET_LAST_MESSAGE_ID: seek.on_get_last_message_id,
+    _T.CONSUMER_STATS: consume.on_consumer_stats,
+    _T.UNSUBSCRIBE: consume.on_unsubscribe,
+    _T.CLOSE_CONSUMER: consume.on_close_consumer,
+    _T.GET_SCHEMA: schema.on_get_schema,
+    _T.GET_OR_CREATE_SCHEMA: schema.on_get_or_create_schema,
+}
+
+# Commands whose answer takes a while and that a client may send in any number at once.
+PATIENT = frozenset(
+    {
+        _T.LOOKUP,
+        _T.PARTITIONED_METADATA,
+        _T.GET_TOPICS_OF_NAMESPACE,
+        _T.WATCH_TOPIC_LIST,
+        _T.PRODUCER,
+        _T.SUBSCRIBE,
+        _T.SEEK,
+        _T.GET_LAST_MESSAGE_ID,
+        _T.GET_OR_CREATE_SCHEMA,
+    }
+)
+
+# Commands whose answer waits until the client has taken what was sent before (`Session.large_answer`).
+LARGE = frozenset({_T.GET_TOPICS_OF_NAMESPACE, _T.WATCH_TOPIC_LIST})
+
+# Commands whose failure has an answer of its own; every other one with a request id gets ERROR. ACK has its own too,
+# which names the consumer.
+FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
+    _T.LOOKUP: commands.lookup_failed,
+    _T.PARTITIONED_METADATA: commands.partitioned_metadata_failed,
+    _T.GET_SCHEMA: schema_commands.get_schema_failed,
+    _T.GET_OR_CREATE_SCHEMA: schema_commands.create_schema_failed,
+}
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._config = broker.config.connection
+        self._loop = asyncio.get_running_loop()
+        self._decoder = FrameDecoder(self._config.max_message_size + FRAME_PADDING, broker.command_bounds)
+        self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
+        self._flush_due = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writable = True
+        self._heard = False  # something arrived since the last PING
+        self._ping_sent = False
+        self._listening: list[asyncio.Future[bool]] = []  # those who asked whether the peer lives
+        self._keep_alive: asyncio.TimerHandle | None = None
+        self._released = asyncio.Event()
+
+    # -- life --------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
+        host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]  # None: it has left already
+        self.session = Session(self._broker, self, f"/{host}:{port}")
+        self._gate = ReadGate(
+            self._transport,
+            self._broker.storage.pressure,
+            self._config.max_pending_publishes,
+            UNSENT_BUFFERS * self._config.write_buffer_bytes,
+        )
+        self._transport.set_write_buffer_limits(high=self._config.write_buffer_bytes)
+        refused = self._broker.admit(self)
+        if refused:
+            self._refuse_and_close(refused)
+            return
+        self._arm_keep_alive()
+
+    def _refuse_and_close(self, reason: str) -> None:
+        self._transport.write(commands.error(commands.BROKER_REQUEST_ID, NotAllowed.server_error, reason))
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.session.state = SessionState.CLOSED
+        if self._keep_alive is not None:
+            self._keep_alive.cancel()
+        self._gate.close()
+        self._hear(alive=False)
+        self._broker.spawn(self._release())
+
+    async def _release(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        try:
+            await self.session.release()
+        finally:
+            self._broker.connections.discard(self)
+            self._released.set()
+
+    @property
+    def host(self) -> str:
+        return self.session.host
+
+    def close(self) -> None:
+        """Sends what is queued, then closes."""
+        self._write_out()
+        self._transport.close()
+
+    async def closed(self) -> None:
+        await self._released.wait()
+
+    # -- in ----------------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = True
+        if self._listening:
+            self._hear(alive=True)
+        broken: ProtocolError | None = None
+        try:
+            items: Sequence[Any] = self._decoder.feed(data)
+        except ProtocolError as error:
+            items, broken = error.items, error  # what came before the broken frame counts
+        try:
+            sends = 0
+            for item in items:
+                if type(item) is SendRun:
+                    sends += len(item.starts)
+                    publish.on_run(self.session, item)
+                else:
+                    self._on_item(item)
+            if broken is not None:
+                raise ProtocolViolation(str(broken))
+        except ProtocolViolation as error:
+            self._violated(error)
+            return
+        self._gate.after_chunk(sends)
+
+    def _on_item(self, item: object) -> None:
+        if isinstance(item, Command):
+            self._on_command(item)
+        elif isinstance(item, SingleSend):
+            publish.on_single_send(self.session, item)
+        else:
+            raise ProtocolViolation("a client does not send MESSAGE")
+
+    def _on_command(self, command: Command) -> None:
+        self.session.check_accepts(command.type)
+        if command.flaw is not None:
+            self._refuse(command, *command.flaw)
+            return
+        handler = HANDLERS.get(command.type)
+        if handler is None:
+            self._answer_unknown(command)
+            return
+        if len(self._tasks) >= self._config.max_lookups and command.type in PATIENT:
+            self._answer_error(command, TooManyRequests(f"more than {self._config.max_lookups} requests in flight"))
+            return
+        try:
+            answer = handler(self.session, command.message)
+        except BrokerError as error:
+            self._answer_error(command, error)
+            return
+        if asyncio.iscoroutine(answer):
+            task = self._spawn(self._answer_later(command, answer))
+            if command.type in LARGE:
+                self._gate.asked()
+                task.add_done_callback(self._gate.answered)
+        elif answer is not None:
+            self.send(answer)
+
+    async def _answer_later(self, command: Command, answer: Coroutine[Any, Any, bytes | None]) -> None:
+        try:
+            found = await answer
+        except BrokerError as error:
+            self._answer_error(command, error)
+        except StorageError as error:
+            self._answer_error(command, PersistenceFailed(str(error)))
+        except Exception as error:  # a client must not wait for an answer that never comes
+            log.exception(self.session.host, "", "a command of %s failed: %s", self.session.address, _name(command))
+            self._answer_error(command, BrokerError(f"{type(error).__name__}: {error}"))
+        else:
+            if found is not None:
+                self.send(found)
+
+    def _answer_unknown(self, command: Command) -> None:
+        """A command that this broker does not have yet: refused by name, never with silence."""
+        self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
+
+    def _answer_error(self, command: Command, error: BrokerError) -> None:
+        if error.closes_connection:
+            self._violated(error)
+        else:
+            self._refuse(command, error.server_error, error.reason)
+
+    def _refuse(self, command: Command, server_error: int, reason: str) -> None:
+        """Answers a command with an error; one that asked for no answer ends the connection."""
+        message = command.message
+        if "request_id" not in message.DESCRIPTOR.fields_by_name or not message.HasField("request_id"):
+            self._violated(ProtocolViolation(f"{_name(command)}: {reason}"))
+        elif command.type == _T.ACK:
+            self.send(
+                commands.ack_response(message.consumer_id, message.request_id, server_error=server_error, text=reason)
+            )
+        else:
+            self.send(FAILURES.get(command.type, commands.error)(message.request_id, server_error, reason))
+
+    def _violated(self, error: Exception) -> None:
+        if not self.session.is_closed:
+            log.info(self.session.host, "", "closing the connection of %s: %s", self.session.address, error)
+        self._transport.abort()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = self._broker.spawn(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # -- out ---------------------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        """Queues complete frames; what is queued within one turn of the loop leaves as one write."""
+        self._outgoing.append(data)
+        self._outgoing_bytes += len(data)
+        if self._outgoing_bytes >= self._config.write_buffer_bytes:
+            self._write_out()  # at once, so that `writable` tells the truth to a dispatcher in its loop
+        elif not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        self._write_out()
+
+    def _write_out(self) -> None:
+        outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
+        if outgoing and not self._transport.is_closing():
+            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+
+    @property
+    def writable(self) -> bool:
+        return self._writable
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._gate.drained()
+        self.session.on_writable()
+
+    def publish_started(self, messages: int) -> None:
+        self._gate.started(messages)
+
+    def publish_finished(self, messages: int) -> None:
+        self._gate.finished(messages)
+
+    def hold_reading(self) -> None:
+        self._gate.hold()
+
+    def release_reading(self) -> None:
+        self._gate.release()
+
+    # -- is the peer alive? ------------------------------------------------------------------------------
+
+    def _arm_keep_alive(self) -> None:
+        self._keep_alive = self._loop.call_later(self._config.keep_alive_seconds, self._keep_alive_tick)
+
+    def _keep_alive_tick(self) -> None:
+        """Pulsar's rule: a peer that sent nothing since the last PING is gone, unless we do not read it."""
+        if self.session.state is SessionState.NEW:
+            self._violated(ProtocolViolation("no CONNECT in time"))
+            return
+        if self._ping_sent and not self._heard and not self._gate.excuses_silence:
+            self._violated(ProtocolViolation("the peer does not answer"))
+            return
+        self._heard = False
+        self._ping_sent = True
+        self.send(commands.ping())
+        self._arm_keep_alive()
+
+    async def is_alive(self) -> bool:
+        """Asks with a PING; a peer that is silent for the liveness timeout is disconnected, its places freed."""
+        timeout = self._config.liveness_timeout_ms / 1000
+        if timeout <= 0:
+            return True
+        if not self.session.is_closed:
+            heard: asyncio.Future[bool] = self._loop.create_future()
+            self._listening.append(heard)
+            self.send(commands.ping())
+            try:
+                if await asyncio.wait_for(heard, timeout):
+                    return True
+            except TimeoutError:
+                if self._gate.excuses_silence:
+                    return True
+                self._violated(ProtocolViolation("the peer does not answer, and another wants its place"))
+        await self.closed()
+        return False
+
+    def _hear(self, *, alive: bool) -> None:
+        for waiting in self._listening:
+            if not waiting.done():
+                waiting.set_result(alive)
+        self._listening.clear()
+
+
+def _name(command: Command) -> str:
+    return pb.BaseCommand.Type.Name(command.type)  # type: ignore[arg-type]  # enum values are ints here

@@ -1,0 +1,98 @@
+"""ACK and REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+
+from __future__ import annotations
+
+from broker_core.client_log import ClientLog
+from broker_core.errors import BrokerError, ConsumerNotFound, NotAllowed, PersistenceFailed
+from broker_core.server.handlers.seek import position_of
+from broker_core.server.session import Attachment, Session
+from broker_core.storage.errors import StorageError
+from broker_core.storage.open_batches import bits_of
+from broker_core.storage.position import Position
+from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+
+log = ClientLog(__name__)
+
+BATCH_MAX = 1 << 24  # messages: more do not fit into an entry, and the bit set of a size costs its memory
+
+
+def on_ack(session: Session, command: pb.CommandAck) -> object:
+    """ACK: applied at once; with a request id, answered when it is on disk."""
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
+        return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
+    if command.txnid_least_bits or command.txnid_most_bits:
+        return _refuse_ack(command, NotAllowed("Transactions are not supported by this broker"))
+    if command.HasField("validation_error"):
+        reason = pb.CommandAck.ValidationError.Name(command.validation_error)
+        _warn(attached, "consumer %s acknowledged a message that it could not read: %s", reason)
+    if command.ack_type == pb.CommandAck.Cumulative:
+        _ack_cumulative(attached, command)
+    else:
+        _ack_individual(attached, command)
+    return _acknowledged(attached, command) if command.HasField("request_id") else None
+
+
+def _refuse_ack(command: pb.CommandAck, error: BrokerError) -> bytes | None:
+    if not command.HasField("request_id"):
+        return None
+    return commands.ack_response(
+        command.consumer_id, command.request_id, server_error=error.server_error, text=error.reason
+    )
+
+
+async def _acknowledged(attached: Attachment, command: pb.CommandAck) -> bytes | None:
+    try:
+        await attached.subscription.cursor.flush()
+    except StorageError as error:
+        return _refuse_ack(command, PersistenceFailed(str(error)))
+    return commands.ack_response(command.consumer_id, command.request_id)
+
+
+def _ack_individual(attached: Attachment, command: pb.CommandAck) -> None:
+    by_ledger: dict[int, list[int]] = {}
+    for message_id in command.message_id:
+        if message_id.ack_set:
+            _ack_indexes(attached, message_id)
+        else:
+            by_ledger.setdefault(message_id.ledgerId, []).append(message_id.entryId)
+    for ledger_id, entry_ids in by_ledger.items():
+        attached.subscription.acknowledge(attached.consumer, ledger_id, entry_ids)
+
+
+def _ack_indexes(attached: Attachment, message_id: pb.MessageIdData) -> None:
+    size = message_id.batch_size if 0 < message_id.batch_size <= BATCH_MAX else 0
+    position, open_bits = position_of(message_id), bits_of(message_id.ack_set)
+    attached.subscription.acknowledge_indexes(attached.consumer, position, open_bits, size)
+
+
+def _ack_cumulative(attached: Attachment, command: pb.CommandAck) -> None:
+    """What Pulsar ignores, with a warning, is ignored: not exactly one id, or a type that acknowledges one by one."""
+    consumer, subscription = attached.consumer, attached.subscription
+    if len(command.message_id) != 1:
+        _warn(attached, "consumer %s acknowledged cumulatively up to %d messages", len(command.message_id))
+        return
+    message_id = command.message_id[0]
+    position = position_of(message_id)
+    if not message_id.ack_set:
+        subscription.acknowledge_cumulative(consumer, position)
+    elif subscription.acknowledge_cumulative(consumer, Position(position.ledger_id, position.entry_id - 1)):
+        _ack_indexes(attached, message_id)
+
+
+def _warn(attached: Attachment, sentence: str, value: object) -> None:
+    consumer = attached.consumer
+    log.warning(consumer.client.host, attached.subscription.topic_name, sentence, consumer.name, value)
+
+
+def on_redeliver(session: Session, command: pb.CommandRedeliverUnacknowledgedMessages) -> None:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
+        return
+    consumer, subscription = attached.consumer, attached.subscription
+    if command.HasField("consumer_epoch") and subscription.sub_type not in INDIVIDUAL_ACK_TYPES:
+        consumer.use_epoch(command.consumer_epoch)
+    ids = [(message_id.ledgerId, message_id.entryId) for message_id in command.message_ids]
+    subscription.redeliver(consumer, ids or None)

@@ -1,0 +1,165 @@
+"""SUBSCRIBE, FLOW, CONSUMER_STATS, UNSUBSCRIBE, CLOSE_CONSUMER."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from broker_core.clock import iso
+from broker_core.dispatch.consumer import Consumer
+from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
+from broker_core.errors import (
+    BrokerError,
+    ConsumerNotFound,
+    MetadataFailed,
+    NotAllowed,
+    ProducerBusy,
+    ProtocolViolation,
+)
+from broker_core.names import is_reserved_subscription, parse_topic
+from broker_core.server.handlers.schema import check_consumers_schema, takes_any_schema
+from broker_core.server.handlers.seek import position_of
+from broker_core.server.session import Attachment, Session, creation
+from broker_core.stats.subscription_stats import ConsumerStats
+from broker_core.topic.subscription import Subscription
+from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
+from broker_core.topic.topic import Topic
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+
+
+async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
+    """SUBSCRIBE: attaches a consumer; nothing is sent before its first FLOW."""
+    name = parse_topic(command.topic)
+    _check_request(command)
+    if command.consumer_id in session.consumers:
+        return commands.success(command.request_id)
+    with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
+        topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
+        topic.check_room_for_consumer(session)
+        topic.throttles.check_subscribe(session, command.consumer_name, command.consumer_id)
+        check_type(topic.dispatch, command.subType)
+        await check_consumers_schema(session, topic, command)
+        subscription = await _subscription(session, topic, command)
+        try:
+            await _attach(session, subscription, command, check_wanted)
+        finally:
+            await subscription.forget_unless_used()
+    return commands.success(command.request_id)
+
+
+def _check_request(command: pb.CommandSubscribe) -> None:
+    name = command.subscription
+    if not name.strip():
+        raise ProducerBusy("Empty subscription name")
+    if is_reserved_subscription(name):
+        raise ProducerBusy(f"Subscription name {name} is reserved")
+    if command.read_compacted and not parse_topic(command.topic).is_persistent:
+        raise NotAllowed("readCompacted only valid on persistent topics")
+    if command.read_compacted and command.subType not in (EXCLUSIVE, FAILOVER):
+        raise NotAllowed("readCompacted only allowed on failover or exclusive subscriptions")
+
+
+async def _subscription(session: Session, topic: Topic, command: pb.CommandSubscribe) -> Subscription:
+    if command.durable and command.subscription not in topic.subscriptions:
+        session.broker.topics.auto_creation.check_subscription(topic.name, command.subscription)
+    start = None
+    if not command.durable and command.HasField("start_message_id"):
+        start = position_of(command.start_message_id)
+    return await topic.subscription(
+        command.subscription,
+        durable=command.durable,
+        start=start,
+        earliest=command.durable and command.initialPosition == pb.CommandSubscribe.Earliest,
+        properties={pair.key: pair.value for pair in command.subscription_properties},
+    )
+
+
+async def _attach(
+    session: Session, subscription: Subscription, command: pb.CommandSubscribe, check_wanted: Callable[[], None]
+) -> None:
+    if command.start_message_rollback_duration_sec:  # also of a durable subscription, and whoever uses it already
+        back_ms = command.start_message_rollback_duration_sec * 1000
+        await subscription.reset_to_time(subscription.clock.wall_ms() - back_ms)
+    consumer = Consumer(
+        session,
+        subscription,
+        command.consumer_id,
+        command.consumer_name or secrets.token_hex(5),
+        priority=command.priority_level,
+        read_compacted=command.read_compacted,
+        metadata={pair.key: pair.value for pair in command.metadata},
+        auto_consume=takes_any_schema(command),
+        key_shared=_key_shared(command),
+    )
+    if command.HasField("consumer_epoch") and command.subType not in INDIVIDUAL_ACK_TYPES:
+        consumer.use_epoch(command.consumer_epoch)
+    await subscription.add_consumer(consumer, command.subType)
+    try:
+        session.check_open()
+        check_wanted()
+    except BrokerError:
+        await consumer.close()
+        raise
+    session.consumers[command.consumer_id] = Attachment(consumer, subscription)
+
+
+def _key_shared(command: pb.CommandSubscribe) -> KeySharedMode:
+    if not command.HasField("keySharedMeta"):
+        return AUTO_SPLIT
+    meta = command.keySharedMeta
+    return KeySharedMode(
+        sticky=meta.keySharedMode == pb.STICKY,
+        out_of_order=meta.allowOutOfOrderDelivery,
+        wanted=tuple((one.start, one.end) for one in meta.hashRanges),
+    )
+
+
+def on_flow(session: Session, command: pb.CommandFlow) -> None:
+    if command.messagePermits <= 0:
+        raise ProtocolViolation("FLOW with 0 permits")
+    attached = session.consumers.get(command.consumer_id)
+    if attached is not None:
+        attached.consumer.flow(command.messagePermits)
+
+
+def on_consumer_stats(session: Session, command: pb.CommandConsumerStats) -> bytes:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
+        error = ConsumerNotFound(f"Consumer {command.consumer_id} not found")
+        return commands.consumer_stats(command.request_id, error_code=error.server_error, error_message=error.reason)
+    subscription, stats = attached.subscription, ConsumerStats.of(attached.consumer)
+    return commands.consumer_stats(
+        command.request_id,
+        msgRateOut=stats.traffic.message_rate,
+        msgThroughputOut=stats.traffic.byte_rate,
+        msgRateRedeliver=stats.redelivery_rate,
+        consumerName=stats.name,
+        availablePermits=max(0, stats.permits),
+        unackedMessages=stats.unacked_messages,
+        blockedConsumerOnUnackedMsgs=stats.blocked,
+        address=stats.address,
+        connectedSince=iso(stats.connected_since_ms),
+        type=subscription.type_name,
+        msgRateExpired=subscription.expired.per_second()[0],
+        msgBacklog=subscription.cursor.backlog_entries,
+        messageAckRate=stats.ack_rate,
+    )
+
+
+async def on_unsubscribe(session: Session, command: pb.CommandUnsubscribe) -> bytes:
+    attached = session.consumers.get(command.consumer_id)
+    if attached is None:
+        raise MetadataFailed(f"Consumer {command.consumer_id} not found")
+    await attached.subscription.unsubscribe(attached.consumer, force=command.force)
+    session.consumers.pop(command.consumer_id, None)
+    return commands.success(command.request_id)
+
+
+async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) -> bytes:
+    """CLOSE_CONSUMER: answered when what it acknowledged is on disk."""
+    session.creating_consumers.pop(command.consumer_id, None)
+    attached = session.consumers.pop(command.consumer_id, None)
+    if attached is not None:
+        await attached.consumer.close()
+    return commands.success(command.request_id)

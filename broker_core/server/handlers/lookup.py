@@ -1,0 +1,28 @@
+"""LOOKUP and PARTITIONED_METADATA: where topics are, and of how many partitions they consist.
+
+A single broker never redirects. `proxy_through_service_url` tells clients to keep the address that they came
+by, which makes forwarded ports and containers work.
+"""
+
+from __future__ import annotations
+
+from broker_core.errors import BrokerError
+from broker_core.names import parse_topic
+from broker_core.server.session import Session
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+
+
+def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
+    try:
+        parse_topic(command.topic)
+        session.broker.check_listener(command.advertised_listener_name)
+    except BrokerError as error:
+        return commands.lookup_failed(command.request_id, error.server_error, error.reason)
+    return commands.lookup_connect(command.request_id, session.broker.service_url, proxy_through_service_url=True)
+
+
+async def on_partitioned_metadata(session: Session, command: pb.CommandPartitionedTopicMetadata) -> bytes:
+    name = parse_topic(command.topic)
+    partitions = await session.broker.partitioned.for_client(name, create=command.metadata_auto_creation_enabled)
+    return commands.partitioned_metadata(command.request_id, partitions)

@@ -1,0 +1,126 @@
+"""PRODUCER and CLOSE_PRODUCER: checks come first and in Pulsar's order; only then is the topic touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound
+from broker_core.names import TopicName, parse_topic
+from broker_core.publishing.access import AccessMode
+from broker_core.publishing.admission import AccessRequest
+from broker_core.publishing.producer import Producer
+from broker_core.server.handlers.schema import version_for_producer
+from broker_core.server.session import Session, creation
+from broker_core.topic.topic import Topic
+from broker_core.wire import commands
+from broker_core.wire import pulsar_api_pb2 as pb
+
+
+async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
+    """PRODUCER: attaches a producer to its topic, which is created if need be and allowed.
+
+    One that waits for exclusive access is told so at once, and again, under the same request id, when it is ready.
+    """
+    name = parse_topic(command.topic)
+    existing = session.producers.get(command.producer_id)
+    if existing is not None:
+        return _success(command, existing)
+    if command.txn_enabled:
+        raise NotAllowed("Transactions are not supported by this broker")
+    with creation(session.creating_producers, "Producer", command.producer_id, command.request_id) as check_wanted:
+        return await _create(session, command, name, check_wanted)
+
+
+async def _create(
+    session: Session, command: pb.CommandProducer, topic_name: TopicName, check_wanted: Callable[[], None]
+) -> bytes:
+    topic = await session.broker.topics.for_client(topic_name)
+    topic.check_publishable()
+    await topic.quotas.check_producer()
+    if topic.policies.encryption_required and not command.encrypted:
+        raise MetadataFailed(f"Encryption is required in {topic.name}")
+    schema_version = await version_for_producer(session, topic, command)
+    await _initial_subscription(session, topic, command.initial_subscription_name)
+    name = command.producer_name or await session.broker.new_producer_name()
+    metadata = {pair.key: pair.value for pair in command.metadata}
+    producer = topic.producer_type(session, topic, command.producer_id, name, metadata)
+    producer.schema_version = schema_version
+    producer.access_mode = AccessMode(command.producer_access_mode)
+    epoch = await _attach(session, topic, command, producer, check_wanted)
+    session.producers[command.producer_id] = producer
+    session.closed_producers.pop(command.producer_id, None)
+    last = await topic.deduplication.last_sequence_id(name)
+    return _success(command, producer, last_sequence_id=last, topic_epoch=epoch)
+
+
+async def _initial_subscription(session: Session, topic: Topic, name: str) -> None:
+    """Created with the producer, so that it gets every message (Pulsar: of dead letter topics)."""
+    if not name.strip() or name in topic.subscriptions or not topic.name.is_persistent:
+        return
+    try:
+        session.broker.topics.auto_creation.check_subscription(topic.name, name)
+    except SubscriptionNotFound as error:
+        reason = "Could not create the initial subscription due to the auto subscription creation is not allowed."
+        raise NotAllowed(reason) from error
+    await topic.subscription(name, durable=True, start=None, earliest=True, properties={})
+
+
+async def _attach(
+    session: Session,
+    topic: Topic,
+    command: pb.CommandProducer,
+    producer: Producer,
+    check_wanted: Callable[[], None],
+) -> int | None:
+    """Attaches it as soon as its access mode allows; a CLOSE_PRODUCER meanwhile ends the waiting."""
+
+    def queued() -> None:
+        withdrawn = MetadataFailed(f"Producer {command.producer_id} was closed while it waited")
+        session.waiting_producers[command.producer_id] = partial(admission.withdraw, producer, withdrawn)
+        session.outbound.send(_success(command, producer, ready=False))
+
+    def check() -> None:
+        session.check_open()
+        check_wanted()
+
+    admission = topic.admission
+    epoch = command.topic_epoch if command.HasField("topic_epoch") else None
+    request = AccessRequest(producer.access_mode, epoch, queued, check)
+    try:
+        return await admission.attach(producer, request)
+    finally:
+        session.waiting_producers.pop(command.producer_id, None)
+
+
+def _success(
+    command: pb.CommandProducer,
+    producer: Producer,
+    *,
+    last_sequence_id: int = -1,
+    topic_epoch: int | None = None,
+    ready: bool = True,
+) -> bytes:
+    return commands.producer_success(
+        command.request_id,
+        producer.name,
+        last_sequence_id=last_sequence_id,
+        schema_version=producer.schema_version,
+        topic_epoch=topic_epoch,
+        producer_ready=ready,
+    )
+
+
+async def on_close_producer(session: Session, command: pb.CommandCloseProducer) -> bytes:
+    """CLOSE_PRODUCER: answered when every publish on its way has been; then the name is free."""
+    session.creating_producers.pop(command.producer_id, None)
+    withdraw = session.waiting_producers.get(command.producer_id)
+    if withdraw is not None:
+        withdraw()
+    producer = session.producers.pop(command.producer_id, None)
+    if producer is not None:
+        try:
+            await producer.drained()
+        finally:  # also when the connection breaks meanwhile
+            producer.close()
+    return commands.success(command.request_id)

@@ -1,0 +1,173 @@
+"""The listeners and the life of a broker process' server.
+
+`Server.start` reads as a sentence: take the ports, open the data, answer on the binary port, begin with the
+admin port. The ports are bound before the data directory is touched, so that a port in use leaves no trace;
+nobody is answered before recovery is done. `stop` mirrors it.
+No host name is resolved and no address is stored: an empty bind address means 127.0.0.1 and, where the
+machine has IPv6, ::1 on the same port, also when that port was 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from broker_core.broker import Broker
+from broker_core.server.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from broker_core.admin.app import AdminServer
+    from broker_core.clock import Clock
+    from broker_core.config.broker import BrokerConfig
+    from broker_core.storage.disk import Disk
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "::1")
+BACKLOG = 1024
+SAME_PORT_ATTEMPTS = 20
+
+
+class PortInUse(Exception):
+    """`str(error)` names the port and the way out."""
+
+
+class Server:
+    """`prepare` is called between the ports and the data: nothing of the directory is touched before."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: Path,
+        *,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        self.config = config
+        self.directory = directory
+        self.broker = Broker(config, clock=clock)
+        self.port = 0
+        self.web_port = 0
+        self._disk = disk
+        self._prepare = prepare
+        self._listeners: list[asyncio.Server] = []
+        self._admin: AdminServer | None = None
+        self._admin_start: asyncio.Task[None]
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        bind = self.config.server.bind_address
+        return (bind,) if bind else LOOPBACK
+
+    async def start(self) -> None:
+        """Raises `PortInUse`, or what the storage says of its directory (`StorageError`, `OSError`).
+
+        On return both ports take connections; the admin API answers as soon as its framework is imported.
+        """
+        server = self.config.server
+        sockets = bind(self.hosts, server.broker_port, "--port")
+        web_sockets: list[socket.socket] = []
+        try:
+            web_sockets = bind(self.hosts, server.web_port, "--http-port")
+            if self._prepare is not None:
+                self._prepare()
+            await self.broker.start(self.directory, disk=self._disk)
+        except BaseException:
+            for taken in (*sockets, *web_sockets):
+                taken.close()
+            raise
+        self.port, self.web_port = _port(sockets), _port(web_sockets)
+        self._advertise()
+        await self._listen(sockets)
+        for one in web_sockets:
+            one.listen(BACKLOG)
+        self._admin_start = self.broker.spawn(self._start_admin(web_sockets))
+
+    def _advertise(self) -> None:
+        host = self.config.server.advertised_address
+        self.broker.service_url = f"pulsar://{host}:{self.port}"
+        self.broker.http_url = f"http://{host}:{self.web_port}"
+
+    async def _listen(self, sockets: list[socket.socket]) -> None:
+        loop = asyncio.get_running_loop()
+        for one in sockets:
+            listener = await loop.create_server(lambda: Connection(self.broker), sock=one, backlog=BACKLOG)
+            self._listeners.append(listener)
+
+    async def _start_admin(self, sockets: list[socket.socket]) -> None:
+        # Imported here: clients of the binary port need not wait for an HTTP framework.
+        from broker_core.admin.app import start_admin
+
+        self._admin = await start_admin(self.broker, sockets)
+
+    async def admin_started(self) -> None:
+        """Waits until the admin API answers, or has failed to start; after `start`."""
+        await asyncio.wait([self._admin_start])
+
+    async def stop(self) -> None:
+        """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms."""
+        for listener in self._listeners:
+            listener.close()
+        async with asyncio.timeout(self.config.server.shutdown_timeout_ms / 1000):
+            await asyncio.gather(self._admin_start, return_exceptions=True)
+            if self._admin is not None:
+                await self._admin.close()
+            await self.broker.stop()
+
+
+def bind(hosts: tuple[str, ...], port: int, flag: str) -> list[socket.socket]:
+    """One listening-to-be socket for each host that the machine has, all on one port; `PortInUse` otherwise."""
+    for attempt in range(SAME_PORT_ATTEMPTS):
+        sockets: list[socket.socket] = []
+        try:
+            for host in hosts:
+                one = _bind_one(host, _port(sockets) if sockets else port)
+                if one is not None:
+                    sockets.append(one)
+            return sockets
+        except OSError as error:
+            for one in sockets:
+                one.close()
+            last_try = port != 0 or attempt == SAME_PORT_ATTEMPTS - 1
+            if error.errno != errno.EADDRINUSE or last_try:
+                raise PortInUse(_why_not(hosts, port, flag, error)) from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _bind_one(host: str, port: int) -> socket.socket | None:
+    """None where the machine has no such address family (no IPv6)."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        one = socket.socket(family, socket.SOCK_STREAM)
+    except OSError:
+        return None
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        one.setblocking(False)
+        one.bind((host, port))
+    except OSError as error:
+        one.close()
+        if host == LOOPBACK[1] and error.errno == errno.EADDRNOTAVAIL:
+            return None
+        raise
+    return one
+
+
+def _why_not(hosts: tuple[str, ...], port: int, flag: str, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is in use on {' or '.join(hosts)}; stop what uses it, or take a free one with {flag} 0"
+    return f"cannot listen on {' and '.join(hosts)} port {port}: {error.strerror}"
+
+
+def _port(sockets: list[socket.socket]) -> int:
+    return int(sockets[0].getsockname()[1])

@@ -1,0 +1,183 @@
+"""What the broker knows of one client connection; no I/O.
+
+The state machine is data (`TRANSITIONS`): a command that its state does not accept is a protocol violation,
+and the universal answer to that is to close the connection (Pulsar binary protocol, "Connection establishment").
+Producer and consumer ids are the client's, unique per connection, in two separate spaces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.client_log import ClientLog
+from broker_core.errors import MetadataFailed, ProtocolViolation, TooManyRequests, TopicFenced
+from broker_core.wire import pulsar_api_pb2 as pb
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+    from broker_core.client import Outbound
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.publishing.producer import Producer
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topics.watcher import TopicListWatcher
+
+log = ClientLog(__name__)
+
+CONNECT = pb.BaseCommand.CONNECT
+ASSIGNED_BROKER_VERSION = 21  # of the protocol
+LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
+
+
+class SessionState(enum.Enum):
+    NEW = "new"
+    READY = "ready"
+    CLOSED = "closed"
+
+
+TRANSITIONS: dict[SessionState, frozenset[SessionState]] = {
+    SessionState.NEW: frozenset({SessionState.READY, SessionState.CLOSED}),
+    SessionState.READY: frozenset({SessionState.CLOSED}),
+    SessionState.CLOSED: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What a consumer id of this connection stands for."""
+
+    consumer: Consumer
+    subscription: Subscription
+
+
+class Session:
+    def __init__(self, broker: Broker, outbound: Outbound, address: str) -> None:
+        self.broker = broker
+        self.outbound = outbound
+        self.address = address
+        self.state = SessionState.NEW
+        self.client_version = ""
+        self.protocol_version = 0
+        self.producers: dict[int, Producer] = {}
+        self.consumers: dict[int, Attachment] = {}
+        # Id -> request id of a creation that has begun: a second one for that id is refused, and a CLOSE ends it.
+        self.creating_producers: dict[int, int] = {}
+        self.creating_consumers: dict[int, int] = {}
+        # Producers that wait for exclusive access: what a CLOSE calls.
+        self.waiting_producers: dict[int, Callable[[], None]] = {}
+        # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
+        self.closed_producers: dict[int, float] = {}
+        self.watchers: dict[int, TopicListWatcher] = {}
+        self.non_persistent_messages = 0  # of non-persistent topics, on their way to consumers
+        self.max_non_persistent = broker.config.connection.max_non_persistent
+        self._large_answers = asyncio.Lock()
+        self._drained: asyncio.Event | None = None
+
+    @property
+    def host(self) -> str:
+        """The address without its port."""
+        return self.address.rpartition(":")[0]
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state is SessionState.CLOSED
+
+    def check_open(self) -> None:
+        """After an await: the client may have gone away meanwhile."""
+        if self.is_closed:
+            raise ProtocolViolation(f"the connection of {self.address} was closed meanwhile")
+
+    def hint(self, served_at: str) -> str:
+        """The address of the next broker of a topic, if this client understands it (PIP-307)."""
+        return served_at if self.protocol_version >= ASSIGNED_BROKER_VERSION else ""
+
+    def become(self, state: SessionState) -> None:
+        if state not in TRANSITIONS[self.state]:
+            raise ProtocolViolation(f"a connection that is {self.state.value} cannot become {state.value}")
+        self.state = state
+
+    def check_accepts(self, command_type: int) -> None:
+        """Raises `ProtocolViolation` unless this state accepts the command."""
+        if (self.state is SessionState.NEW) != (command_type == CONNECT) or self.state is SessionState.CLOSED:
+            name = pb.BaseCommand.Type.Name(command_type)  # type: ignore[arg-type]  # enum values are ints here
+            raise ProtocolViolation(f"{name} is not accepted while the connection is {self.state.value}")
+
+    def forget_consumer(self, consumer_id: int) -> None:
+        self.consumers.pop(consumer_id, None)
+
+    def forget_producer(self, producer_id: int) -> None:
+        """SENDs already on their way are dropped, for a keep-alive interval at least."""
+        self.producers.pop(producer_id, None)
+        closed, now = self.closed_producers, self.broker.clock.monotonic()
+        closed.pop(producer_id, None)
+        closed[producer_id] = now
+        while closed[oldest := next(iter(closed))] < now - self.broker.config.connection.keep_alive_seconds:
+            del closed[oldest]
+
+    @contextlib.asynccontextmanager
+    async def large_answer(self) -> AsyncIterator[None]:
+        """One large answer at a time, made when the client has taken what was sent to it before."""
+        try:
+            async with asyncio.timeout(LARGE_ANSWER_SECONDS), self._large_answers:
+                while not self.outbound.writable:
+                    self._drained = self._drained or asyncio.Event()
+                    await self._drained.wait()
+                yield
+        except TimeoutError:
+            raise TooManyRequests("The client does not take the answers to its requests") from None
+
+    def on_writable(self) -> None:
+        """The socket drained: whoever had more to send goes on."""
+        if self._drained is not None:
+            self._drained.set()
+            self._drained = None
+        for attached in self.consumers.values():
+            attached.consumer.on_writable()
+        for watcher in self.watchers.values():
+            watcher.on_writable()
+
+    def watch(self, watcher_id: int, watcher: TopicListWatcher) -> None:
+        self.watchers[watcher_id] = watcher
+        self.broker.topics.listeners.add(watcher.topic_changed)
+
+    def unwatch(self, watcher_id: int) -> None:
+        watcher = self.watchers.pop(watcher_id, None)
+        if watcher is not None:
+            self.broker.topics.listeners.discard(watcher.topic_changed)
+            watcher.close()
+
+    async def release(self) -> None:
+        """The connection is gone: producers first, then consumers, so that their messages can be redelivered."""
+        for watcher_id in list(self.watchers):
+            self.unwatch(watcher_id)
+        for producer in list(self.producers.values()):
+            producer.close()
+        self.producers.clear()
+        consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
+        # Side by side: all places are given up before the first of them waits for the disk, or fails.
+        closed = await asyncio.gather(*(consumer.close() for consumer in consumers), return_exceptions=True)
+        for consumer, error in zip(consumers, closed, strict=True):
+            if isinstance(error, Exception):
+                log.warning(self.host, "", "what consumer %s acknowledged is not synced: %s", consumer.name, error)
+
+
+@contextlib.contextmanager
+def creation(creating: dict[int, int], what: str, identity: int, request_id: int) -> Iterator[Callable[[], None]]:
+    """Marks a creation that takes its time; what it yields raises when a CLOSE has come meanwhile."""
+    if identity in creating:
+        raise TopicFenced(f"{what} {identity} is already being created; try again")
+    creating[identity] = request_id
+
+    def check_wanted() -> None:
+        if creating.get(identity) != request_id:
+            raise MetadataFailed(f"{what} {identity} was closed while it was being created")
+
+    try:
+        yield check_wanted
+    finally:
+        if creating.get(identity) == request_id:
+            del creating[identity]

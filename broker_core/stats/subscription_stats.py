@@ -1,0 +1,194 @@
+"""What a subscription and its consumers are doing, as immutable snapshots.
+
+Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
+A backlog counts entries, as Pulsar's `msgBacklog` does; a batch is one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from broker_core.dispatch.individual import IndividualDispatcher
+from broker_core.dispatch.key_shared import KeySharedDispatcher
+from broker_core.limits.dispatch_limit import DispatchLimit
+from broker_core.rates.traffic import NOTHING, Traffic
+
+if TYPE_CHECKING:
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic.subscription import Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class DrainingHash:
+    """A hash of keys that belongs to another consumer, once what this one has of it is acknowledged."""
+
+    sticky_hash: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerStats:
+    """`hash_ranges` (both ends included) and `draining` are of Key_Shared, None and empty elsewhere."""
+
+    name: str
+    traffic: Traffic
+    ack_rate: float
+    redelivery_rate: float
+    permits: int
+    unacked_messages: int
+    messages_per_entry: int
+    blocked: bool
+    address: str
+    connected_since_ms: int
+    client_version: str
+    last_acked_ms: int
+    last_consumed_ms: int
+    last_flow_ms: int
+    metadata: Mapping[str, str]
+    hash_ranges: Sequence[tuple[int, int]] | None = None
+    draining: Sequence[DrainingHash] = ()
+
+    @classmethod
+    def of(cls, consumer: Consumer, **of_key_shared: Any) -> ConsumerStats:
+        return cls(
+            consumer.name,
+            Traffic.of([consumer.rate]),
+            consumer.acks.per_second()[0],
+            consumer.redeliveries.per_second()[0],
+            consumer.permits,
+            consumer.unacked_messages,
+            round(consumer.rate.messages / consumer.delivered_entries) if consumer.delivered_entries else 0,
+            consumer.blocked,
+            consumer.client.address,
+            consumer.connected_since_ms,
+            consumer.client.client_version,
+            consumer.last_acked_ms,
+            consumer.last_consumed_ms,
+            consumer.last_flow_ms,
+            consumer.metadata,
+            **of_key_shared,
+        )
+
+    @property
+    def draining_entries(self) -> int:
+        return sum(one.entries for one in self.draining)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionStats:
+    """`type` is Pulsar's name of it, "" before the first consumer; `active_consumer` where only one gets messages.
+
+    `key_shared_mode`: Pulsar's name of it, "" where there are no keys. `throttled`: how often a dispatch rate left
+    nothing to send, by Pulsar's name of the counter.
+    """
+
+    name: str
+    type: str = ""
+    active_consumer: str = ""
+    durable: bool = True
+    traffic: Traffic = NOTHING
+    ack_rate: float = 0.0
+    redelivery_rate: float = 0.0
+    expired: Traffic = NOTHING
+    backlog_entries: int = 0
+    backlog_bytes: int = 0
+    earliest_backlog_ms: int = 0
+    unacked_messages: int = 0
+    blocked: bool = False
+    in_replay: int = 0
+    last_expired_ms: int = 0
+    last_acked_ms: int = 0
+    last_consumed_ms: int = 0
+    last_flow_ms: int = 0
+    last_advanced_ms: int = 0
+    ack_ranges: int = 0
+    delayed: int = 0
+    delayed_index_bytes: int = 0
+    key_shared_mode: str = ""
+    out_of_order: bool = False
+    throttled: Mapping[str, int] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    consumers: tuple[ConsumerStats, ...] = ()
+
+    @property
+    def backlog_not_delayed(self) -> int:
+        """Entries of the backlog that are not held back; approximate while some are being acknowledged."""
+        return max(0, self.backlog_entries - self.delayed)
+
+    @property
+    def draining(self) -> list[DrainingHash]:
+        return [draining for consumer in self.consumers for draining in consumer.draining]
+
+    @classmethod
+    def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
+        cursor = subscription.cursor
+        consumers = _consumers(subscription)
+        active = subscription.dispatcher.active_consumer
+        return cls(
+            name=subscription.name,
+            type=subscription.type_name if subscription.was_used else "",
+            active_consumer=active.name if active is not None else "",
+            durable=subscription.durable,
+            traffic=sum((one.traffic for one in consumers), Traffic.of([subscription.deliveries])),
+            ack_rate=sum((one.ack_rate for one in consumers), 0.0),
+            redelivery_rate=sum((one.redelivery_rate for one in consumers), 0.0),
+            expired=Traffic.of([subscription.expired]),
+            backlog_entries=cursor.backlog_entries,
+            backlog_bytes=cursor.backlog_bytes,
+            earliest_backlog_ms=earliest_backlog_ms,
+            unacked_messages=sum(consumer.unacked_messages for consumer in consumers),
+            last_expired_ms=subscription.last_expired_ms,
+            last_acked_ms=subscription.last_acked_ms,
+            last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
+            last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
+            last_advanced_ms=subscription.last_advanced_ms,
+            ack_ranges=sum(1 for _range in cursor.ack_ranges()),
+            properties=cursor.properties,
+            consumers=consumers,
+            **_of_dispatcher(subscription),
+        )
+
+
+def compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
+    """The compactor as Pulsar shows it: its backlog is what is not compacted yet."""
+    return SubscriptionStats(
+        cursor.name,
+        type="Exclusive",
+        backlog_entries=cursor.backlog_entries,
+        backlog_bytes=cursor.backlog_bytes,
+    )
+
+
+def _of_dispatcher(subscription: Subscription) -> dict[str, Any]:
+    """What only some kinds of dispatchers know, as fields of `SubscriptionStats`."""
+    dispatcher = subscription.dispatcher
+    found: dict[str, Any] = {}
+    if isinstance(dispatcher.limit, DispatchLimit):
+        found["throttled"] = dict(dispatcher.limit.events)
+    if isinstance(dispatcher, IndividualDispatcher):
+        found["in_replay"] = dispatcher.waiting  # given back by consumers and not delivered again yet
+        found["blocked"] = dispatcher.unacked.blocked
+        if dispatcher.delays is not None:
+            found["delayed"], found["delayed_index_bytes"] = dispatcher.delays.count, dispatcher.delays.memory
+    if isinstance(dispatcher, KeySharedDispatcher):
+        found["key_shared_mode"] = "STICKY" if dispatcher.mode.sticky else "AUTO_SPLIT"
+        found["out_of_order"] = dispatcher.mode.out_of_order
+    return found
+
+
+def _consumers(subscription: Subscription) -> tuple[ConsumerStats, ...]:
+    dispatcher = subscription.dispatcher
+    if not isinstance(dispatcher, KeySharedDispatcher):
+        return tuple(ConsumerStats.of(consumer) for consumer in subscription.consumers)
+    draining: dict[Consumer, list[DrainingHash]] = {}
+    for sticky_hash, holder, entries in dispatcher.in_flight.held():
+        if holder is not dispatcher.ranges.owner(sticky_hash):
+            draining.setdefault(holder, []).append(DrainingHash(sticky_hash, entries))
+    owned = dispatcher.ranges.by_owner()
+    return tuple(
+        ConsumerStats.of(consumer, hash_ranges=owned.get(consumer, ()), draining=tuple(draining.get(consumer, ())))
+        for consumer in subscription.consumers
+    )

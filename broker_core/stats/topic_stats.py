@@ -1,0 +1,154 @@
+"""What a topic is doing, as immutable snapshots; `admin.stats_body` and `metrics` only put them into words.
+
+Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
+Subscriptions and consumers are in `subscription_stats`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.publishing.access import AccessMode
+from broker_core.rates.traffic import Traffic
+from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
+
+if TYPE_CHECKING:
+    from broker_core.publishing.producer import Producer
+    from broker_core.topic.topic import Topic
+
+NO_BACKLOG = -1  # publish time of the oldest message of an empty backlog
+NO_QUOTA = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherStats:
+    name: str
+    producer_id: int
+    traffic: Traffic
+    address: str
+    connected_since_ms: int
+    client_version: str
+    metadata: Mapping[str, str]
+    access_mode: AccessMode
+
+    @classmethod
+    def of(cls, producer: Producer) -> PublisherStats:
+        return cls(
+            producer.name,
+            producer.producer_id,
+            Traffic.of([producer.rate]),
+            producer.client.address,
+            producer.connected_since_ms,
+            producer.client.client_version,
+            producer.metadata,
+            producer.access_mode,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionStats:
+    removed_events: int = 0
+    last_success_ms: int = 0
+    last_failure_ms: int = 0
+    last_duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OldestMessage:
+    """Of those that some durable subscription has not acknowledged."""
+
+    subscription: str
+    published_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStats:
+    """`quota_bytes` and `quota_seconds`: of the backlog, -1 for none. `oldest`: None without a backlog."""
+
+    incoming: Traffic
+    outgoing: Traffic
+    storage_bytes: int
+    backlog_bytes: int
+    created_ms: int
+    last_published_ms: int
+    publishers: tuple[PublisherStats, ...]
+    subscriptions: Mapping[str, SubscriptionStats]
+    compaction: CompactionStats
+    waiting_publishers: int = 0
+    publishes_held: int = 0
+    quota_bytes: int = NO_QUOTA
+    quota_seconds: int = NO_QUOTA
+    oldest: OldestMessage | None = None
+    deduplicates: bool = False
+    epoch: int | None = None
+    has_chunks: bool = False
+
+    @property
+    def earliest_backlog_ms(self) -> int:
+        """Publish time of the oldest message that some subscription has not acknowledged; 0: not looked at."""
+        known = [one.earliest_backlog_ms for one in self.subscriptions.values() if one.earliest_backlog_ms > 0]
+        return min(known, default=0)
+
+    @property
+    def backlog_entries(self) -> int:
+        return sum(one.backlog_entries for one in self.subscriptions.values())
+
+
+def topic_stats(
+    topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = None, oldest: OldestMessage | None = None
+) -> TopicStats:
+    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription and `oldest` where they were looked up."""
+    earliest = earliest_backlog_ms or {}
+    subscriptions = {
+        name: SubscriptionStats.of(one, earliest.get(name, 0)) for name, one in topic.subscriptions.items()
+    }
+    compaction = topic.compaction
+    if compaction.cursor is not None:
+        subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
+    return TopicStats(
+        incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
+        outgoing=sum((one.traffic for one in subscriptions.values()), Traffic.of([topic.delivered])),
+        storage_bytes=topic.ledger.size,
+        backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
+        created_ms=topic.created_ms,
+        last_published_ms=max((info.written_ms for info in topic.ledger.ledger_infos()), default=0),
+        publishers=tuple(PublisherStats.of(topic.producers[name]) for name in sorted(topic.producers)),
+        subscriptions=subscriptions,
+        compaction=CompactionStats(
+            compaction.last_removed,
+            compaction.last_success_ms,
+            compaction.last_failure_ms,
+            compaction.last_duration_ms,
+        ),
+        waiting_publishers=topic.admission.waiting,
+        publishes_held=topic.throttles.publishes_held,
+        quota_bytes=topic.policies.size_quota.size if topic.policies.size_quota.size > 0 else NO_QUOTA,
+        quota_seconds=topic.policies.age_quota.seconds if topic.policies.age_quota.seconds > 0 else NO_QUOTA,
+        oldest=oldest,
+        deduplicates=topic.deduplication.enabled,
+        epoch=topic.admission.epoch,
+        has_chunks=topic.has_chunks,
+    )
+
+
+async def earliest_backlog(topic: Topic) -> dict[str, int]:
+    """Publish time of each subscription's oldest unacknowledged message, or `NO_BACKLOG`; may read from disk."""
+    found = {}
+    for name, subscription in list(topic.subscriptions.items()):
+        oldest = subscription.cursor.oldest_unacknowledged()
+        published = await topic.ledger.publish_time(oldest) if oldest is not None else None
+        found[name] = published or NO_BACKLOG
+    return found
+
+
+def oldest_of(topic: Topic, earliest: Mapping[str, int]) -> OldestMessage | None:
+    """Of what `earliest_backlog` found, the oldest that a durable subscription waits for."""
+    there = topic.subscriptions
+    found = [
+        OldestMessage(name, published)
+        for name, published in earliest.items()
+        if published != NO_BACKLOG and name in there and there[name].durable
+    ]
+    return min(found, key=lambda one: one.published_ms, default=None)

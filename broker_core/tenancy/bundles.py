@@ -1,0 +1,88 @@
+"""Bundles of a namespace: ranges of a 32-bit hash of the topic name. Pure.
+
+One broker owns all bundles of every namespace; they exist here because tools list them and look-ups name
+them. The hash is CRC-32 (zlib) of the UTF-8 full topic name; a range is [lower, upper), the last one includes
+its upper end.
+"""
+
+import re
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.errors import InvalidRequest, PreconditionFailed
+from broker_core.policies.json_values import whole_number
+
+FULL_UPPER = 0xFFFF_FFFF
+
+_RANGE = re.compile(r"0x([0-9a-fA-F]{1,8})_0x([0-9a-fA-F]{1,8})")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """`boundaries` are sorted, the first is 0 and the last `FULL_UPPER`; n bundles have n + 1 boundaries."""
+
+    boundaries: tuple[int, ...]
+
+    @classmethod
+    def evenly(cls, count: int) -> "Bundles":
+        step = (FULL_UPPER + 1) // count
+        return cls((*(index * step for index in range(count)), FULL_UPPER))
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any] | None, default_count: int) -> "Bundles":
+        """Reads Pulsar's `BundlesData`; without boundaries the range is split evenly."""
+        if not document:
+            return cls.evenly(default_count)
+        if not document.get("boundaries"):
+            count = whole_number(document.get("numBundles") or 0, "numBundles")
+            return cls.evenly(count if count > 0 else default_count)
+        return cls(_checked([_parse_boundary(text) for text in document["boundaries"]]))
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "boundaries": [f"0x{boundary:08x}" for boundary in self.boundaries],
+            "numBundles": len(self.boundaries) - 1,
+        }
+
+    def bundle_of(self, topic: str) -> str:
+        """The bundle of a full topic name, as Pulsar writes it: `0x40000000_0x80000000`."""
+        upper = bisect_right(self.boundaries, zlib.crc32(topic.encode()), hi=len(self.boundaries) - 1)
+        return _range_text(self.boundaries[upper - 1], self.boundaries[upper])
+
+    def find(self, namespace: str, text: str) -> str:
+        """The bundle that `text` names, as `bundle_of` writes it; raises `PreconditionFailed` if there is none."""
+        named = _RANGE.fullmatch(text)
+        if named is None:
+            raise PreconditionFailed(f"Invalid bundle range: {text}")
+        lower, upper = (int(boundary, 16) for boundary in named.groups())
+        index = bisect_left(self.boundaries, lower, hi=len(self.boundaries) - 1)
+        if self.boundaries[index] != lower or lower == FULL_UPPER:
+            raise PreconditionFailed(f"Cannot find bundle {namespace}/{text} in the bundles list")
+        found = _range_text(lower, self.boundaries[index + 1])
+        if self.boundaries[index + 1] != upper:
+            reason = f"Invalid upper boundary for bundle {namespace}/{text}"
+            raise PreconditionFailed(f"{reason}. Expected upper boundary of {namespace}/{found}")
+        return found
+
+
+def _range_text(lower: int, upper: int) -> str:
+    return f"0x{lower:08x}_0x{upper:08x}"
+
+
+def _parse_boundary(text: Any) -> int:
+    try:
+        return int(str(text), 16)
+    except ValueError:
+        raise InvalidRequest(f"Invalid bundle boundary: {text}") from None
+
+
+def _checked(boundaries: list[int]) -> tuple[int, ...]:
+    boundaries.sort()
+    if boundaries[0] != 0 or boundaries[-1] != FULL_UPPER:
+        raise InvalidRequest(
+            f"Input bundles do not cover the whole hash range. first:0x{boundaries[0]:08x}, last:0x{boundaries[-1]:08x}"
+        )
+    return tuple(boundaries)

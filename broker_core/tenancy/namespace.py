@@ -1,0 +1,146 @@
+"""A namespace: its policies, clusters, bundles and properties, and the JSON forms of them. Pure.
+
+The stored document and the REST body both use the field names of Pulsar's `Policies` object. The document
+holds only what was set; `to_body` adds the values that Pulsar shows for a namespace that was just created.
+Fields of features that this broker does not have are kept and shown as they were sent, and do nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker_core.names import NamespaceName
+from broker_core.policies.topic_policies import NOTHING_SET, POLICIES, PolicySet
+from broker_core.tenancy.bundles import Bundles
+
+# What Pulsar 4.0 shows for a fresh namespace, beside the fields of the class below.
+_FRESH: dict[str, Any] = {
+    "auth_policies": {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
+    "allowed_clusters": [],
+    "backlog_quota_map": {},
+    "clusterDispatchRate": {},
+    "topicDispatchRate": {},
+    "subscriptionDispatchRate": {},
+    "replicatorDispatchRate": {},
+    "clusterSubscribeRate": {},
+    "publishMaxMessageRate": {},
+    "latency_stats_sample_rate": {},
+    "deleted": False,
+    "encryption_required": False,
+    "subscription_auth_mode": "None",
+    "offload_threshold": -1,
+    "offload_threshold_in_seconds": -1,
+    "schema_compatibility_strategy": "UNDEFINED",
+    "is_allow_auto_update_schema": True,
+    "schema_validation_enforced": False,
+    "subscription_types_enabled": [],
+    "migrated": False,
+}
+_KEPT = frozenset(_FRESH) | {
+    "offload_deletion_lag_ms",
+    "offload_policies",
+    "resource_group_name",
+    "entryFilters",
+    "dispatcherPauseOnAckStatePersistentEnabled",
+    "replicate_subscription_state",
+    "allowed_topic_properties_for_metrics",
+} - {declared.path[0] for declared in POLICIES.values()}
+
+# The order in which Pulsar shows its fields; tools print them as they come.
+_ORDER = (
+    "auth_policies",
+    "replication_clusters",
+    "allowed_clusters",
+    "bundles",
+    "backlog_quota_map",
+    "clusterDispatchRate",
+    "topicDispatchRate",
+    "subscriptionDispatchRate",
+    "replicatorDispatchRate",
+    "clusterSubscribeRate",
+    "persistence",
+    "deduplicationEnabled",
+    "autoTopicCreationOverride",
+    "autoSubscriptionCreationOverride",
+    "publishMaxMessageRate",
+    "latency_stats_sample_rate",
+    "message_ttl_in_seconds",
+    "subscription_expiration_time_minutes",
+    "retention_policies",
+    "deleted",
+    "encryption_required",
+    "delayed_delivery_policies",
+    "inactive_topic_policies",
+    "subscription_auth_mode",
+    "max_producers_per_topic",
+    "max_consumers_per_topic",
+    "max_consumers_per_subscription",
+    "max_unacked_messages_per_consumer",
+    "max_unacked_messages_per_subscription",
+    "max_subscriptions_per_topic",
+    "compaction_threshold",
+    "offload_threshold",
+    "offload_threshold_in_seconds",
+    "offload_deletion_lag_ms",
+    "max_topics_per_namespace",
+    "schema_auto_update_compatibility_strategy",
+    "schema_compatibility_strategy",
+    "is_allow_auto_update_schema",
+    "schema_validation_enforced",
+    "offload_policies",
+    "deduplicationSnapshotIntervalSeconds",
+    "subscription_types_enabled",
+    "properties",
+    "resource_group_name",
+    "migrated",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """`other` holds fields of Pulsar's object that this broker only keeps."""
+
+    name: NamespaceName
+    replication_clusters: tuple[str, ...]
+    bundles: Bundles
+    cluster: str
+    policies: PolicySet = NOTHING_SET
+    properties: Mapping[str, str] = field(default_factory=dict)
+    other: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_document(
+        cls, name: NamespaceName, document: Mapping[str, Any], *, cluster: str, default_bundles: int
+    ) -> "Namespace":
+        """Reads a `Policies` object, stored or sent; unknown fields and nulls are ignored, as Pulsar does.
+
+        Raises `InvalidRequest` or `PreconditionFailed` with Pulsar's reason for a value that makes no sense.
+        """
+        return cls(
+            name,
+            tuple(document.get("replication_clusters") or [cluster]),
+            Bundles.from_document(document.get("bundles"), default_bundles),
+            cluster,
+            PolicySet.from_document(document, cluster),
+            {str(key): str(value) for key, value in (document.get("properties") or {}).items()},
+            {key: value for key, value in document.items() if _is_kept(key, value)},
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "replication_clusters": list(self.replication_clusters),
+            "bundles": self.bundles.to_document(),
+            "properties": dict(self.properties),
+            **self.policies.to_document(self.cluster),
+            **self.other,
+        }
+
+    def to_body(self) -> dict[str, Any]:
+        values = {**_FRESH, **self.to_document()}
+        values["clusterDispatchRate"] = values["topicDispatchRate"]  # what it was called once; tools still read it
+        return {key: values.pop(key) for key in _ORDER if key in values} | values
+
+
+def _is_kept(key: str, value: Any) -> bool:
+    """Whether a field beside our own is worth keeping; tools send "" for an enum that is not set."""
+    return key in _KEPT and value is not None and value != ""

@@ -1,0 +1,401 @@
+"""Tenants, namespaces, their policies, topic policies and partitioned topics of this instance.
+
+Everything is a small document in the metadata store, read once at the start and kept here typed. A change is
+checked first, then persisted, and only then in force; whoever registered with `on_change` is told after that.
+Which topics exist is not known here, so the broker says whether a namespace is empty. Reasons of refusals are
+those of Pulsar's admin REST API.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.errors import (
+    Conflict,
+    Forbidden,
+    NamespaceNotFound,
+    NotAcceptable,
+    NotAllowed,
+    PreconditionFailed,
+    TenantNotFound,
+    TopicNotFound,
+    Unprocessable,
+)
+from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
+from broker_core.policies.topic_policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
+from broker_core.policies.values import DispatchRate
+from broker_core.tenancy.namespace import Namespace
+from broker_core.tenancy.system_topics import is_system_topic
+
+CLUSTER = "cluster"
+TENANT = "tenant"
+NAMESPACE = "namespace"
+TOPIC_POLICIES = "topic-policies"
+PARTITIONED_TOPIC = "partitioned-topic"
+
+DEFAULT_NAMESPACES = ("public/default", "public/functions", "pulsar/system")
+
+PolicyListener = Callable[[NamespaceName, TopicName | None], None]
+
+
+class Documents(Protocol):
+    """The metadata store: documents by kind and key; reads come from memory, writes wait for the disk."""
+
+    async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None: ...
+
+    async def delete(self, kind: str, key: str, /) -> None: ...
+
+    def get(self, kind: str, key: str, /) -> dict[str, Any] | None: ...
+
+    def list(self, kind: str, /) -> Iterable[str]:
+        """The keys of a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    admin_roles: tuple[str, ...] = ()
+    allowed_clusters: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        return {"adminRoles": list(self.admin_roles), "allowedClusters": list(self.allowed_clusters)}
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedTopic:
+    partitions: int
+    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"partitions": self.partitions, "properties": dict(self.properties)}
+
+
+class Tenancy:
+    """Use `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
+
+    def __init__(self, documents: Documents, config: BrokerConfig) -> None:
+        self._documents = documents
+        self._config = config
+        self.cluster = config.server.cluster_name
+        # Between a check and its change lies a wait for the disk; no two changes may pass the same check.
+        self._changing = asyncio.Lock()
+        self._listeners: list[PolicyListener] = []
+        self._tenants: dict[str, Tenant] = {}
+        self._namespaces: dict[NamespaceName, Namespace] = {}
+        self._topic_policies: dict[TopicName, PolicySet] = {}
+        self._in_force: dict[NamespaceName, TopicPolicies] = {}  # resolved when asked for
+        self._partitioned: dict[TopicName, PartitionedTopic] = {}
+
+    @classmethod
+    async def open(cls, documents: Documents, config: BrokerConfig) -> "Tenancy":
+        """Reads all documents; a store without any tenant gets Pulsar's default tenants and namespaces."""
+        tenancy = cls(documents, config)
+        tenancy._read()
+        if not tenancy._tenants:
+            await tenancy._create_defaults()
+        return tenancy
+
+    def on_change(self, listener: PolicyListener) -> None:
+        """`listener(namespace, topic)` is called after a change of policies; `topic` None is all of them."""
+        self._listeners.append(listener)
+
+    # Clusters and tenants
+
+    def clusters(self) -> list[str]:
+        return [self.cluster]
+
+    def cluster_record(self) -> Mapping[str, Any]:
+        """What tools have stored about this cluster, by Pulsar's names; empty when nothing was."""
+        return self._documents.get(CLUSTER, self.cluster) or {}
+
+    async def set_cluster_record(self, record: Mapping[str, Any]) -> None:
+        await self._documents.put(CLUSTER, self.cluster, dict(record))
+
+    def tenants(self) -> list[str]:
+        return sorted(self._tenants)
+
+    def tenant(self, name: str) -> Tenant:
+        if name not in self._tenants:
+            raise TenantNotFound("Tenant does not exist")
+        return self._tenants[name]
+
+    async def create_tenant(self, name: str, tenant: Tenant) -> None:
+        check_new_entity("Tenant", name)
+        self._check_clusters(tenant.allowed_clusters)
+        async with self._changing:
+            if name in self._tenants:
+                raise Conflict("Tenant already exist")
+            await self._put_tenant(name, tenant)
+
+    async def update_tenant(self, name: str, tenant: Tenant) -> None:
+        async with self._changing:
+            if name not in self._tenants:
+                raise TenantNotFound(f"Tenant {name} not found")
+            self._check_clusters(tenant.allowed_clusters)
+            await self._put_tenant(name, tenant)
+
+    async def delete_tenant(self, name: str) -> None:
+        async with self._changing:
+            if name not in self._tenants:
+                raise TenantNotFound("Tenant doesn't exist")
+            if self.namespaces(name):
+                raise Conflict("The tenant still has active namespaces")
+            await self._documents.delete(TENANT, name)
+            del self._tenants[name]
+
+    # Namespaces and their policies
+
+    def namespaces(self, tenant: str) -> list[NamespaceName]:
+        if tenant not in self._tenants:
+            raise TenantNotFound("Tenant not found")
+        return sorted((name for name in self._namespaces if name.tenant == tenant), key=str)
+
+    def has_namespace(self, name: NamespaceName) -> bool:
+        return name in self._namespaces
+
+    def namespace(self, name: NamespaceName) -> Namespace:
+        if name not in self._namespaces:
+            raise NamespaceNotFound("Namespace does not exist")
+        return self._namespaces[name]
+
+    async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
+        """Creates it with the settings of a REST `Policies` object; what is absent has Pulsar's default."""
+        check_new_entity("Namespace", name.local)
+        namespace = self._read_namespace(name, document or {})
+        async with self._changing:
+            tenant = self.tenant(name.tenant)
+            for cluster in namespace.replication_clusters:
+                if cluster not in tenant.allowed_clusters:
+                    refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
+                    raise Forbidden(f"{refused} for tenant [{name.tenant}]")
+            if name in self._namespaces:
+                raise Conflict("Namespace already exists")
+            await self._put_namespace(namespace)
+
+    async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
+        """Refused with `Conflict` while `is_empty()`, asked when nothing else can change, says no."""
+        async with self._changing:
+            if name not in self._namespaces:
+                raise NamespaceNotFound(f"Namespace {name} does not exist.")
+            if not is_empty() or any(topic.namespace == name for topic in self._partitioned):
+                raise Conflict("Cannot delete non empty namespace")
+            # Hidden before the wait, so that no topic is created in it meanwhile.
+            removed = self._namespaces.pop(name)
+            self._in_force.pop(name, None)
+            try:
+                await self._documents.delete(NAMESPACE, str(name))
+            except BaseException:
+                self._namespaces[name] = removed
+                raise
+
+    async def set_namespace_policies(self, name: NamespaceName, **policies: Any) -> None:
+        """Sets fields of `PolicySet`; None removes one. Topics of the namespace follow at once."""
+        async with self._changing:
+            namespace = self.namespace(name)
+            changed = namespace.policies.changed(**policies)
+            await self._put_namespace(dataclasses.replace(namespace, policies=changed))
+        self._tell(name, None)
+
+    async def set_namespace_properties(self, name: NamespaceName, properties: Mapping[str, str]) -> None:
+        async with self._changing:
+            await self._put_namespace(dataclasses.replace(self.namespace(name), properties=dict(properties)))
+
+    async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
+        """That the clusters exist is the caller's to check."""
+        async with self._changing:
+            await self._put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
+
+    # Topic policies
+
+    def topic_policies(self, topic: TopicName) -> PolicySet:
+        """What is set on the topic itself; a partition has the policies of its partitioned topic."""
+        return self._topic_policies.get(topic.base, NOTHING_SET)
+
+    def effective(self, topic: TopicName) -> TopicPolicies:
+        """What is in force for the topic: its own, else its namespace's, else the configuration's.
+
+        Topics without policies of their own share one answer; a loaded topic keeps it until `on_change` tells of news.
+        """
+        own = self._topic_policies.get(topic.base)
+        if own is None and not is_system_topic(topic):
+            return self.effective_in(topic.namespace)
+        levels = [own or NOTHING_SET, self._policies_of(topic.namespace)]
+        if is_system_topic(topic):  # its writers are brokers, of several versions
+            anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
+            levels = [PolicySet(allow_schema_update=True), *levels, anything]
+        return resolve(levels, self._config)
+
+    def effective_in(self, namespace: NamespaceName) -> TopicPolicies:
+        """What is in force for a topic of the namespace that has no policies of its own, also one not there yet."""
+        found = self._namespaces.get(namespace)
+        if found is None:
+            return resolve([], self._config)
+        known = self._in_force.get(namespace)
+        if known is None:
+            known = self._in_force[namespace] = resolve([found.policies], self._config)
+        return known
+
+    def _policies_of(self, namespace: NamespaceName) -> PolicySet:
+        found = self._namespaces.get(namespace)
+        return found.policies if found else NOTHING_SET
+
+    async def set_topic_policies(self, topic: TopicName, **policies: Any) -> None:
+        """Sets fields of `PolicySet`; None removes one. That the topic exists is the caller's to check."""
+        await self._change_topic_policies(topic, lambda _: policies)
+
+    async def set_dispatch_rate(self, topic: TopicName, subscription: str, rate: DispatchRate | None) -> None:
+        """Of one subscription, beside those of the others; None removes it."""
+
+        def changed(before: PolicySet) -> Mapping[str, Any]:
+            rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
+            return {"dispatch_rates": {name: one for name, one in rates.items() if one is not None} or None}
+
+        await self._change_topic_policies(topic, changed)
+
+    async def _change_topic_policies(self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]]) -> None:
+        """`change` is asked what to set when nothing else can change any more."""
+        if not self._config.policies.topic_policies:
+            raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
+        if topic.is_partition:
+            raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
+        async with self._changing:
+            before = self.topic_policies(topic)
+            await self._put_topic_policies(topic, before.changed(**change(before)))
+        self._tell(topic.namespace, topic)
+
+    async def forget_topic(self, topic: TopicName) -> None:
+        """Removes the policies of a topic that was deleted."""
+        async with self._changing:
+            if topic in self._topic_policies:
+                await self._put_topic_policies(topic, NOTHING_SET)
+
+    # Partitioned topics
+
+    def partitions(self, topic: TopicName) -> int:
+        """How many partitions the topic has; 0: it is not partitioned."""
+        found = self._partitioned.get(topic)
+        return found.partitions if found else 0
+
+    def partitioned_topic(self, topic: TopicName) -> PartitionedTopic | None:
+        return self._partitioned.get(topic)
+
+    def partitioned_topics(self, namespace: NamespaceName, domain: str) -> list[TopicName]:
+        found = (topic for topic in self._partitioned if topic.namespace == namespace and topic.domain == domain)
+        return sorted(found, key=str)
+
+    async def create_partitioned(
+        self, topic: TopicName, partitions: int, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """That no topic of that name without partitions exists is the broker's to check."""
+        self._check_partitions(partitions)
+        if PARTITION_SUFFIX in topic.local:
+            raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
+        async with self._changing:
+            self.check_namespace_of(topic)
+            if topic in self._partitioned:
+                raise Conflict("This topic already exists")
+            await self._put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
+
+    async def update_partitions(self, topic: TopicName, partitions: int) -> None:
+        """Equal is allowed; fewer are refused."""
+        async with self._changing:
+            current = self._partitioned.get(topic)
+            if current is None:
+                raise Conflict(f"Topic {topic} is not the partitioned topic.")
+            if partitions < current.partitions:
+                refused = f"Desired partitions {partitions} can't be less than the current partitions"
+                raise Unprocessable(f"{refused} {current.partitions}.")
+            self._check_partitions(partitions)
+            await self._put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
+
+    async def set_partitioned_properties(self, topic: TopicName, properties: Mapping[str, str]) -> None:
+        async with self._changing:
+            current = self._partitioned.get(topic)
+            if current is None:
+                raise TopicNotFound(f"Topic {topic} not found")
+            await self._put_partitioned(topic, dataclasses.replace(current, properties=dict(properties)))
+
+    async def delete_partitioned(self, topic: TopicName) -> None:
+        """Removes the metadata only; the partitions are the broker's."""
+        async with self._changing:
+            if topic not in self._partitioned:
+                raise TopicNotFound(f"Topic {topic} not found.")
+            await self._documents.delete(PARTITIONED_TOPIC, str(topic))
+            del self._partitioned[topic]
+
+    def check_namespace_of(self, topic: TopicName) -> None:
+        """Raises `NamespaceNotFound` unless the topic's namespace exists."""
+        if topic.namespace not in self._namespaces:
+            raise NamespaceNotFound("Namespace not found")
+
+    # Checks
+
+    def _check_clusters(self, clusters: Sequence[str]) -> None:
+        if not clusters or not all(cluster.strip() for cluster in clusters):
+            raise PreconditionFailed("Clusters cannot be empty or blank")
+        if any(cluster != self.cluster for cluster in clusters):
+            raise PreconditionFailed("Clusters do not exist")
+
+    def _check_partitions(self, partitions: int) -> None:
+        most = self._config.topics.max_partitions
+        if partitions <= 0:
+            raise NotAcceptable("Number of partitions should be more than 0")
+        if 0 < most < partitions:
+            raise NotAcceptable(f"Number of partitions should be less than or equal to {most}")
+
+    # The store: persisted first, then in force
+
+    async def _put_tenant(self, name: str, tenant: Tenant) -> None:
+        await self._documents.put(TENANT, name, tenant.to_document())
+        self._tenants[name] = tenant
+
+    async def _put_namespace(self, namespace: Namespace) -> None:
+        await self._documents.put(NAMESPACE, str(namespace.name), namespace.to_document())
+        self._namespaces[namespace.name] = namespace
+        self._in_force.pop(namespace.name, None)
+
+    async def _put_topic_policies(self, topic: TopicName, policies: PolicySet) -> None:
+        if policies.is_empty:
+            await self._documents.delete(TOPIC_POLICIES, str(topic))
+            self._topic_policies.pop(topic, None)
+        else:
+            await self._documents.put(TOPIC_POLICIES, str(topic), policies.to_document(self.cluster))
+            self._topic_policies[topic] = policies
+
+    async def _put_partitioned(self, topic: TopicName, metadata: PartitionedTopic) -> None:
+        await self._documents.put(PARTITIONED_TOPIC, str(topic), metadata.to_document())
+        self._partitioned[topic] = metadata
+
+    def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
+        for listener in self._listeners:
+            listener(namespace, topic)
+
+    def _read_namespace(self, name: NamespaceName, document: Mapping[str, Any]) -> Namespace:
+        bundles = self._config.policies.default_bundles
+        return Namespace.from_document(name, document, cluster=self.cluster, default_bundles=bundles)
+
+    def _documents_of(self, kind: str) -> Iterable[tuple[str, dict[str, Any]]]:
+        return ((key, self._documents.get(kind, key) or {}) for key in self._documents.list(kind))
+
+    def _read(self) -> None:
+        for key, document in self._documents_of(TENANT):
+            self._tenants[key] = Tenant(tuple(document["adminRoles"]), tuple(document["allowedClusters"]))
+        for key, document in self._documents_of(NAMESPACE):
+            name = NamespaceName.parse(key)
+            self._namespaces[name] = self._read_namespace(name, document)
+        for key, document in self._documents_of(TOPIC_POLICIES):
+            self._topic_policies[parse_topic(key)] = PolicySet.from_document(document, self.cluster)
+        for key, document in self._documents_of(PARTITIONED_TOPIC):
+            metadata = PartitionedTopic(document["partitions"], document["properties"])
+            self._partitioned[parse_topic(key)] = metadata
+
+    async def _create_defaults(self) -> None:
+        names = [NamespaceName.parse(text) for text in DEFAULT_NAMESPACES]
+        # Side by side, so that the store can commit them together: this is part of every first start.
+        async with asyncio.TaskGroup() as changes:
+            for tenant in sorted({name.tenant for name in names}):
+                changes.create_task(self._put_tenant(tenant, Tenant((), (self.cluster,))))
+            for name in names:
+                changes.create_task(self._put_namespace(self._read_namespace(name, {})))

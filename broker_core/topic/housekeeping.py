@@ -1,0 +1,167 @@
+"""When a topic's messages expire (TTL), when acknowledged ones may go (retention), when it compacts itself.
+
+One timer a topic, armed for the next moment at which something is due and re-armed when a policy changes, a
+cursor moves or the first message arrives. Timers run on the monotonic clock; what is due is decided against the
+stored publish times by `expiry_clock`, so a wall clock that jumps expires nothing early.
+Rules: Pulsar docs, "Message retention and expiry".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from broker_core.compaction.compaction import CompactionState
+from broker_core.storage.errors import StorageError
+from broker_core.storage.retention import Retention
+
+if TYPE_CHECKING:
+    from broker_core.compaction.compaction import Compaction
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topic_context import TopicContext
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 0.5  # acknowledgements of that long are looked at together
+CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set meanwhile
+UNSUBSCRIBED_MS = 10 * 60 * 1000  # a topic nobody subscribes to keeps its entries as long as Pulsar's open ledger
+
+
+class Housekeeping:
+    def __init__(
+        self,
+        context: TopicContext,
+        subscriptions: Mapping[str, Subscription],
+        compaction: Compaction,
+        *,
+        compaction_seconds: int,
+    ) -> None:
+        """`compaction_seconds`: the least time between two compactions that a threshold starts."""
+        self._context = context
+        self._subscriptions = subscriptions
+        self._compaction = compaction
+        self._compaction_seconds = compaction_seconds
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0  # monotonic, of the armed timer
+        self._run_task: asyncio.Task[None] | None = None
+        self._again = False
+        self._closed = False
+        self._watches_appends = False  # a TTL or a compaction threshold applies: a new message may make it due
+
+    def appended(self) -> None:
+        """Hot path: called once a run."""
+        if self._watches_appends:
+            self._look_soon()
+
+    def acknowledged(self) -> None:
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        """A timer that is armed for something later must not hide what becomes due before it."""
+        if self._timer is None or self._due > self._loop.time() + SETTLE_SECONDS:
+            self._arm(SETTLE_SECONDS)
+
+    def rearm(self) -> None:
+        """A policy changed, or the topic was loaded: look at once."""
+        policies = self._context.policies
+        self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
+        self._arm(0)
+
+    async def close(self) -> None:
+        """Waits for what is going on: it must not touch the log after it was closed, perhaps opened anew."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._run_task is not None:
+            await asyncio.wait([self._run_task])
+
+    def _arm(self, seconds: float) -> None:
+        if self._closed:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = self._loop.time() + seconds
+        self._timer = self._loop.call_later(seconds, self._fire)
+
+    def _fire(self) -> None:
+        self._timer = None
+        if self._run_task is not None:
+            self._again = True
+        else:
+            self._run_task = self._context.spawn(self._run())
+
+    async def _run(self) -> None:
+        try:
+            await self._expire()
+            await self.trim()
+            self._compact()
+            seconds = await self._next_due_seconds()
+        except (StorageError, OSError) as error:
+            log.warning("topic %s: could not clean up: %s", self._context.name, error)
+            seconds = CHECK_AGAIN_SECONDS
+        finally:
+            self._run_task = None
+        if self._again:
+            self._again, seconds = False, 0.0
+        if seconds is not None and (self._timer is None or self._due > self._loop.time() + seconds):
+            self._arm(min(seconds, CHECK_AGAIN_SECONDS))
+
+    async def _expire(self) -> None:
+        ttl_ms = self._context.policies.ttl_seconds * 1000
+        if ttl_ms <= 0:
+            return
+        oldest_kept = self._context.expiry.now_ms() - ttl_ms
+        for subscription in list(self._subscriptions.values()):
+            if subscription.durable:
+                await subscription.expire_before(oldest_kept)
+
+    async def trim(self, *, by_request: bool = False) -> None:
+        retention = self._retention()
+        if by_request:
+            retention = replace(retention, open_grace_ms=0)
+        await self._context.log.trim(retention, self._context.expiry.now_ms())
+
+    def _compact(self) -> None:
+        """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""
+        compaction, threshold = self._compaction, self._context.policies.compaction_threshold
+        if 0 < threshold <= compaction.backlog_bytes and not compaction.is_running and self._compaction_wait() <= 0:
+            compaction.start()
+
+    def _compaction_wait(self) -> float:
+        """Seconds until this topic may compact itself again."""
+        compaction, pause = self._compaction, self._compaction_seconds
+        if compaction.last_start is None:
+            return 0.0
+        if compaction.state is CompactionState.ERROR:
+            pause = max(pause, round(CHECK_AGAIN_SECONDS))
+        return compaction.last_start + pause - self._context.clock.monotonic()
+
+    def _retention(self) -> Retention:
+        retention = self._context.policies.retention.limits
+        if not any(subscription.durable for subscription in self._subscriptions.values()):
+            keeps_longer = retention.time_ms < 0 or retention.time_ms > UNSUBSCRIBED_MS
+            return retention if keeps_longer else Retention(UNSUBSCRIBED_MS, -1)
+        return retention
+
+    async def _next_due_seconds(self) -> float | None:
+        """Seconds until something is due, None when only news can make it so."""
+        policies, now = self._context.policies, self._context.expiry.now_ms()
+        due = [self._context.log.next_trim_due(self._retention(), now)]
+        ttl_ms = policies.ttl_seconds * 1000
+        if ttl_ms > 0:
+            for subscription in self._subscriptions.values():
+                published = await self._oldest_unacknowledged_ms(subscription)
+                due.append(None if published is None else published + ttl_ms + 1)
+        outgrown = 0 < policies.compaction_threshold <= self._compaction.backlog_bytes
+        if outgrown and not self._compaction.is_running:
+            due.append(now + round(max(0.0, self._compaction_wait()) * 1000))
+        dated = [moment for moment in due if moment is not None]
+        return max(0.0, (min(dated) - now) / 1000) if dated else None
+
+    async def _oldest_unacknowledged_ms(self, subscription: Subscription) -> int | None:
+        oldest = subscription.cursor.oldest_unacknowledged() if subscription.durable else None
+        return None if oldest is None else await self._context.log.publish_time(oldest)

@@ -1,0 +1,58 @@
+"""Single entries of a topic, for tools that look without consuming."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.storage.position import Position
+
+if TYPE_CHECKING:
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic.topic import Topic
+    from broker_core.topic_log import TopicLog
+
+READ_ENTRIES = 1000
+READ_BYTES = 1 << 20
+
+Found = tuple[Position, bytes]
+
+
+async def entry_at(topic: Topic, position: Position) -> Found | None:
+    """The entry of exactly that position; None where there is none."""
+    if position > topic.ledger.last_confirmed:
+        return None
+    block = await topic.ledger.read(position, 1, 1)
+    if not len(block) or (block.ledger_id, block.first_entry_id) != position:
+        return None
+    return position, block.entry(0)
+
+
+async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) -> Found | None:
+    """The entry that the cursor's subscription would get as its `number`th, 1 for the next; None behind the last."""
+    position, left = cursor.oldest_unacknowledged(), number
+    while position is not None and position <= log.last_confirmed:
+        block = await log.read(position, READ_ENTRIES, READ_BYTES)
+        if not len(block):
+            return None
+        for first, last in cursor.unacknowledged(block):
+            if left <= last - first:
+                row = first + left - 1
+                return Position(block.ledger_id, block.first_entry_id + row), block.entry(row)
+            left -= last - first
+        position = Position(block.ledger_id, block.first_entry_id + len(block))
+    return None
+
+
+async def nth_entry(topic: Topic, number: int, *, from_end: bool) -> Found | None:
+    """The `number`th entry of the topic, counted from 1; behind the end the outermost one. None of an empty topic."""
+    ledgers = [info for info in topic.ledger.ledger_infos() if info.entries]
+    total = sum(info.entries for info in ledgers)
+    if not total:
+        return None
+    index = min(max(number, 1), total) - 1
+    left = total - 1 - index if from_end else index
+    for info in ledgers:
+        if left < info.entries:
+            return await entry_at(topic, Position(info.id, left))
+        left -= info.entries
+    return None

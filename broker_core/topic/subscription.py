@@ -1,0 +1,361 @@
+"""A subscription: a cursor, a dispatcher and the consumers that share them.
+
+The type of a subscription is whatever its connected consumers use; when none is connected any type may come
+and the dispatcher is built anew. While a seek or an unsubscribe is going on the subscription is fenced:
+consumers that arrive meanwhile are told to come again. A non-durable one lives as long as its consumers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from broker_core.client_log import ClientLog
+from broker_core.dispatch.dispatcher import Dispatcher
+from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
+from broker_core.dispatch.key_shared import KeySharedDispatcher
+from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
+from broker_core.rates.rate import Rate
+from broker_core.storage.position import Position
+from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
+
+if TYPE_CHECKING:
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.dispatch.context import DispatchContext
+    from broker_core.dispatch.dispatcher import Source
+    from broker_core.limits.topic_limits import TopicLimits
+    from broker_core.names import TopicName
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_context import TopicContext
+
+log = ClientLog(__name__)
+
+RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
+
+
+class SubscriptionOwner(Protocol):
+    """A topic as its subscriptions see it."""
+
+    served_at: str
+
+    def acknowledged(self) -> None:
+        """A cursor moved."""
+
+    def flowed(self) -> None:
+        """A consumer is ready for messages."""
+
+    def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
+        """Gives a new dispatcher the dispatch rates in force."""
+
+    def compacted_source(self) -> Source:
+        """What a compacted reader reads."""
+
+    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+
+    async def forget_subscription(self, subscription: Subscription) -> None:
+        """A non-durable subscription lost its last consumer."""
+
+    async def delete_subscription(self, name: str, *, force: bool = False) -> None:
+        """Deletes a subscription and its cursor; with consumers connected only by `force`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionContext:
+    """What the subscriptions of one topic share. `batch_index_acks`: messages of a batch are acknowledged singly."""
+
+    topic: TopicContext
+    dispatch: DispatchContext
+    limits: TopicLimits
+    batch_index_acks: bool
+
+
+class Subscription:
+    def __init__(
+        self, owner: SubscriptionOwner, context: SubscriptionContext, name: str, cursor: ManagedCursor
+    ) -> None:
+        self._owner = owner
+        self._context = context
+        self._log = context.topic.log
+        self.name = name
+        self.cursor = cursor
+        self.clock = context.topic.clock
+        self.sub_type: int = EXCLUSIVE
+        self.fenced = False  # by a seek or an unsubscribe that is going on
+        self.closed = False  # the topic was unloaded, or this deleted: consumers must come again
+        self.deliveries = Rate(self.clock)  # of consumers that have left; the connected ones carry their own
+        self.expired = Rate(self.clock)
+        self._moves = 0
+        self.was_used = False  # before its first consumer a subscription has no type
+        self.last_flow_ms = 0
+        self.last_consumed_ms = 0
+        self.last_acked_ms = 0
+        self.last_expired_ms = 0
+        self.last_advanced_ms = 0  # when everything up to some later position was acknowledged
+        self._mark_delete = cursor.mark_delete
+        self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
+        owner.limit_dispatch(name, self.dispatcher)
+
+    @property
+    def topic_name(self) -> TopicName:
+        return self._context.topic.name
+
+    @property
+    def partition(self) -> int:
+        return self.topic_name.partition
+
+    @property
+    def served_at(self) -> str:
+        return self._owner.served_at
+
+    def wake(self) -> None:
+        self.dispatcher.wake()
+
+    def flowed(self, consumer: Consumer, *, first: bool) -> None:
+        if first:
+            self.dispatcher.first_flow(consumer)
+        self.dispatcher.wake()
+        self._owner.flowed()
+
+    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        return await self._owner.last_entry(compacted=compacted)
+
+    @property
+    def consumers(self) -> list[Consumer]:
+        return self.dispatcher.consumers
+
+    @property
+    def type_name(self) -> str:
+        return type_name(self.sub_type)
+
+    def rates(self) -> list[Rate]:
+        found = [self.deliveries, self.expired]
+        for consumer in self.consumers:
+            found += consumer.rate, consumer.acks, consumer.redeliveries
+        return found
+
+    @property
+    def durable(self) -> bool:
+        return self.cursor.durable
+
+    async def add_consumer(self, consumer: Consumer, sub_type: int) -> None:
+        """Attaches the consumer, or raises `ConsumerBusy`, `ConsumerAssignFailed` or `TopicFenced`."""
+        await self._make_room(sub_type, consumer.key_shared)
+        self.check_free()
+        self._context.limits.check_consumers_of_subscription(len(self.consumers))
+        if not self.consumers:
+            self._become(sub_type, consumer)
+        self.dispatcher.add(consumer)
+
+    def check_free(self) -> None:
+        """Raises `TopicFenced` while nobody may join or move it; after an await all may have changed."""
+        if self.fenced or self.closed:
+            raise TopicFenced(f"Subscription {self.name} is being moved, deleted or unloaded; try again")
+
+    async def remove_consumer(self, consumer: Consumer) -> None:
+        if consumer not in self.consumers:
+            return
+        self._detach(consumer)
+        if self.durable:
+            await self.cursor.flush()
+        else:
+            await self.forget_unless_used()
+
+    def _detach(self, consumer: Consumer) -> None:
+        self.dispatcher.remove(consumer)
+        self.deliveries.absorb(consumer.rate)
+        self.last_flow_ms = max(self.last_flow_ms, consumer.last_flow_ms)
+        self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
+
+    async def forget_unless_used(self) -> None:
+        """A non-durable subscription goes with its last consumer, but not while that one is told of a seek."""
+        if not self.durable and not self.consumers and not self.fenced:
+            await self._owner.forget_subscription(self)
+
+    def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
+        """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
+        self.cursor.acknowledge(ledger_id, entry_ids)
+        self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
+        self._acknowledged(consumer, len(entry_ids))
+
+    def acknowledge_indexes(self, consumer: Consumer, position: Position, open_bits: int, messages: int) -> None:
+        """All messages of a batch but those in the bit set; `messages` is its size as the client says, or 0."""
+        if not self._context.batch_index_acks:
+            return  # the batch comes again as a whole
+        newly, done = self.cursor.acknowledge_indexes(position, open_bits, messages)
+        if done:
+            self.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
+        elif newly:
+            for holder in self.consumers:  # not always the one that acknowledges
+                if holder.pending.reduce(*position, newly):
+                    break
+            self.dispatcher.acknowledged(consumer, position.ledger_id, [])
+        self._acknowledged(consumer, newly)
+
+    def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> bool:
+        """Everything up to the position; ignored (False) where acknowledgement is individual, as in Pulsar."""
+        if self.sub_type in INDIVIDUAL_ACK_TYPES:
+            log.warning(
+                consumer.client.host,
+                self.topic_name,
+                "a cumulative acknowledgment of consumer %s on %s is ignored",
+                consumer.name,
+                self.type_name,
+            )
+            return False
+        self.cursor.acknowledge_up_to(position)
+        self._acknowledged(consumer, 1)
+        return True
+
+    def _acknowledged(self, consumer: Consumer, count: int) -> None:
+        consumer.acks.add(count, 0)
+        self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
+        if self.cursor.mark_delete != self._mark_delete:
+            self._mark_delete, self.last_advanced_ms = self.cursor.mark_delete, self.last_acked_ms
+        self._owner.acknowledged()
+
+    def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
+        self.dispatcher.redeliver(consumer, positions)
+
+    async def unsubscribe(self, consumer: Consumer, *, force: bool) -> None:
+        """Deletes the subscription for its only consumer; `force` closes the others first."""
+        others = [one for one in self.consumers if one is not consumer]
+        if others and not force:
+            raise MetadataFailed(f"Unconnected or shared consumer attempting to unsubscribe from {self.name}")
+        self.check_free()
+        self.fenced = True
+        try:
+            consumer.closed = True
+            self._detach(consumer)  # without a word: its client expects SUCCESS and no CLOSE_CONSUMER
+            for other in others:
+                await other.disconnect()
+            await self._owner.delete_subscription(self.name, force=True)
+        finally:
+            self.fenced = False
+
+    async def reset(self, position: Position, open_bits: int = 0) -> None:
+        """Moves the subscription so that the entry at `position` is the next one read, or of it the messages in the bit
+        set, if there is one.
+
+        Who gets messages is closed first and comes back by itself, so that no message sent before the seek can
+        reach the application after it (Pulsar binary protocol, "Seek"). Of Failover that is the active consumer only.
+        """
+        self.check_free()
+        self.fenced = True
+        try:
+            await self._disconnect_served()
+            if self.closed:
+                raise TopicFenced(f"Subscription {self.name} was closed meanwhile")
+            bits = open_bits if self._context.batch_index_acks else 0
+            await self.cursor.reset(position, bits, self.dispatcher.rewind)
+        finally:
+            self.fenced = False
+            if not self.durable:
+                self._moves += 1
+                self._context.topic.spawn(self._forget_if_nobody_returns(self._moves))
+        self._owner.acknowledged()
+
+    async def reset_to_time(self, publish_time_ms: int) -> None:
+        """As `reset`, to the first entry that was published at the time or later."""
+        await self.reset(await self._log.find_by_time(publish_time_ms))
+
+    async def _forget_if_nobody_returns(self, move: int) -> None:
+        """A reader that has moved its subscription subscribes again, unless it was closed meanwhile."""
+        await asyncio.sleep(RETURN_SECONDS)
+        if move == self._moves:
+            await self.forget_unless_used()
+
+    async def skip(self, entries: int) -> None:
+        """Acknowledges the next `entries` unacknowledged entries."""
+        self.cursor.skip(entries)
+        self._moved()
+        await self.cursor.flush()
+
+    async def clear_backlog(self) -> None:
+        """Acknowledges everything that is there now."""
+        self.cursor.expire_to(self._log.last_confirmed)
+        self._moved()
+        await self.cursor.flush()
+
+    async def set_properties(self, properties: dict[str, str]) -> None:
+        """Replaces what was given with the subscription; durable on return."""
+        await self._log.set_cursor_properties(self.name, properties)
+
+    async def expire_before(self, publish_time_ms: int) -> int:
+        """Acknowledges the prefix that was published before the time; returns how many messages expired."""
+        if not self.cursor.backlog_entries:
+            return 0
+        first_kept = await self._log.find_by_time(publish_time_ms)
+        return await self.expire_up_to(first_kept, inclusive=False)
+
+    async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
+        """Acknowledges the prefix that ends at the position, or before it; returns how many messages expired."""
+        last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
+        _, expired = self.cursor.expire_to(last)
+        if not expired:
+            return 0
+        self._moved()
+        self.expired.add(expired, 0)
+        self.last_expired_ms = self.clock.wall_ms()
+        return expired
+
+    def _moved(self) -> None:
+        """The cursor was moved forward over entries that consumers may have or were about to get."""
+        mark_delete = self.cursor.mark_delete
+        self.dispatcher.forget_up_to(mark_delete)
+        if self.cursor.read_position <= mark_delete:
+            self.cursor.rewind()
+            self.dispatcher.jump()
+        self.dispatcher.wake()
+        self._owner.acknowledged()
+
+    async def close(self) -> None:
+        """Closes the consumers with a word to their clients, and keeps the cursor."""
+        self.closed = True
+        await self._disconnect_all()
+        self.dispatcher.close()
+
+    async def _disconnect_served(self) -> None:
+        active = self.dispatcher.active_consumer
+        await (self._disconnect_all() if active is None else active.disconnect())
+
+    async def _disconnect_all(self) -> None:
+        await asyncio.gather(*(consumer.disconnect() for consumer in list(self.consumers)))
+
+    async def _make_room(self, sub_type: int, mode: KeySharedMode) -> None:
+        """Raises `ConsumerBusy` unless a consumer of that type can join; asks a silent occupant first."""
+        for occupant in self._in_the_way(sub_type, mode):
+            if await occupant.client.outbound.is_alive() and not occupant.closed:
+                break
+        if self._in_the_way(sub_type, mode) and not self._agrees(sub_type, mode):  # one lives, or came meanwhile
+            same = sub_type == self.sub_type == EXCLUSIVE
+            raise ConsumerBusy(
+                "Exclusive consumer is already connected" if same else "Subscription is of different type"
+            )
+
+    def _agrees(self, sub_type: int, mode: KeySharedMode) -> bool:
+        """Key_Shared of the same mode: the dispatcher says whether there are hashes left for another one."""
+        dispatcher = self.dispatcher
+        return (
+            sub_type == self.sub_type
+            and isinstance(dispatcher, KeySharedDispatcher)
+            and dispatcher.mode.agrees_with(mode)
+        )
+
+    def _in_the_way(self, sub_type: int, mode: KeySharedMode) -> list[Consumer]:
+        """The consumers that must be gone before one of that type can join."""
+        if sub_type != self.sub_type or sub_type == EXCLUSIVE:
+            return list(self.consumers)
+        return self.dispatcher.in_the_way(mode) if isinstance(self.dispatcher, KeySharedDispatcher) else []
+
+    def _become(self, sub_type: int, consumer: Consumer) -> None:
+        """Takes the type of its first consumer."""
+        source = self._owner.compacted_source() if consumer.read_compacted else self._log
+        self.dispatcher.close()
+        self.sub_type = sub_type
+        self.was_used = True
+        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self._context.dispatch, consumer.key_shared)
+        self._owner.limit_dispatch(self.name, self.dispatcher)

@@ -1,0 +1,61 @@
+"""Terminating a topic: it takes no more messages, ever; who has read and acknowledged everything is told.
+
+REACHED_END_OF_TOPIC goes to consumers whose subscription has no backlog (Pulsar's rule: acknowledged, not just
+delivered), once each. Only Java clients know the command: others would drop the connection over it, subscribe
+again, and so on for ever (rules, 9.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from broker_core.wire import commands
+
+if TYPE_CHECKING:
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.publishing.producer import Producer
+    from broker_core.storage.position import Position
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topic_log import TopicLog
+
+KNOWS_END_OF_TOPIC = ("Pulsar-Java", "Pulsar Client")  # how such clients' versions begin; the second is before 3.0
+
+
+class Termination:
+    def __init__(
+        self, log: TopicLog, producers: Mapping[str, Producer], subscriptions: Mapping[str, Subscription]
+    ) -> None:
+        self._log = log
+        self._producers = producers
+        self._subscriptions = subscriptions
+        self._told: WeakSet[Consumer] = WeakSet()
+
+    async def terminate(self) -> Position:
+        """Durable on return; publishes that came before complete. Returns the last position, also the second time."""
+        producers = list(self._producers.values())
+        for producer in producers:
+            producer.ignore_sends()  # a SEND_ERROR would make clients close the connection before receipts are read
+        try:
+            last = await self._log.terminate()
+        finally:
+            for producer in producers:
+                producer.disconnect()  # its client comes again and reads why it may not
+        self.tell_readers()
+        return last
+
+    def tell_readers(self) -> None:
+        """Something was acknowledged, or a consumer has come: who is at the end now?"""
+        if self._log.terminated is None:
+            return
+        for subscription in self._subscriptions.values():
+            if not subscription.cursor.backlog_entries:
+                for consumer in subscription.consumers:
+                    self._tell(consumer)
+
+    def _tell(self, consumer: Consumer) -> None:
+        if consumer in self._told or not consumer.client.client_version.startswith(KNOWS_END_OF_TOPIC):
+            return
+        self._told.add(consumer)
+        consumer.client.outbound.send(commands.reached_end_of_topic(consumer.consumer_id))

@@ -1,0 +1,439 @@
+"""One topic: `Topic.publish` is the one way in, its subscriptions' dispatchers are the one way out.
+
+State: OPEN -> FENCED -> OPEN (a failed write fences; the next publish or producer tries to recover), and from
+either to CLOSED (unloaded or deleted). A topic's state changes only inside its own methods, between awaits.
+Housekeeping (TTL, retention) is a timer armed for the moment the next thing is due, never a poll: what is due
+is asked of the log and the policies whenever either of them changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.compaction.compaction import Compaction
+from broker_core.dispatch.context import DispatchContext
+from broker_core.errors import (
+    BrokerError,
+    NotAllowed,
+    PersistenceFailed,
+    PreconditionFailed,
+    SubscriptionNotFound,
+    TopicFenced,
+    TopicTerminated,
+)
+from broker_core.limits.topic_limits import TopicLimits
+from broker_core.limits.topic_throttles import TopicThrottles
+from broker_core.policies.in_force import PoliciesInForce
+from broker_core.publishing import deduplication_snapshot
+from broker_core.publishing.admission import ProducerAdmission
+from broker_core.publishing.deduplication import Deduplication
+from broker_core.publishing.producer import Producer
+from broker_core.rates.rate import Rate
+from broker_core.schema.admission import SchemaSubject
+from broker_core.storage.errors import StorageError, Terminated
+from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.topic.backlog_quota import BacklogQuotas
+from broker_core.topic.housekeeping import Housekeeping
+from broker_core.topic.subscription import Subscription, SubscriptionContext
+from broker_core.topic.termination import Termination
+from broker_core.topic_context import TopicContext
+
+if TYPE_CHECKING:
+    from broker_core.client import Client
+    from broker_core.clock import Clock
+    from broker_core.config.broker import TopicConfig
+    from broker_core.config.dispatch import DispatchConfig
+    from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig
+    from broker_core.delayed.services import DelayedServices
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.dispatch.dispatcher import Dispatcher, Source
+    from broker_core.dispatch.unacked_limits import BrokerUnacked
+    from broker_core.expiry_clock import ExpiryClock
+    from broker_core.limits.topic_throttles import BrokerRates
+    from broker_core.names import TopicName
+    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.storage.block import EntryRun
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.tasks import Spawn
+    from broker_core.topic_log import TopicLog
+
+log = logging.getLogger(__name__)
+
+PublishDone = Callable[[Position | None, StorageError | None], None]
+
+
+class TopicState(enum.Enum):
+    OPEN = "open"
+    FENCED = "fenced"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicServices:
+    """What every topic is given by its broker."""
+
+    clock: Clock
+    expiry: ExpiryClock
+    limits: TopicConfig
+    dispatch: DispatchConfig
+    unacked: BrokerUnacked | None  # the limit of unacknowledged messages of the whole broker, if it has one
+    deduplication: DeduplicationConfig
+    compacting: asyncio.Semaphore  # so many topics are compacted at a time
+    retain_null_key: bool  # in compaction
+    delayed: DelayedServices
+    spawn: Spawn
+    policies_of: Callable[[TopicName], TopicPolicies]
+    rates: BrokerRates
+    backlog_quota: BacklogQuotaConfig
+
+
+class Topic:
+    producer_type = Producer
+    subscription_type = Subscription
+
+    def __init__(self, name: TopicName, ledger: TopicLog, services: TopicServices) -> None:
+        self.name = name
+        self.ledger = ledger
+        self.clock = services.clock
+        self.state = TopicState.OPEN
+        self.served_at = ""  # once closed: by which broker
+        self.created_ms = services.clock.wall_ms()
+        self.subscriptions: dict[str, Subscription] = {}
+        self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
+        self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
+        self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
+        self._in_force = PoliciesInForce(lambda: services.policies_of(name))
+        self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
+        self.dispatch = self._dispatch_context(services)
+        self.limits = _limits(name, self._in_force, services.limits)
+        self._of_subscriptions = SubscriptionContext(
+            self._context, self.dispatch, self.limits, services.limits.batch_index_acks
+        )
+        self._add_parts(services)
+        self.publishes_plainly = False
+        self.publishing_changed()
+        ledger.on_confirmed = self._on_confirmed
+
+    def _dispatch_context(self, services: TopicServices) -> DispatchContext:
+        return DispatchContext(
+            topic=self.name,
+            config=services.dispatch,
+            in_force=self._in_force,
+            spawn=services.spawn,
+            delayed=services.delayed,
+            unacked=services.unacked,
+            has_chunks=lambda: self.has_chunks,
+        )
+
+    def _add_parts(self, services: TopicServices) -> None:
+        """Each part gets the context and what else it needs; none of them knows the topic."""
+        context = self._context
+        self.admission = ProducerAdmission(self, _epoch(self.ledger))
+        self.producers = self.admission.by_name
+        self.deduplication = Deduplication(
+            context, services.deduplication, self.producers, self.publish, self.publishing_changed
+        )
+        self.throttles = TopicThrottles(self.clock, self._in_force, services.rates, self._taken)
+        self.publish_limit = self.throttles.publish_limit
+        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, self.subscriptions)
+        self.compaction = Compaction(
+            context, services.compacting, retain_null_key=services.retain_null_key, finished=self.acknowledged
+        )
+        self.termination = Termination(self.ledger, self.producers, self.subscriptions)
+        self._housekeeping = Housekeeping(
+            context, self.subscriptions, self.compaction, compaction_seconds=services.limits.compaction_seconds
+        )
+
+    @property
+    def policies(self) -> TopicPolicies:
+        """What is in force now."""
+        return self._in_force.current
+
+    async def load(self) -> None:
+        """Brings back the durable subscriptions and the compacted view; then the topic serves."""
+        for name, cursor in list(self.ledger.cursors.items()):
+            if name == self.compaction.CURSOR:
+                await self.compaction.load(cursor)
+            elif name != deduplication_snapshot.CURSOR:
+                self.subscriptions[name] = self._new_subscription(name, cursor)
+        await self.deduplication.load()
+        self._housekeeping.rearm()
+
+    # -- in ----------------------------------------------------------------------------------------------
+
+    def publish(self, run: EntryRun, done: PublishDone) -> None:
+        """Appends a run of messages; `done` is called with the first position once they are on disk.
+
+        Raises a `BrokerError` when the run is refused as a whole before anything is written.
+        """
+        if self.state is not TopicState.OPEN:
+            self._reopen()
+        try:
+            self.ledger.append(run, done)
+        except StorageError as error:
+            raise self.write_failed(error) from error
+        self._housekeeping.appended()
+
+    def write_failed(self, error: StorageError | None) -> BrokerError:
+        """Fences the topic, unless it is terminated; returns what its producers are told."""
+        if isinstance(error, Terminated):
+            return TopicTerminated(f"Topic {self.name} was already terminated")
+        if self.state is TopicState.OPEN:
+            self.state = TopicState.FENCED
+        return PersistenceFailed(f"{self.name}: {error}")
+
+    def _reopen(self) -> None:
+        """Tries to recover from a failed write; raises the reason while that is not possible."""
+        if self.state is TopicState.CLOSED:
+            raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
+        try:
+            self.ledger.unfence()
+        except StorageError as error:
+            raise PersistenceFailed(f"{self.name}: {error}") from error
+        self.state = TopicState.OPEN
+
+    def check_publishable(self) -> None:
+        """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
+        if self.state is not TopicState.OPEN:
+            self._reopen()
+        if self.ledger.terminated is not None:
+            raise TopicTerminated(f"Topic {self.name} was already terminated")
+
+    def check_room_for_producer(self, client: Client) -> None:
+        """Raises `ProducerBusy` when there are enough producers, in all or from the client's address."""
+        self.limits.check_producers([producer.client for producer in self.producers.values()], client)
+
+    def check_room_for_consumer(self, client: Client) -> None:
+        """Raises `ConsumerBusy` when there are enough consumers, in all or from the client's address."""
+        self.limits.check_consumers([consumer.client for consumer in self._consumers()], client)
+
+    def producer_joined(self, name: str) -> None:
+        self.deduplication.producer_joined(name)
+
+    def publish_held(self) -> None:
+        """A connection is not read because of a publish rate."""
+        self.throttles.publishes_held += 1
+
+    async def store_epoch(self, epoch: int | None) -> None:
+        """Keeps the topic epoch (`producer_access`); durable on return."""
+        self.check_open()
+        await self.ledger.set_properties({**self.ledger.properties, EPOCH_PROPERTY: str(epoch)})
+
+    def chunk_published(self) -> None:
+        """From now on dispatchers look out for chunks.
+
+        The topic remembers that from a moment after its first one; a message of which the broker then was killed
+        was not whole, but for the rarest of moments.
+        """
+        if not self.has_chunks:
+            self.has_chunks = True
+            self._context.spawn(self.ledger.set_properties({**self.ledger.properties, CHUNKS_PROPERTY: "true"}))
+
+    async def terminate(self) -> Position:
+        """Takes no more messages, ever; durable on return. Returns the last position, also the second time."""
+        self.check_open()
+        return await self.termination.terminate()
+
+    def remove_producer(self, producer: Producer) -> None:
+        if self.admission.remove(producer):
+            self.published.absorb(producer.rate)
+            self.deduplication.producer_left(producer.name)
+
+    def _consumers(self) -> Iterator[Consumer]:
+        return (consumer for one in self.subscriptions.values() for consumer in one.consumers)
+
+    @property
+    def schema_subject(self) -> SchemaSubject:
+        return SchemaSubject(self.name, self.policies, self._is_unused)
+
+    def _is_unused(self) -> bool:
+        """Consumers without a schema of their own (AUTO_CONSUME) do not count."""
+        return not self.producers and not self.ledger.size and all(one.auto_consume for one in self._consumers())
+
+    def rates(self) -> list[Rate]:
+        """Every rate of the topic, its producers, subscriptions and consumers."""
+        found = [self.published, self.delivered, *(producer.rate for producer in self.producers.values())]
+        for subscription in self.subscriptions.values():
+            found += subscription.rates()
+        return found
+
+    # -- out ---------------------------------------------------------------------------------------------
+
+    def _on_confirmed(self) -> None:
+        for subscription in self.subscriptions.values():
+            subscription.dispatcher.wake()
+
+    def compacted_source(self) -> Source:
+        return self.compaction.view()
+
+    async def subscription(
+        self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
+    ) -> Subscription:
+        """The subscription of that name, created if missing: at `start`, or at the earliest or latest entry."""
+        self.check_open()
+        found = self.subscriptions.get(name)
+        if found is not None:
+            if found.durable != durable:
+                kind = "Durable" if found.durable else "NonDurable"
+                raise NotAllowed(f"{kind} subscription with the same name already exists.")
+            return found
+        self.limits.check_subscriptions(len(self.subscriptions))
+        initial = start if start is not None else (EARLIEST if earliest else LATEST)
+        try:
+            await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
+        finally:  # also when who asked has gone meanwhile: the cursor is there, and must not be unseen
+            cursor = self.ledger.cursors.get(name)
+            if cursor is not None and self.state is not TopicState.CLOSED:
+                # Two requests may have awaited the same cursor: the first one's subscription is the one.
+                self.subscriptions.setdefault(name, self._new_subscription(name, cursor))
+        self.check_open()
+        return self.get_subscription(name)
+
+    def get_subscription(self, name: str) -> Subscription:
+        try:
+            return self.subscriptions[name]
+        except KeyError:
+            raise SubscriptionNotFound(f"Subscription {name} not found for topic {self.name}") from None
+
+    async def delete_subscription(self, name: str, *, force: bool = False) -> None:
+        """Deletes a subscription and its cursor; with consumers connected only by `force`."""
+        subscription = self.get_subscription(name)
+        if subscription.consumers and not force:
+            raise PreconditionFailed("Subscription has active connected consumers")
+        await subscription.close()
+        self.subscriptions.pop(name, None)
+        self._remember_deliveries(subscription)
+        await self.ledger.delete_cursor(name)
+        self.acknowledged()
+
+    async def forget_subscription(self, subscription: Subscription) -> None:
+        """A non-durable subscription lost its last consumer."""
+        if self.subscriptions.get(subscription.name) is subscription:
+            del self.subscriptions[subscription.name]
+            self._remember_deliveries(subscription)
+            subscription.closed = True
+            subscription.dispatcher.close()
+            await self.ledger.delete_cursor(subscription.name)
+
+    def _remember_deliveries(self, gone: Subscription) -> None:
+        """The topic's counters only grow."""
+        self.delivered.absorb(gone.deliveries)
+
+    def _new_subscription(self, name: str, cursor: ManagedCursor) -> Subscription:
+        return self.subscription_type(self, self._of_subscriptions, name, cursor)
+
+    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        source = self.compaction.view() if compacted else self.ledger
+        last = source.last_confirmed
+        if last < self.ledger.first_position and not compacted:
+            return EARLIEST, None
+        block = source.read_cached(last, 1, 1) or await source.read(last, 1, 1)
+        return (last, block.entry(0)) if len(block) else (EARLIEST, None)
+
+    async def bytes_after(self, position: Position) -> int:
+        """Bytes of the entries behind a position, exact; may read from disk."""
+        name = f"bytes-after-{secrets.token_hex(8)}"
+        cursor = await self.ledger.open_cursor(name, initial=position.next, durable=False)
+        try:
+            await cursor.measure()
+            return cursor.backlog_bytes
+        finally:
+            await self.ledger.delete_cursor(name)
+
+    # -- housekeeping ------------------------------------------------------------------------------------
+
+    async def trim(self) -> None:
+        """Deletes at once what retention lets go; somebody asked for it, so the open ledger has no grace."""
+        await self._housekeeping.trim(by_request=True)
+
+    def publishing_changed(self) -> None:
+        """Looks again whether a publish needs nothing but to be appended: one test instead of one per feature."""
+        policies = self.policies
+        special = self.publish_limit is not None or self.deduplication.enabled
+        self.publishes_plainly = not (special or policies.encryption_required or policies.max_message_size)
+
+    def policies_changed(self) -> None:
+        self._in_force.renew()
+        self._renew_rates()
+        self.publishing_changed()
+        self.quotas.renew()
+        self.deduplication.policies_changed()
+        self._housekeeping.rearm()
+
+    def _renew_rates(self) -> None:
+        if self.throttles.renew():
+            self.publish_limit = self.throttles.publish_limit
+            for producer in list(self.producers.values()):
+                producer.throttle.renewed()
+        self.throttles.forget_subscriptions(self.subscriptions)
+        for subscription in self.subscriptions.values():
+            self.limit_dispatch(subscription.name, subscription.dispatcher)
+            subscription.wake()
+
+    def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
+        """Gives a dispatcher the dispatch rates in force."""
+        self.throttles.limit(subscription, dispatcher)
+
+    def _taken(self) -> tuple[int, int]:
+        """Messages and bytes that the topic has taken so far."""
+        rates = [self.published, *(producer.rate for producer in self.producers.values())]
+        return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)
+
+    def acknowledged(self) -> None:
+        """A cursor moved: something may be due for trimming, and someone may have read to the end."""
+        self._housekeeping.acknowledged()
+        self.termination.tell_readers()
+
+    def flowed(self) -> None:
+        """A consumer is ready for messages; there may be none any more."""
+        self.termination.tell_readers()
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state is TopicState.CLOSED
+
+    def check_open(self) -> None:
+        """Raises `TopicFenced` after the topic was unloaded or deleted."""
+        if self.state is TopicState.CLOSED:
+            raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
+
+    async def close(self, *, served_at: str = "") -> None:
+        """Unloads: clients are told to come again, everything acknowledged is synced.
+
+        `served_at`: the broker where clients find the topic next, so that they need not look it up; "" if unknown.
+        """
+        self.state = TopicState.CLOSED
+        self.served_at = served_at
+        self.admission.withdraw_all(TopicFenced(f"Topic {self.name} is being unloaded; try again"))
+        for producer in list(self.producers.values()):
+            producer.disconnect()
+        self.quotas.close()
+        await self.deduplication.close()
+        await self._housekeeping.close()
+        await asyncio.gather(*(subscription.close() for subscription in list(self.subscriptions.values())))
+        await self.compaction.close()
+        self.ledger.on_confirmed = None
+        await self.ledger.close()
+
+
+def _limits(name: TopicName, in_force: PoliciesInForce, config: TopicConfig) -> TopicLimits:
+    return TopicLimits(name, in_force, config.max_same_address_producers, config.max_same_address_consumers)
+
+
+def _epoch(ledger: TopicLog) -> int | None:
+    epoch = ledger.properties.get(EPOCH_PROPERTY)
+    return None if epoch is None else int(epoch)
+
+
+# Pulsar's name, of the managed ledger's property.
+EPOCH_PROPERTY = "pulsar.topic.epoch"
+
+# Ours, of another one: the log holds chunks.
+CHUNKS_PROPERTY = "pulsarctl.chunks"

@@ -1,0 +1,30 @@
+"""What the parts of one topic share. None of them knows the topic itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.expiry_clock import ExpiryClock
+    from broker_core.names import TopicName
+    from broker_core.policies.in_force import PoliciesInForce
+    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.tasks import Spawn
+    from broker_core.topic_log import TopicLog
+
+
+@dataclass(frozen=True, slots=True)
+class TopicContext:
+    name: TopicName
+    log: TopicLog
+    clock: Clock
+    expiry: ExpiryClock
+    spawn: Spawn
+    in_force: PoliciesInForce
+
+    @property
+    def policies(self) -> TopicPolicies:
+        """What is in force now."""
+        return self.in_force.current

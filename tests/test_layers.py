@@ -1,0 +1,42 @@
+"""What `.importlinter` checks is what the modules say of themselves."""
+
+import ast
+import configparser
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {"broker_core": ROOT / "broker_core", "pulsarctl": ROOT / "cli" / "pulsarctl"}
+MOST_LOOSE_MODULES = 12
+
+
+def modules() -> dict[str, Path]:
+    return {
+        ".".join((package, *path.relative_to(root).with_suffix("").parts)): path
+        for package, root in PACKAGES.items()
+        for path in root.rglob("*.py")
+    }
+
+
+def docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text())) or ""
+
+
+def test_each_module_that_calls_itself_pure_is_checked_for_it() -> None:
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / ".importlinter")
+    checked = set(contracts["importlinter:contract:pure"]["source_modules"].split())
+    claims = {name for name, path in modules().items() if re.search(r"\bPure[.:]", docstring(path))}
+    assert claims == checked
+
+
+def test_each_package_of_the_broker_says_what_belongs_there() -> None:
+    packages = [
+        path for name, path in modules().items() if name.endswith(".__init__") and name.startswith("broker_core")
+    ]
+    assert not [path.parent.name for path in packages if not docstring(path)]
+
+
+def test_few_modules_of_the_broker_lie_outside_the_packages() -> None:
+    loose = [path.stem for path in PACKAGES["broker_core"].glob("*.py") if path.stem != "__init__"]
+    assert len(loose) <= MOST_LOOSE_MODULES
