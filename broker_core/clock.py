@@ -2,7 +2,7 @@
 
 Timers use the monotonic clock; times that are stored or compared with publish times use the wall clock.
 The wall clock may jump in either direction, so what is due is decided again whenever a timer fires; what expires
-is decided by `expiry_clock`.
+is decided by `policies.expiry_clock`.
 """
 
 import time

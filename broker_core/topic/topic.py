@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.dispatcher import Dispatcher, Source
     from broker_core.dispatch.unacked_limits import BrokerUnacked
-    from broker_core.expiry_clock import ExpiryClock
     from broker_core.limits.topic_throttles import BrokerRates
     from broker_core.names import TopicName
+    from broker_core.policies.expiry_clock import ExpiryClock
     from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.storage.block import EntryRun
     from broker_core.storage.cursor import ManagedCursor

@@ -25,11 +25,11 @@ from broker_core.errors import (
     TopicFenced,
     TopicNotFound,
 )
-from broker_core.expiry_clock import ExpiryClock
 from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
+from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.policies.system import without_limits
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError

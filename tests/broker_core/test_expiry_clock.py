@@ -3,7 +3,7 @@
 import pytest
 
 from broker_core.config.broker import PolicyConfig
-from broker_core.expiry_clock import ExpiryClock
+from broker_core.policies.expiry_clock import ExpiryClock
 
 HOUR_MS = 3600_000
 DAY_MS = 24 * HOUR_MS
