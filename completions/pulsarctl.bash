@@ -49,7 +49,7 @@ _pulsarctl() {
     "topics clear-backlog") commands="" options="-s --subscription -y --yes --no-confirm" names="TOPIC" ;;
     "topics skip") commands="" options="-s --subscription -n --count" names="TOPIC" ;;
     "topics expire-messages") commands="" options="-s --subscription -t --expireTime -p --position -e --exclude-reset-position" names="TOPIC" ;;
-    "topics expire-messages-all-subscriptions") commands="" options="-t --expireTime" names="TOPIC" ;;
+    "topics expire-messages-all-subscriptions") commands="" options="-t --expireTime -y --yes --no-confirm" names="TOPIC" ;;
     "topics reset-cursor") commands="" options="-s --subscription -t --time -m --messageId -e --exclude-reset-position" names="TOPIC" ;;
     "topics peek-messages") commands="" options="-s --subscription -n --count -F --format" names="TOPIC" ;;
     "topics examine-messages") commands="" options="-i --initialPosition --initial-position -m --messagePosition --message-position -F --format" names="TOPIC" ;;
@@ -140,7 +140,7 @@ _pulsarctl() {
     "subscriptions list") commands="" options="" names="TOPIC" ;;
     "subscriptions create") commands="" options="-s --subscription -m --messageId --message-id -p --property" names="TOPIC" ;;
     "subscriptions delete") commands="" options="-s --subscription -f --force -y --yes --no-confirm" names="TOPIC" ;;
-    "subscriptions skip") commands="" options="-s --subscription -n --count -a --all" names="TOPIC" ;;
+    "subscriptions skip") commands="" options="-s --subscription -n --count -a --all -y --yes --no-confirm" names="TOPIC" ;;
     "subscriptions peek") commands="" options="-s --subscription -n --count -F --format" names="TOPIC" ;;
     "subscriptions get-message-by-id") commands="" options="-l --ledger-id --ledgerId -e --entry-id --entryId -F --format" names="TOPIC" ;;
     "subscriptions expire") commands="" options="-s --subscription -t --expire-time --expireTime -p --position" names="TOPIC" ;;
@@ -241,7 +241,7 @@ _pulsarctl() {
     "namespaces clear-properties") commands="" options="" names="NAMESPACE" ;;
     "namespaces unload") commands="" options="-b --bundle" names="NAMESPACE" ;;
     "namespaces clear-backlog") commands="" options="-s --sub -b --bundle -f -force --force -y --yes --no-confirm" names="NAMESPACE" ;;
-    "namespaces unsubscribe") commands="" options="-s --sub -b --bundle" names="NAMESPACE" ;;
+    "namespaces unsubscribe") commands="" options="-s --sub -b --bundle -y --yes --no-confirm" names="NAMESPACE" ;;
     "namespaces get-message-ttl") commands="" options="" names="NAMESPACE" ;;
     "namespaces set-message-ttl") commands="" options="-ttl --messageTTL -t --ttl" names="NAMESPACE" ;;
     "namespaces remove-message-ttl") commands="" options="" names="NAMESPACE" ;;

@@ -4,6 +4,7 @@ A thread that waits inside the official client comes back when the client gives 
 being taken down, and that aborts the process. So `main` leaves without taking it down when such a thread still waits.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -28,9 +29,11 @@ def in_background(act: Callable[[], None]) -> Thread:
 
 
 def leave(code: object) -> None:
-    """Ends the process with this exit code if somebody was left behind; returns otherwise."""
+    """Ends the process with this exit code if work was left behind; returns otherwise."""
     if not any(thread.is_alive() for thread in _left):
         return
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.flush()
     os._exit(code if isinstance(code, int) else 0)

@@ -65,17 +65,19 @@ class Call(typer.Context):
         if not (self.settings.quiet if quiet is None else quiet):
             render.notice(text)
 
-    def confirm(self, question: str, *, yes: bool, without_terminal: bool = True) -> None:
-        """Asks before something is lost. Without a terminal nobody is asked and `without_terminal` is the
-        answer: a script made for pulsar-admin, which does not ask either, must go on working.
+    def confirm(self, question: str, *, yes: bool, several: bool = False) -> None:
+        """Asks before something is lost. The one rule of all verbs that lose data:
+
+        `--yes` asks nothing. Without a terminal one thing that was named is lost without a question, as pulsar-admin
+        does; `several` things, or things that a pattern finds, are not.
 
         Raises `UsageProblem` when the answer is no.
         """
         if yes:
             return
         if not render.can_ask():
-            if not without_terminal:
-                raise UsageProblem(f"not done, because nobody could be asked: {question}", hint="say --yes")
+            if several:
+                raise UsageProblem(f"not done without a confirmation: {question}", hint="confirm with --yes")
         elif not render.ask(question):
             raise UsageProblem("not done")
 

@@ -115,6 +115,7 @@ def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
         "is_read_compacted": options.compacted,
         "max_pending_chunked_message": options.max_chunked_messages or 10,
         "auto_ack_oldest_chunked_message_on_queue_full": options.ack_oldest_chunked,
+        "batch_index_ack_enabled": True,  # else a batch comes again whole until all of it is acknowledged
         "start_message_id_inclusive": True,  # a seek to a message means that message, too
     }
     if options.pattern_mode:

@@ -1,7 +1,7 @@
-"""One run of `consume` or `read`: records in, bytes out, settled (acknowledged, most often) behind.
+"""One run of `consume` or `read`: records in, bytes out, then settled (acknowledged, in most runs).
 
-A record is flushed to stdout before it is settled. When writing fails, because whoever read our output has had
-enough, the records of that write stay unacknowledged and come again: printed twice at worst, lost never.
+A record is written to stdout before it is settled, and every record that was written whole is settled: also when the
+reader of our output goes away in the middle, and when a signal ends the run.
 """
 
 import time
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pulsarctl import render
+from pulsarctl.errors import TimedOut
 from pulsarctl.record import Record
+from pulsarctl.termination import undisturbed
 
 POLL_MS = 200  # how long Ctrl-C may wait inside the client
 RECORDS_AT_ONCE = 256
@@ -46,7 +48,7 @@ def consume_all(
 ) -> int:
     """Prints records until the source ends or a stop is reached; returns how many. `show` None prints only a count.
 
-    Raises `BrokenPipeError` when stdout was closed.
+    Raises `BrokenPipeError` when stdout was closed, and `TimedOut` when silence ended it before `stops.count`.
     """
     printed = 0
     progress = render.Progress(quiet=quiet or show is not None)
@@ -58,14 +60,24 @@ def consume_all(
             if stops.idle_seconds and time.monotonic() - last >= stops.idle_seconds:
                 break
             continue
-        if show is not None:
-            render.data(b"".join([show(record) for record in records]))
-            render.flush()
-        source.settle(records)
+        _print_and_settle(source, records, show)
         printed += len(records)
         last = time.monotonic()
         progress.show(f"{printed:,} messages")
         if rate:
             time.sleep(max(0.0, start + printed / rate - time.monotonic()))
     progress.clear()
+    if printed < stops.count and not source.ended:
+        raise TimedOut(f"only {printed} of {stops.count} messages came before the idle timeout")
     return printed
+
+
+def _print_and_settle(source: Source, records: Sequence[Record], show: Callable[[Record], bytes] | None) -> None:
+    """Settles exactly what was printed. A signal waits until then, so that no message is printed and not settled."""
+    whole, problem = len(records), None
+    with undisturbed() as is_interrupted:
+        if show is not None:
+            whole, problem = render.pieces([show(record) for record in records], is_interrupted)
+        source.settle(records[:whole])
+    if problem is not None:
+        raise problem

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pulsarctl.errors import AlreadyRunning, CliError
 from pulsarctl.reachability import addresses
-from pulsarctl.termination import orderly_sigterm
+from pulsarctl.termination import orderly_end
 
 LOCK_POLL_SECONDS = 0.02
 ANSWER_SECONDS = 2.0
@@ -35,7 +35,7 @@ def embedded_broker(directory: Path, lock_timeout_seconds: float, log_level: str
     """The addresses to use while the block runs. Raises `AlreadyRunning` naming the owner, or `CliError`."""
     directory = directory.expanduser().absolute()
     deadline = time.monotonic() + lock_timeout_seconds
-    with orderly_sigterm():
+    with orderly_end():
         taken = _take(directory, log_level, deadline)
         if isinstance(taken, Urls):
             yield taken

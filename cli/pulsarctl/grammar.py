@@ -5,7 +5,8 @@ takes the shared options (`options.py`) behind its own. Only the verb that is in
 command, because eighty of them cost more than the request to the broker.
 """
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from typer.main import get_command_from_info
 from pulsarctl import options, render
 from pulsarctl.call import Call
 from pulsarctl.coercion import without_pydantic
-from pulsarctl.errors import BROKEN_PIPE, CliError
+from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
 
 Body = TypeVar("Body", bound=Callable[..., None])
 Command = TyperCommand | TyperGroup
@@ -35,6 +36,9 @@ class Verb(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_pydantic(super().get_params(ctx))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return help_as_data(super().get_help_option(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj.update(options.given(ctx.params, self.shared))
@@ -55,15 +59,27 @@ class Noun(typer.Typer):
         super().__init__(name=name, help=help, add_completion=False, rich_markup_mode=None)
         self.noun = name
         self.summary = help
+        self.losing: set[str] = set()  # the spellings of verbs that lose data
         for part in parts:
             self.registered_commands.extend(part.registered_commands)
+            self.losing |= part.losing
 
     def verb(
-        self, name: str, *aliases: str, hidden: bool = False, help: str | None = None, **context_settings: Any
+        self,
+        name: str,
+        *aliases: str,
+        hidden: bool = False,
+        loses_data: bool = False,
+        help: str | None = None,
+        **context_settings: Any,
     ) -> Callable[[Body], Body]:
-        """Registers a function under `name` and, unseen by help and completion, under its aliases."""
+        """Registers a function under `name` and, unseen by help and completion, under its aliases.
+
+        One that loses data, such as messages or topics, is never suggested for a word that was mistyped.
+        """
 
         def register(body: Body) -> Body:
+            self.losing.update((name, *aliases) if loses_data else ())
             for spelling in (name, *aliases):
                 unseen = hidden or spelling != name
                 settings = context_settings or None
@@ -140,14 +156,30 @@ class Modules(LazyCommands):
         return built
 
 
-class NounGroup(TyperGroup):
+class Group(TyperGroup):
+    """A group whose help is data and whose suggestions are safe to follow."""
+
+    suggested: Iterable[str] = ()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_pydantic(super().get_params(ctx))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return help_as_data(super().get_help_option(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        self.suggest_commands = False  # Typer's own suggestions know no harm
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise _unknown(ctx, args[0], self.suggested)
+        return super().resolve_command(ctx, args)
+
+
+class NounGroup(Group):
     def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
         super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
         self.commands = verbs  # type: ignore[assignment]  # a mapping of our own: the group only reads it
         self.visible = verbs.visible
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return without_pydantic(super().get_params(ctx))
+        self.suggested = [name for name in verbs if name not in noun.losing]
 
     def list_commands(self, ctx: Any) -> list[str]:
         return self.visible
@@ -156,6 +188,25 @@ class NounGroup(TyperGroup):
         """Whole summaries: cut to what the longest name leaves of the line, they say nothing."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in self.visible])
+
+
+def help_as_data(option: Any) -> Any:
+    """The `--help` option, printing as everything else is printed."""
+
+    def show(ctx: Any, _option: Any, asked: bool) -> None:
+        if asked and not ctx.resilient_parsing:
+            render.line(ctx.get_help())
+            ctx.exit()
+
+    if option is not None:
+        option.callback = show
+    return option
+
+
+def _unknown(ctx: Any, word: str, known: Iterable[str]) -> UsageProblem:
+    found = " or ".join(f"'{name}'" for name in get_close_matches(word, list(known)))
+    meant = f" Did you mean {found}?" if found else ""
+    return UsageProblem(f"No such command '{word}'.{meant}", hint=f"{ctx.command_path} --help")
 
 
 def _keep_lines(help: str) -> str:

@@ -8,8 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pulsarctl import __version__, abandoned, render
-from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl import __version__, abandoned, render, streams
+from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
 
 if TYPE_CHECKING:
     import typer
@@ -52,9 +52,9 @@ ALIASES = {
 
 def main() -> None:
     """The console script."""
+    streams.open_missing()
     if sys.argv[1:] in (["--version"], ["-v"], ["-V"]):
-        render.line(f"pulsarctl {__version__}")
-        return
+        sys.exit(_shown_version())
     try:
         application()()
     except SystemExit as leaving:
@@ -85,6 +85,26 @@ def exit_code(problem: Exception, flags: dict[str, Any]) -> int:
     asked = flags.get("output") or os.environ.get("PULSARCTL_OUTPUT")
     render.error(failure, as_object=asked in (render.Output.JSON, render.Output.JSONL))
     return failure.exit_code
+
+
+def flushed(code: int, flags: dict[str, Any]) -> int:
+    """`code`, or another one when what is still buffered cannot be written."""
+    try:
+        render.flush()
+    except BrokenPipeError:
+        render.abandon_stdout()
+        return code or BROKEN_PIPE
+    except CliError as problem:
+        return exit_code(problem, flags)
+    return code
+
+
+def _shown_version() -> int:
+    try:
+        render.line(f"pulsarctl {__version__}")
+    except CliError as problem:
+        return exit_code(problem, {})
+    return flushed(0, {})
 
 
 def _pulsarctl() -> None:

@@ -3,11 +3,11 @@
 Values come in runs, so that a million lines cost few calls; `place` says where a message came from, for errors.
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pulsarctl import streams
 from pulsarctl.errors import CliError
 from pulsarctl.lines import runs_of_lines
 
@@ -55,7 +55,7 @@ def _shown(path: str) -> str:
 
 def _whole(path: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return streams.stdin().buffer.read() if path == STDIN else Path(path).read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from error
 
@@ -63,7 +63,7 @@ def _whole(path: str) -> bytes:
 def _lines(path: str) -> Iterator[list[bytes]]:
     """`read1` takes what is there, so that lines typed or piped slowly are sent as they come."""
     if path == STDIN:
-        yield from runs_of_lines(sys.stdin.buffer.read1)  # type: ignore[union-attr]  # BinaryIO does not declare it
+        yield from runs_of_lines(streams.stdin().buffer.read1)  # type: ignore[attr-defined]  # BinaryIO does not declare it
         return
     try:
         with open(path, "rb", buffering=0) as file:

@@ -1,4 +1,4 @@
-"""The only file of the command line that writes to stdout and stderr.
+"""What the command line shows, and how; with `streams` the only file that writes to stdout and stderr.
 
 Data goes to stdout; errors, notices and everything else go to stderr. `auto` is a table on a terminal and
 text elsewhere, so that a pipe never sees a table. Text is what `pulsar-admin` prints (`pretty.py`), json and
@@ -6,16 +6,16 @@ the others are made from the same value, so no output can say something that ano
 """
 
 import json
-import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pulsarctl import pretty
+from pulsarctl import pretty, streams
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.terminal_text import escaped, escaped_cell
 
 
 class Output(StrEnum):
@@ -45,7 +45,7 @@ def resolve(output: Output) -> Output:
     """What `auto` means here: a table when stdout is a terminal, else text."""
     if output is not Output.AUTO:
         return output
-    return Output.TABLE if sys.stdout.isatty() else Output.TEXT
+    return Output.TABLE if streams.is_terminal(sys.stdout) else Output.TEXT
 
 
 def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool = False) -> None:
@@ -70,37 +70,27 @@ def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool
         case _:
             text = pretty.lines_of_map(value) if as_map else pretty.text(value)
     if text:
-        sys.stdout.write(text + line_end)
+        streams.out(text + line_end)
 
 
 def line(text: str) -> None:
     """One line of data."""
-    sys.stdout.write(text + "\n")
+    streams.out(text + "\n")
 
 
 def data(chunk: bytes) -> None:
-    """Bytes of data as they are; the caller flushes."""
-    sys.stdout.buffer.write(chunk)
+    """Bytes of data as they are, but for a terminal; the caller flushes."""
+    streams.out_bytes(chunk)
 
 
-def guard_stdout() -> None:
-    """From here on only this module reaches stdout: descriptor 1 becomes stderr, `sys.stdout` a copy of what it was.
+def pieces(chunks: Sequence[bytes], is_interrupted: Callable[[], bool]) -> tuple[int, Exception | None]:
+    """Data that is counted: see `streams.out_pieces`."""
+    return streams.out_pieces(chunks, is_interrupted)
 
-    The official client's library writes its log to descriptor 1. Where stdout is no descriptor (a test's buffer),
-    nothing needs guarding.
-    """
-    try:
-        if sys.stdout.fileno() != 1:
-            return
-    except (OSError, ValueError):
-        return
-    sys.stdout.flush()
-    real = os.dup(1)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # stderr is closed: then nobody wants the log
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sys.stdout = os.fdopen(real, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+
+guard_stdout = streams.guard_out
+abandon_stdout = streams.abandon_out
+flush = streams.flush_out
 
 
 def is_structured(output: Output) -> bool:
@@ -108,14 +98,9 @@ def is_structured(output: Output) -> bool:
     return output in (Output.JSON, Output.JSONL, Output.YAML)
 
 
-def flush() -> None:
-    sys.stdout.flush()
-
-
 def notice(text: str) -> None:
     """Something the reader may want to know and that is not data."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    streams.err(text + "\n")
 
 
 def error(problem: CliError, *, as_object: bool) -> None:
@@ -129,18 +114,18 @@ def error(problem: CliError, *, as_object: bool) -> None:
             "hint": problem.hint,
             "request": problem.request,
         }
-        sys.stderr.write(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
+        streams.err(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
         return
-    sys.stderr.write(f"error: {problem.message}\n")
+    streams.err(f"error: {problem.message}\n")
     if problem.hint:
-        sys.stderr.write(f"hint: {problem.hint}\n")
+        streams.err(f"hint: {problem.hint}\n")
 
 
 class Progress:
     """One line on stderr that overwrites itself, and nothing where stderr is no terminal."""
 
     def __init__(self, *, quiet: bool = False, every_seconds: float = 0.2) -> None:
-        self._wanted = not quiet and sys.stderr.isatty()
+        self._wanted = not quiet and streams.is_terminal(sys.stderr)
         self._every_seconds = every_seconds
         self._next = 0.0
         self._shown = False
@@ -151,30 +136,22 @@ class Progress:
             return
         self._next = time.monotonic() + self._every_seconds
         self._shown = True
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
+        streams.err_control(f"\r\x1b[K{escaped(text)}")
 
     def clear(self) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            streams.err_control("\r\x1b[K")
 
 
 def can_ask() -> bool:
     """Whether a question would reach somebody: both the question and the answer need a terminal."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr)
 
 
 def ask(question: str) -> bool:
     """Asks on stderr; anything but y or yes is no."""
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def abandon_stdout() -> None:
-    """After a broken pipe: what is still buffered goes nowhere, so that the interpreter ends quietly."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    streams.err(f"{question} [y/N] ")
+    return streams.stdin().readline().strip().lower() in ("y", "yes")
 
 
 def _names_of(value: Any, table: Table | None) -> Iterable[str]:
@@ -195,7 +172,7 @@ def _table(table: Table) -> str:
     """Aligned columns. Cells are cut nowhere: an id that is not whole is of no use."""
     from rich.cells import cell_len
 
-    grid = [list(table.columns)] + [[_cell(value) for value in row] for row in table.rows]
+    grid = [list(table.columns)] + [[escaped_cell(_cell(value)) for value in row] for row in table.rows]
     widths = [max(cell_len(row[index]) for row in grid) for index in range(len(table.columns))]
     return "\n".join(
         "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)).rstrip()

@@ -5,23 +5,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperGroup, TyperOption
+from typer.core import TyperOption
 from typer.exceptions import TyperException
 
 from pulsarctl import __version__, options, render
-from pulsarctl.coercion import without_pydantic
 from pulsarctl.errors import CliError
-from pulsarctl.grammar import Modules
-from pulsarctl.main import ALIASES, COMMANDS, HIDDEN, MODULE_OF, exit_code
+from pulsarctl.grammar import Group, Modules
+from pulsarctl.main import ALIASES, COMMANDS, HIDDEN, MODULE_OF, exit_code, flushed
 
 
-class Root(TyperGroup):
+class Root(Group):
     def __init__(self, **settings: Any) -> None:
         context_settings = {"max_content_width": 100, "help_option_names": ["--help", "-h"]}
         super().__init__(**{**settings, "no_args_is_help": True, "context_settings": context_settings})
         modules = {name: f"pulsarctl.commands.{MODULE_OF.get(name, name)}" for name in (*COMMANDS, *HIDDEN)}
         self._modules = Modules(modules, list(COMMANDS), ALIASES)
         self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it
+        self.suggested = self._modules.visible
         self.shared = options.shared()
         for option in self.shared:
             if option.name == "web_url":
@@ -30,9 +30,6 @@ class Root(TyperGroup):
                     "-s",
                 ]  # the Go tool's spelling; behind a command -s means other things
         self.params.extend([*self.shared, _version_option()])
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return without_pydantic(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return self._modules.visible
@@ -66,7 +63,7 @@ class Root(TyperGroup):
             code = CliError.exit_code
         except (CliError, TyperException, OSError) as problem:
             code = _help_or_code(problem, flags)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(flushed(code if isinstance(code, int) else 0, flags))
 
 
 def _help_or_code(problem: Exception, flags: dict[str, Any]) -> int:

@@ -1,23 +1,63 @@
-"""SIGTERM as an orderly end: what a command began (a subscription, an embedded broker) is closed behind it."""
+"""SIGINT, SIGTERM and SIGHUP end a command in order: what it began (a subscription, an embedded broker) is closed.
+
+A signal unwinds the main thread like an exception, at any statement. Where two statements belong together, such as
+printing a message and acknowledging it, `undisturbed` keeps the signal until both are done.
+"""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-TERMINATED = 128 + signal.SIGTERM
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Pending:
+    """Of this process: signals are the process's, too."""
+
+    is_kept = False
+    number = 0
 
 
 @contextmanager
-def orderly_sigterm() -> Iterator[None]:
-    """In the block SIGTERM unwinds the main thread, and the process leaves with 143, as a shell would show it."""
-    before = signal.signal(signal.SIGTERM, _end)
+def orderly_end() -> Iterator[None]:
+    """In the block the signals unwind the main thread, and the process leaves with 128 + N, as a shell would show it.
+
+    What was ignored stays ignored: `nohup` does that.
+    """
+    before = {number: signal.getsignal(number) for number in ENDING}
+    changed = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in changed:
+        signal.signal(number, _end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in changed.items():
+            signal.signal(number, handler)
 
 
-def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(TERMINATED)
+@contextmanager
+def undisturbed() -> Iterator[Callable[[], bool]]:
+    """A signal takes effect at the end of the block; the function says whether there was one. Needs `orderly_end`."""
+    _Pending.is_kept = True
+    try:
+        yield lambda: _Pending.number != 0
+    finally:
+        _Pending.is_kept = False
+        number, _Pending.number = _Pending.number, 0
+    if number:
+        _leave(number)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    if _Pending.is_kept:
+        _Pending.number = number
+    else:
+        _leave(number)
+
+
+def _leave(number: int) -> NoReturn:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)

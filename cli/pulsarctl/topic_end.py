@@ -92,7 +92,7 @@ class Bounded:
     def __init__(self, partitions: list[Partition], has_backlog: Callable[[str], bool | None]) -> None:
         self._partitions = partitions
         self._has_backlog = has_backlog
-        self._received_from: list[tuple[Partition, list[ClientRecord]]] = []
+        self._consumer = partitions[0].consumer  # that of the last records
         self._silent_since = time.monotonic()
         self._next_question = self._silent_since + SILENCE_SECONDS
 
@@ -115,14 +115,13 @@ class Bounded:
         return []
 
     def settle(self, records: Sequence[Record]) -> None:
-        for partition, received in self._received_from:
-            partition.consumer.settle(received)
-        self._received_from.clear()
+        if records:
+            self._consumer.settle(records)  # type: ignore[arg-type]  # they are of the last `receive`
 
     def _take(self, partition: Partition, timeout_ms: int, count_max: int) -> list[ClientRecord]:
         wanted = partition.wanted(partition.consumer.receive(timeout_ms, count_max))
         if wanted:
-            self._received_from.append((partition, wanted))
+            self._consumer = partition.consumer
             self._silent_since = time.monotonic()
             self._next_question = self._silent_since + SILENCE_SECONDS
         return wanted

@@ -1,7 +1,6 @@
 """The shape of the command line: options before and behind the command, usage errors, help, pipes and terminals."""
 
 import os
-import pty
 import signal
 import socket
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 
 from pulsarctl.main import ALIASES, COMMANDS
 from tests.cli.runner import Cli, Outcome
+from tests.cli.terminal import on_a_terminal
 
 PROGRAM = [sys.executable, "-m", "pulsarctl"]
 
@@ -22,7 +22,7 @@ def test_version_is_one_line(flag: str) -> None:
 
 
 def test_version_beside_other_options_is_the_same(cli_alone: Cli) -> None:
-    assert cli_alone("-q", "--version") == Outcome(0, "pulsarctl 0.1.0\n", "")
+    assert cli_alone("--quiet", "--version") == Outcome(0, "pulsarctl 0.1.0\n", "")
 
 
 @pytest.mark.parametrize(
@@ -119,24 +119,3 @@ def test_a_question_answered_with_no_changes_nothing(cli: Cli) -> None:
     assert "asked" in cli("tenants", "list").stdout
     assert "error" not in on_a_terminal(command, answer="y\n")
     assert "asked" not in cli("tenants", "list").stdout
-
-
-def on_a_terminal(command: list[str], answer: str = "") -> str:
-    """What a process writes to its terminal, after typing `answer`."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, answer.encode())
-        shown = b""
-        while chunk := _read(ours):
-            shown += chunk
-        process.wait(60)
-    os.close(ours)
-    return shown.decode().removeprefix(answer.replace("\n", "\r\n"))
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 4096)
-    except OSError:  # how Linux says that the other end is closed
-        return b""

@@ -76,17 +76,8 @@ def test_topics_of_a_namespace_are_partitions_and_plain_topics(cli: Cli) -> None
     assert cli("namespaces", "topics", "public/full") == Outcome(0, listed, "")
     refused = cli("namespaces", "delete", "public/full")
     assert (refused.exit_code, refused.stderr.startswith("error: Cannot delete non empty namespace (409")) == (6, True)
-    assert cli("topics", "delete", "public/full/parted", "public/full/plain") == OK
+    assert cli("topics", "delete", "public/full/parted", "public/full/plain", "--yes") == OK
     assert cli("namespaces", "delete", "public/full") == OK
-
-
-def test_clearing_a_whole_namespace_needs_a_word_when_nobody_can_be_asked(cli: Cli) -> None:
-    assert cli("namespaces", "clear-backlog", "public/default") == Outcome(
-        2,
-        "",
-        "error: not done, because nobody could be asked: Clear the backlog of every subscription in public/default?\n"
-        "hint: say --yes\n",
-    )
 
 
 def test_a_missing_tenant_names_where_to_look(cli: Cli) -> None:

@@ -64,7 +64,7 @@ def test_partitions_can_only_grow(cli: Cli, partitioned: str) -> None:
 def test_delete_finds_out_which_kind_it_is(cli: Cli) -> None:
     assert cli("topics", "create", "one") == OK
     assert cli("topics", "create-partitioned", "two", "-p", "2") == OK
-    outcome = cli("topics", "delete", "one", "nix", "two")
+    outcome = cli("topics", "delete", "one", "nix", "two", "--yes")
     assert outcome.exit_code == 10
     assert outcome.stderr.startswith(f"error: nix: Topic {DEFAULT}/nix not found (404")
     assert outcome.stderr.endswith("error: 1 of 3 topics could not be deleted\n")
@@ -81,7 +81,7 @@ def test_topics_to_delete_may_come_from_a_file(cli: Cli, tmp_path: Path) -> None
     names.write_text("a\n\nb\n")
     for name in ("a", "b"):
         assert cli("topics", "create", name) == OK
-    assert cli("topics", "delete", "--from-file", str(names)) == OK
+    assert cli("topics", "delete", "--from-file", str(names), "--yes") == OK
     assert cli("topics", "delete", "--from-file", str(tmp_path / "nix")).exit_code == 1
 
 

@@ -53,7 +53,7 @@ def damage(call: Call) -> None:
     call.show(found, Table(columns, [[place[column.lower()] for column in columns] for place in found]))
 
 
-@app.verb("accept-loss")
+@app.verb("accept-loss", loses_data=True)
 def accept_loss(call: Call) -> None:
     """Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.
 

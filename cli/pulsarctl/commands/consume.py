@@ -58,7 +58,7 @@ from pulsarctl.quantities import parse_duration
 from pulsarctl.record import HIDDEN_FROM_CLIENT
 from pulsarctl.record_output import Show, decoded, record_output
 from pulsarctl.subscribing import Reach, SubscribeOptions, Subscribing
-from pulsarctl.termination import orderly_sigterm
+from pulsarctl.termination import orderly_end
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
 LEAST_ACK_TIMEOUT_SECONDS = 10  # the official client's
@@ -111,8 +111,9 @@ def consume(
 ) -> None:
     r"""Subscribe, print and acknowledge messages.
 
-    A message is acknowledged once it is written to stdout. Text is what pulsar-client prints; -o jsonl is one object a
-    line, with keyBase64 and valueBase64 for what is not UTF-8; -F is a template.
+    A message is acknowledged once it is written to stdout, in the middle of a batch as well. Text is what
+    pulsar-client prints; -o jsonl is one object a line, with keyBase64 and valueBase64 for what is not UTF-8; -F is a
+    template.
 
     Examples:
       pulsarctl consume orders -s audit -n 0 -o jsonl
@@ -121,7 +122,7 @@ def consume(
       pulsarctl consume orders -s work -t Shared --nack --nack-delay 5s --dlq auto --max-redeliveries 3 -n 0
 
     Errors: 3 the topic does not exist and may not be created, 5 no broker, 6 the subscription has another consumer,
-    130 after Ctrl-C.
+    7 the idle timeout came before -n messages, 130 after Ctrl-C.
     """
     if subscription_mode.lower() != "durable":
         raise UsageProblem(
@@ -175,7 +176,7 @@ def _run(
 ) -> int:
     settings = call.settings
     render.guard_stdout()
-    call.with_resource(orderly_sigterm())
+    call.with_resource(orderly_end())
 
     from pulsarctl.messaging import Messaging
 

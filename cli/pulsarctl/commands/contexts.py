@@ -125,7 +125,7 @@ def rename(call: Call, old: Name, new: Name) -> None:
     file.save()
 
 
-@app.verb("delete", "rm", "del")
+@app.verb("delete", "rm", "del", loses_data=True)
 def delete(call: Call, name: Name, yes: Yes = False) -> None:
     """Delete a context.
 

@@ -80,13 +80,15 @@ def create_namespace(
     call.admin.namespaces.create(namespace, body or None)
 
 
-@app.verb("delete", "d")
+@app.verb("delete", "d", loses_data=True)
 def delete_namespace(call: Call, namespace: Namespace, force: Force = False, yes: Yes = False) -> None:
     """Delete a namespace. Fails with 409 while it has topics, unless forced.
 
+    Without a terminal, --force needs --yes.
+
     Example: pulsarctl namespaces delete shop/orders
     """
-    call.confirm(f"Delete namespace {namespace}" + (" and all its topics?" if force else "?"), yes=yes)
+    call.confirm(f"Delete namespace {namespace}" + (" and all its topics?" if force else "?"), yes=yes, several=force)
     call.admin.namespaces.delete(namespace, force=force)
 
 
@@ -159,7 +161,7 @@ def unload_namespace(call: Call, namespace: Namespace, bundle: Bundle = None) ->
     call.admin.namespaces.unload(namespace, bundle)
 
 
-@app.verb("clear-backlog")
+@app.verb("clear-backlog", loses_data=True)
 def clear_backlog(
     call: Call,
     namespace: Namespace,
@@ -176,11 +178,11 @@ def clear_backlog(
     Example: pulsarctl namespaces clear-backlog public/default --force
     """
     what = f"subscription {subscription}" if subscription else "every subscription"
-    call.confirm(f"Clear the backlog of {what} in {namespace}?", yes=force, without_terminal=False)
+    call.confirm(f"Clear the backlog of {what} in {namespace}?", yes=force, several=True)
     call.admin.namespaces.clear_backlog(namespace, subscription, bundle)
 
 
-@app.verb("unsubscribe")
+@app.verb("unsubscribe", loses_data=True)
 def unsubscribe(
     call: Call,
     namespace: Namespace,
@@ -189,14 +191,16 @@ def unsubscribe(
         str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Name of the subscription.")
     ] = None,
     bundle: Bundle = None,
+    yes: Yes = False,
 ) -> None:
-    """Delete a subscription from all topics of a namespace.
+    """Delete a subscription from all topics of a namespace. Without a terminal it needs --yes.
 
-    Example: pulsarctl namespaces unsubscribe public/default -s billing
+    Example: pulsarctl namespaces unsubscribe public/default -s billing --yes
     """
     chosen = subscription or name
     if not chosen:
         raise UsageProblem("which subscription?", hint="-s SUBSCRIPTION")
+    call.confirm(f"Delete subscription {chosen} of every topic in {namespace}?", yes=yes, several=True)
     call.admin.namespaces.unsubscribe(namespace, chosen, bundle)
 
 

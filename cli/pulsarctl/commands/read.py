@@ -15,7 +15,7 @@ from pulsarctl.positions import AtMessage, Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.reachability import check_reachable
 from pulsarctl.record_output import decoded, record_output
-from pulsarctl.termination import orderly_sigterm
+from pulsarctl.termination import orderly_end
 
 StartMessageId = Annotated[
     str, typer.Option("-m", "--start-message-id", metavar="ID", help="latest, earliest or L:E; L:E itself with -i.")
@@ -105,7 +105,7 @@ def read(
       pulsarctl read orders --from -10 -e
       pulsarctl read orders --from @-1h --to @-30m -F '%d{iso} %k\n'
 
-    Errors: 3 the topic does not exist, 5 no broker, 7 no answer in time.
+    Errors: 3 the topic does not exist, 5 no broker, 7 no answer in time, or the idle timeout came before -n messages.
     """
     now_ms = time.time_ns() // 1_000_000
     position = parse_position(start or start_message_id, now_ms)
@@ -124,7 +124,7 @@ def read(
     from pulsarctl.reading import Reading
 
     seconds = parse_duration(timeout)
-    call.with_resource(orderly_sigterm())
+    call.with_resource(orderly_end())
     check_reachable(settings.service_url, settings.origin("service_url"), seconds)
     reading = Reading(
         settings,

@@ -83,7 +83,7 @@ def check_compatibility(
     call.show(call.admin.schemas.compatibility(topic, _given(filename, schema_type, schema_file, properties)))
 
 
-@app.verb("delete")
+@app.verb("delete", loses_data=True)
 def delete_schema(
     call: Call,
     topic: Topic,

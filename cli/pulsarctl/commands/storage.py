@@ -48,7 +48,7 @@ def check(call: Call, path: Target) -> None:
     _judge(path, len(reports))
 
 
-@app.verb("accept-loss")
+@app.verb("accept-loss", loses_data=True)
 def accept_loss(
     call: Call,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data directory of standalone, not in use.")],

@@ -47,7 +47,7 @@ def create(
     call.admin.topics.create_subscription(topic, _one(name, subscription), position, properties=pairs(properties))
 
 
-@app.verb("delete", "d")
+@app.verb("delete", "d", loses_data=True)
 def delete(
     call: Call, topic: Topic, name: Name = None, subscription: Option = None, force: Force = False, yes: Yes = False
 ) -> None:
@@ -60,7 +60,7 @@ def delete(
     call.admin.topics.delete_subscription(topic, chosen, force=force)
 
 
-@app.verb("skip")
+@app.verb("skip", loses_data=True)
 def skip(
     call: Call,
     topic: Topic,
@@ -68,6 +68,7 @@ def skip(
     subscription: Option = None,
     count: Annotated[int | None, typer.Option("-n", "--count", help="How many messages.")] = None,
     everything: Annotated[bool, typer.Option("-a", "--all", help="The whole backlog.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Acknowledge the next messages of a subscription, or all of them.
 
@@ -75,6 +76,7 @@ def skip(
     """
     chosen = _one(name, subscription)
     if everything:
+        call.confirm(f"Clear the backlog of {chosen} in {topic}?", yes=yes)
         call.admin.topics.clear_backlog(topic, chosen)
     elif count is None:
         raise UsageProblem("skip how many?", hint="-n COUNT or --all")
@@ -113,7 +115,7 @@ def get_message_by_id(
     peeking.show_entry(call, topic, call.admin.topics.message(topic, ledger, entry), template)
 
 
-@app.verb("expire")
+@app.verb("expire", loses_data=True)
 def expire(
     call: Call,
     topic: Topic,

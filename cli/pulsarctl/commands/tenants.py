@@ -63,11 +63,13 @@ def update_tenant(
     call.admin.tenants.update(tenant, roles, clusters)
 
 
-@app.verb("delete", "d")
+@app.verb("delete", "d", loses_data=True)
 def delete_tenant(call: Call, tenant: Tenant, force: Force = False, yes: Yes = False) -> None:
     """Delete a tenant. Fails with 409 while it has namespaces, unless forced.
 
+    Without a terminal, --force needs --yes.
+
     Example: pulsarctl tenants delete shop
     """
-    call.confirm(f"Delete tenant {tenant}" + (" and all its namespaces?" if force else "?"), yes=yes)
+    call.confirm(f"Delete tenant {tenant}" + (" and all its namespaces?" if force else "?"), yes=yes, several=force)
     call.admin.tenants.delete(tenant, force=force)

@@ -122,7 +122,7 @@ def partitioned_metadata(call: Call, topic: Topic) -> None:
     call.show(call.admin.topics.partitioned_metadata(topic))
 
 
-@app.verb("delete", "d")
+@app.verb("delete", "d", loses_data=True)
 def delete(
     call: Call,
     topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="One or more.")] = None,
@@ -136,6 +136,8 @@ def delete(
 ) -> None:
     """Delete topics, partitioned or not. Fails with 412 while they are in use, unless forced.
 
+    Without a terminal, deleting more than one topic, or by --regex, needs --yes.
+
     Example: pulsarctl topics delete orders
     """
     names = list(topics or []) + (_lines(from_file) if from_file else [])
@@ -146,11 +148,11 @@ def delete(
     if dry_run:
         call.show_names("TOPIC", [full_topic(name) for name in names])
         return
-    call.confirm(f"Delete {', '.join(names)}?", yes=yes)
+    call.confirm(f"Delete {', '.join(names)}?", yes=yes, several=regex or len(names) > 1)
     _each(call, names, lambda name: _delete_one(call, name, force))
 
 
-@app.verb("delete-partitioned-topic", "delete-partitioned")
+@app.verb("delete-partitioned-topic", "delete-partitioned", loses_data=True)
 def delete_partitioned(
     call: Call,
     topic: Topic,
@@ -175,7 +177,7 @@ def unload(call: Call, topic: Topic) -> None:
     call.admin.topics.unload(topic)
 
 
-@app.verb("terminate")
+@app.verb("terminate", loses_data=True)
 def terminate(
     call: Call,
     topic: Topic,
@@ -194,7 +196,7 @@ def terminate(
         call.show(call.admin.topics.terminate(name))
 
 
-@app.verb("partitioned-terminate")
+@app.verb("partitioned-terminate", loses_data=True)
 def terminate_partitions(call: Call, topic: Topic, yes: Yes = False) -> None:
     """End every partition of a topic: no more messages, ever. Shows the last message id of each.
 
@@ -237,7 +239,7 @@ def bundle_range(call: Call, topic: Topic) -> None:
     call.show(call.admin.topics.bundle_range(topic))
 
 
-@app.verb("trim", "trim-topic")
+@app.verb("trim", "trim-topic", loses_data=True)
 def trim(call: Call, topic: Topic) -> None:
     """Remove what no subscription needs and retention does not keep, now.
 

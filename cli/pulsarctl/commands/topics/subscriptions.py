@@ -44,7 +44,7 @@ def create_subscription(
     )
 
 
-@app.verb("unsubscribe")
+@app.verb("unsubscribe", loses_data=True)
 def unsubscribe(call: Call, topic: Topic, subscription: Subscription, force: Force = False, yes: Yes = False) -> None:
     """Delete a subscription. Fails with 412 while it has consumers, unless forced.
 
@@ -54,7 +54,7 @@ def unsubscribe(call: Call, topic: Topic, subscription: Subscription, force: For
     call.admin.topics.delete_subscription(topic, subscription, force=force)
 
 
-@app.verb("clear-backlog", "skip-all")
+@app.verb("clear-backlog", "skip-all", loses_data=True)
 def clear_backlog(call: Call, topic: Topic, subscription: Subscription, yes: Yes = False) -> None:
     """Acknowledge everything of a subscription.
 
@@ -64,7 +64,7 @@ def clear_backlog(call: Call, topic: Topic, subscription: Subscription, yes: Yes
     call.admin.topics.clear_backlog(topic, subscription)
 
 
-@app.verb("skip")
+@app.verb("skip", loses_data=True)
 def skip(
     call: Call,
     topic: Topic,
@@ -78,7 +78,7 @@ def skip(
     call.admin.topics.skip(topic, subscription, count)
 
 
-@app.verb("expire-messages")
+@app.verb("expire-messages", loses_data=True)
 def expire_messages(
     call: Call,
     topic: Topic,
@@ -94,16 +94,18 @@ def expire_messages(
     cursors.expire(call, topic, subscription, time, position, excluded)
 
 
-@app.verb("expire-messages-all-subscriptions")
+@app.verb("expire-messages-all-subscriptions", loses_data=True)
 def expire_messages_of_all(
     call: Call,
     topic: Topic,
     time: Annotated[str, typer.Option("-t", "--expireTime", metavar="DURATION", help="Older than.")],
+    yes: Yes = False,
 ) -> None:
-    """Acknowledge the old messages of every subscription.
+    """Acknowledge the old messages of every subscription. Without a terminal it needs --yes.
 
-    Example: pulsarctl topics expire-messages-all-subscriptions orders -t 1h
+    Example: pulsarctl topics expire-messages-all-subscriptions orders -t 1h --yes
     """
+    call.confirm(f"Acknowledge what is older than {time} for every subscription of {topic}?", yes=yes, several=True)
     call.admin.topics.expire_all(topic, parse_seconds(time))
 
 
