@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
+from broker_core.config.setting import MB
 from broker_core.errors import UnknownListener
+from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.rates.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.storage.factory import ManagedLedgerFactory
@@ -62,6 +64,10 @@ class Broker:
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
         self.command_bounds = CommandBounds(config.by_key())
+        limits = config.connection
+        self.incomplete_frames = IncompleteFrames(
+            limits.max_incomplete_mb * MB, limits.incomplete_seconds, self.clock.monotonic
+        )
         self.service_url = ""
         self.http_url = ""
         self.started_ms = 0

@@ -77,6 +77,18 @@ class ConnectionConfig:
         "Messages of non-persistent topics under way at which a connection's next ones are dropped.",
         least=1,
     )
+    max_incomplete_mb: int = setting(
+        "maxIncompleteFramesSizeInMB",
+        64,
+        "Unfinished commands and messages of all connections at which large ones wait for each other (MB).",
+        least=1,
+    )
+    incomplete_seconds: float = setting(
+        "incompleteFrameTimeoutSeconds",
+        15,
+        "How long one may take to arrive while there are more of them than that (s); then its connection is closed.",
+        least=0.1,
+    )
     write_buffer_bytes: int = setting(
         "connectionWriteBufferBytes",
         MB // 8,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
+from broker_core.limits.incomplete_frames import COUNTED_FROM
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.handlers import ack, connect, consume, lookup, producer, publish, schema, seek, topic_lists
 from broker_core.server.session import Session, SessionState
@@ -99,6 +100,7 @@ class Connection(asyncio.Protocol):
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._flush_due = False
+        self._holds_much = False  # of an unfinished frame, so that it counts
         self._tasks: set[asyncio.Task[None]] = set()
         self._writable = True
         self._heard = False  # something arrived since the last PING
@@ -136,6 +138,8 @@ class Connection(asyncio.Protocol):
         if self._keep_alive is not None:
             self._keep_alive.cancel()
         self._gate.close()
+        if self._holds_much:
+            self._broker.incomplete_frames.holds(self, 0, began=False)
         self._hear(alive=False)
         self._broker.spawn(self._release())
 
@@ -185,6 +189,9 @@ class Connection(asyncio.Protocol):
             self._violated(error)
             return
         self._gate.after_chunk(sends)
+        held = self._decoder.buffered
+        if held > COUNTED_FROM or self._holds_much:
+            self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
     def _on_item(self, item: object) -> None:
         if isinstance(item, Command):
@@ -310,6 +317,9 @@ class Connection(asyncio.Protocol):
 
     def release_reading(self) -> None:
         self._gate.release()
+
+    def give_up(self, reason: str) -> None:
+        self._violated(ProtocolViolation(reason))
 
     # -- is the peer alive? ------------------------------------------------------------------------------
 
