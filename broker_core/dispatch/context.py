@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class DispatchContext:
     """has_chunks: whether some entries of the topic may be parts of messages.
 
+    has_markers: whether some may be markers of a replicator, which are for no consumer.
+
     unacked: the limit of unacknowledged messages of the whole broker; None without one.
     """
 
@@ -29,3 +31,4 @@ class DispatchContext:
     delayed: DelayedServices
     unacked: BrokerUnacked | None
     has_chunks: Callable[[], bool]
+    has_markers: Callable[[], bool]

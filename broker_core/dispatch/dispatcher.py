@@ -174,6 +174,16 @@ class Dispatcher(ABC):
             self._read_ahead = block
             self.wake()
 
+    def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
+        """Index ranges [a, b) of the block's entries that a consumer may get: not acknowledged, and no markers."""
+        ranges = self.cursor.unacknowledged(block)
+        if not self.context.has_markers() or all(block.counts):
+            return ranges
+        rows = [row for first, last in ranges for row in range(first, last)]
+        markers = [block.first_entry_id + row for row in rows if not block.counts[row]]
+        self.cursor.acknowledge(block.ledger_id, markers)
+        return [(row, row + 1) for row in rows if block.counts[row]]
+
     def consumed(self, block: Block, count: int) -> None:
         """The first `count` entries of the block are dealt with; the rest is kept for the next step."""
         self.cursor.read_position = Position(block.ledger_id, block.first_entry_id + count)

@@ -143,7 +143,7 @@ class IndividualDispatcher(Dispatcher):
 
     def deliverable(self, block: Block) -> list[tuple[int, int]]:
         """Index ranges [a, b) of a block of new entries that may be sent: not acknowledged and not delayed."""
-        ranges = self.cursor.unacknowledged(block)
+        ranges = self.unacknowledged(block)
         if not block.delivery_times:
             return ranges
         if self.delays is None:

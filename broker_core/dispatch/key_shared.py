@@ -192,7 +192,7 @@ class KeySharedDispatcher(IndividualDispatcher):
             self._due.discard(ledger_id, first, length)  # trimmed meanwhile
             return True
         block = block.slice(0, length)
-        dealt = self._deal(turn, block, self.cursor.unacknowledged(block), room)
+        dealt = self._deal(turn, block, self.unacknowledged(block), room)
         self._due.discard(ledger_id, first, dealt)
         self._send(turn, block)
         return dealt > 0
@@ -228,7 +228,7 @@ class KeySharedDispatcher(IndividualDispatcher):
         if len(block) == 0 or (block.ledger_id, block.first_entry_id) != first:
             self._waiting.discard(first)  # trimmed meanwhile
             return True
-        self._deal_waiting(turn, block, self.cursor.unacknowledged(block), length)
+        self._deal_waiting(turn, block, self.unacknowledged(block), length)
         if not turn.rows:
             self._waiting.discard(first)  # acknowledged by other ways than one by one
         self._send(turn, block)

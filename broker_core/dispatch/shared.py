@@ -129,7 +129,7 @@ class SharedDispatcher(IndividualDispatcher):
             return True
         count = entries_within(block.counts, 0, min(length, len(block)), share)
         self._again.discard(ledger_id, first, count)
-        ranges = self.cursor.unacknowledged(block.slice(0, count))
+        ranges = self.unacknowledged(block.slice(0, count))
         if self.context.has_chunks():
             self._deal_singly(consumer, block, ranges, count * max(block.counts))
             return True

@@ -69,7 +69,7 @@ class SingleActiveDispatcher(Dispatcher):
 
     def _ranges(self, block: Block) -> Sequence[tuple[int, int]]:
         """Index ranges [a, b) of the block's entries that are not acknowledged, and wanted."""
-        ranges = self.cursor.unacknowledged(block)
+        ranges = self.unacknowledged(block)
         if self._wanted is None:
             return ranges
         return [(row, row + 1) for first, last in ranges for row in range(first, last) if self._wants(block, row)]

@@ -29,10 +29,13 @@ class TopicLimits:
     same_address_producers: int
     same_address_consumers: int
 
+    def check_users_producers(self, connected: int) -> None:
+        """Raises `ProducerBusy` when none may join that many producers; replicators neither count nor are asked."""
+        if 0 < self.in_force.current.max_producers <= connected:
+            raise ProducerBusy(f"Topic '{self.topic}' reached max producers limit")
+
     def check_producers(self, connected: Collection[Client], client: Client) -> None:
         """Raises `ProducerBusy` when no producer of that client may join those that are connected."""
-        if 0 < self.in_force.current.max_producers <= len(connected):
-            raise ProducerBusy(f"Topic '{self.topic}' reached max producers limit")
         if 0 < self.same_address_producers <= _from_address(connected, client):
             raise ProducerBusy(f"Topic '{self.topic}' reached max same address producers limit")
 

@@ -16,7 +16,6 @@ from broker_core.errors import ProducerBusy, ProducerFenced
 from broker_core.publishing.access import AccessMode, Place, ProducerAccess
 
 if TYPE_CHECKING:
-    from broker_core.client import Client
     from broker_core.publishing.producer import Producer
 
 
@@ -39,7 +38,7 @@ class AdmittingTopic(Protocol):
     def check_publishable(self) -> None:
         """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
 
-    def check_room_for_producer(self, client: Client) -> None:
+    def check_room_for_producer(self, producer: Producer) -> None:
         """Raises `ProducerBusy` when there are enough producers."""
 
     async def store_epoch(self, epoch: int | None) -> None:
@@ -75,7 +74,7 @@ class ProducerAdmission:
         timeout. Raises `ProducerBusy`, `ProducerFenced`, `TopicFenced`, `TopicTerminated` or `PersistenceFailed`.
         """
         self._topic.check_publishable()
-        self._topic.check_room_for_producer(producer.client)
+        self._topic.check_room_for_producer(producer)
         await self._evict_dead_namesake(producer, request.mode)
         admission = self._access.request(producer, request.mode, request.epoch, occupied=bool(self.by_name))
         for waiter in admission.fenced_waiters:
@@ -136,7 +135,7 @@ class ProducerAdmission:
     def _add(self, producer: Producer, request: AccessRequest) -> None:
         request.check_wanted()
         self._topic.check_publishable()
-        self._topic.check_room_for_producer(producer.client)
+        self._topic.check_room_for_producer(producer)
         if producer.name in self.by_name:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
         self.by_name[producer.name] = producer

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_core.publishing.deduplication_snapshot import Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
-from broker_core.publishing.sequence_ids import NONE, Part, SequenceIds
+from broker_core.publishing.sequence_ids import NO_PRODUCER, NONE, Part, SequenceIds
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -137,7 +137,12 @@ class Deduplication:
     # -- publishing --------------------------------------------------------------------------------------
 
     def split(self, name: str, run: SendRun) -> list[Part]:
-        """The parts of a run of the producer `name` that are all new, or all stored or on their way already."""
+        """The parts of a run of the producer `name` that are all new, or all stored or on their way already.
+
+        What `NO_PRODUCER` sends has no number: all of it is new.
+        """
+        if name == NO_PRODUCER:
+            return [Part(0, len(run), is_new=True)]
         if run.chunk is not None and (name, run.chunk) in self._chunks:
             return [Part(0, 1, is_new=False)]
         span = run.sequence_span
@@ -147,7 +152,8 @@ class Deduplication:
 
     def publish(self, name: str, pending: Pending) -> None:
         """Hands new messages to the topic. Raises a `BrokerError`, and then they count as never pushed."""
-        highest = pending.run.last_sequence_id if pending.run.ends_message else None
+        is_numbered = name != NO_PRODUCER and pending.run.ends_message
+        highest = pending.run.last_sequence_id if is_numbered else None
         write = Write(self, pending, name, highest)
         self._append(pending.run, write.done)
         self._last_write = write
@@ -193,6 +199,12 @@ class Deduplication:
 
     def producer_joined(self, name: str) -> None:
         self._inactive.pop(name, None)
+
+    def heard_of(self, name: str) -> None:
+        """A replicator brought messages of a producer of another cluster, which is never connected here."""
+        if name not in self._connected:
+            self._inactive.pop(name, None)
+            self.producer_left(name)
 
     def producer_left(self, name: str) -> None:
         """It is remembered for a while; beyond the most producers, those that left first are forgotten first."""

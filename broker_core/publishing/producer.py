@@ -15,6 +15,8 @@ from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.limits.publish_throttle import PublishThrottle
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.entry_checks import entry_refusal
+from broker_core.publishing.replication import by_original_producer, is_replicator
+from broker_core.publishing.sequence_ids import NO_PRODUCER
 from broker_core.rates.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
@@ -73,6 +75,7 @@ class Producer:
         self.producer_id = producer_id
         self.name = name
         self.metadata = metadata
+        self.is_replicator = is_replicator(name)
         self.access_mode = AccessMode.SHARED
         self.schema_version = b""  # under which it publishes, in the eight bytes of the wire
         self.connected_since_ms = topic.clock.wall_ms()
@@ -118,10 +121,21 @@ class Producer:
             self._publish_checked(run.slice(start, stop))
 
     def _publish_checked(self, run: SendRun) -> None:
-        if self.topic.deduplication.enabled:
-            self._publish_once(run)
-        else:
+        if not self.topic.deduplication.enabled:
             self._publish_whole(run)
+        elif self.is_replicator:
+            self._publish_copies(run)
+        else:
+            self._publish_once(run, self.name)
+
+    def _publish_copies(self, run: SendRun) -> None:
+        """With deduplication: every copy is told from others of its first producer; a marker is never one."""
+        for name, first, stop in by_original_producer(run):
+            if self.closed:
+                return
+            self._publish_once(run.slice(first, stop), name)
+            if name != NO_PRODUCER:
+                self.topic.deduplication.heard_of(name)
 
     def _publish_whole(self, run: SendRun) -> None:
         pending = self._begin(run)
@@ -130,10 +144,10 @@ class Producer:
         except BrokerError as error:
             self._refused(pending, error)
 
-    def _publish_once(self, run: SendRun) -> None:
+    def _publish_once(self, run: SendRun, name: str) -> None:
         """With deduplication: what is new goes to the topic, what is not is answered in its turn."""
         deduplication = self.topic.deduplication
-        for first, stop, is_new in deduplication.split(self.name, run):
+        for first, stop, is_new in deduplication.split(name, run):
             if self.closed:  # a part before this one failed, and the client will send all of it again
                 return
             pending = self._begin(run.slice(first, stop))
@@ -141,7 +155,7 @@ class Producer:
                 deduplication.repeat(pending)
                 continue
             try:
-                deduplication.publish(self.name, pending)
+                deduplication.publish(name, pending)
             except BrokerError as error:
                 self._refused(pending, error)
 

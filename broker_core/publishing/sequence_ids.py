@@ -11,6 +11,9 @@ from typing import NamedTuple
 NONE = -1
 """The last sequence id of a producer that is not known."""
 
+NO_PRODUCER = ""
+"""The name for entries that have no sequence ID and are always new: markers of a replicator."""
+
 
 class Part(NamedTuple):
     """Consecutive messages of a run, `first` to `stop - 1`, that are all new or all there already."""

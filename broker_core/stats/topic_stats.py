@@ -114,7 +114,7 @@ def topic_stats(
         backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
         created_ms=topic.created_ms,
         last_published_ms=max((info.written_ms for info in topic.ledger.ledger_infos()), default=0),
-        publishers=tuple(PublisherStats.of(topic.producers[name]) for name in sorted(topic.producers)),
+        publishers=tuple(PublisherStats.of(one) for one in sorted(topic.users_producers(), key=lambda one: one.name)),
         subscriptions=subscriptions,
         compaction=CompactionStats(
             compaction.last_removed,

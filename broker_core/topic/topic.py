@@ -40,6 +40,7 @@ from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
 from broker_core.topic.housekeeping import Housekeeping
+from broker_core.topic.last_message import last_message
 from broker_core.topic.subscription import Subscription, SubscriptionContext
 from broker_core.topic.termination import Termination
 from broker_core.topic_context import TopicContext
@@ -108,6 +109,7 @@ class Topic:
         self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
         self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
         self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
+        self.has_markers = MARKERS_PROPERTY in ledger.properties  # some are a replicator's, for no consumer
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
         self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
         self.dispatch = self._dispatch_context(services)
@@ -129,6 +131,7 @@ class Topic:
             delayed=services.delayed,
             unacked=services.unacked,
             has_chunks=lambda: self.has_chunks,
+            has_markers=lambda: self.has_markers,
         )
 
     def _add_parts(self, services: TopicServices) -> None:
@@ -205,9 +208,15 @@ class Topic:
         if self.ledger.terminated is not None:
             raise TopicTerminated(f"Topic {self.name} was already terminated")
 
-    def check_room_for_producer(self, client: Client) -> None:
+    def check_room_for_producer(self, producer: Producer) -> None:
         """Raises `ProducerBusy` when there are enough producers, in all or from the client's address."""
-        self.limits.check_producers([producer.client for producer in self.producers.values()], client)
+        if not producer.is_replicator:
+            self.limits.check_users_producers(len(self.users_producers()))
+        self.limits.check_producers([one.client for one in self.producers.values()], producer.client)
+
+    def users_producers(self) -> list[Producer]:
+        """All but replicators, which belong to another cluster."""
+        return [producer for producer in self.producers.values() if not producer.is_replicator]
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` when there are enough consumers, in all or from the client's address."""
@@ -234,6 +243,13 @@ class Topic:
         if not self.has_chunks:
             self.has_chunks = True
             self._context.spawn(self.ledger.set_properties({**self.ledger.properties, CHUNKS_PROPERTY: "true"}))
+
+    async def expect_markers(self) -> None:
+        """A replicator comes: from now on dispatchers look out for markers, also after a crash. Durable on return."""
+        if not self.has_markers:
+            self.check_open()
+            await self.ledger.set_properties({**self.ledger.properties, MARKERS_PROPERTY: "true"})
+            self.has_markers = True
 
     async def terminate(self) -> Position:
         """Takes no more messages, ever; durable on return. Returns the last position, also the second time."""
@@ -332,6 +348,8 @@ class Topic:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
         source = self.compaction.view() if compacted else self.ledger
         last = source.last_confirmed
+        if self.has_markers and not compacted:
+            last = await last_message(self.ledger)
         if last < self.ledger.first_position and not compacted:
             return EARLIEST, None
         block = source.read_cached(last, 1, 1) or await source.read(last, 1, 1)
@@ -435,5 +453,6 @@ def _epoch(ledger: TopicLog) -> int | None:
 # Pulsar's name, of the managed ledger's property.
 EPOCH_PROPERTY = "pulsar.topic.epoch"
 
-# Ours, of another one: the log holds chunks.
+# Ours, of others: the log holds chunks, or markers.
 CHUNKS_PROPERTY = "pulsarctl.chunks"
+MARKERS_PROPERTY = "pulsarctl.markers"

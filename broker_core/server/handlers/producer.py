@@ -45,6 +45,8 @@ async def _create(
     name = command.producer_name or await session.broker.new_producer_name()
     metadata = {pair.key: pair.value for pair in command.metadata}
     producer = topic.producer_type(session, topic, command.producer_id, name, metadata)
+    if producer.is_replicator:
+        await topic.expect_markers()
     producer.schema_version = schema_version
     producer.access_mode = AccessMode(command.producer_access_mode)
     epoch = await _attach(session, topic, command, producer, check_wanted)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from broker_core.errors import BrokerError, ChecksumMismatch, MetadataFailed, NotAllowed, ProtocolViolation
 from broker_core.policies.topic_policies import TopicPolicies
+from broker_core.publishing.replication import MARKER_MESSAGES, MARKER_TYPES
 from broker_core.server.session import Session
 from broker_core.wire.message import MAGIC, add_checksum, checksum_of
 from broker_core.wire.send import Chunk, SendRun, SingleSend, receipt_key
@@ -27,7 +28,7 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         _check_was_closed(session, send.send.producer_id)
         return
     try:
-        run = _as_run(send)
+        run = _as_run(send, from_replicator=producer.is_replicator)
         if run.delivery_times:
             _check_delay(producer.topic.policies, run)
         if run.chunk is not None:
@@ -37,14 +38,14 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         producer.refuse(send.send.sequence_id, error)
 
 
-def _as_run(send: SingleSend) -> SendRun:
+def _as_run(send: SingleSend, *, from_replicator: bool) -> SendRun:
     """The message as a run of one, or the reason for refusing it."""
     command = send.send
     if send.flaw is not None:
         raise NotAllowed(send.flaw.reason)
     if command.txnid_least_bits or command.txnid_most_bits:
         raise NotAllowed("Transactions are not supported by this broker")
-    if command.marker:
+    if command.marker and not from_replicator:
         raise NotAllowed("Markers are internal to a broker")
     if command.HasField("message_id"):
         raise NotAllowed("Only shadow topic supports sending messages with messageId")
@@ -52,12 +53,15 @@ def _as_run(send: SingleSend) -> SendRun:
         raise ChecksumMismatch("Checksum failed on the broker")
     if send.metadata is None:
         raise MetadataFailed("The message's metadata cannot be read")
+    if command.marker and send.metadata.marker_type not in MARKER_TYPES:
+        raise NotAllowed(f"A replicator sends no markers of type {send.metadata.marker_type}")
     entry = send.headers_and_payload
     if not entry.startswith(MAGIC):
         entry = add_checksum(entry)
     highest = command.highest_sequence_id if command.highest_sequence_id >= command.sequence_id else 0
     key = receipt_key(command.producer_id, command.sequence_id, highest)
-    count, publish_time = max(1, command.num_messages), send.metadata.publish_time
+    count = MARKER_MESSAGES if command.marker else max(1, command.num_messages)
+    publish_time = send.metadata.publish_time
     run = SendRun(command.producer_id, entry, [0], [len(entry)], [key], [count], [publish_time])
     if send.metadata.HasField("deliver_at_time"):
         run.delivery_times = [max(0, send.metadata.deliver_at_time)]

@@ -1,0 +1,40 @@
+"""Where a log with markers ends for a consumer: at its last entry that holds a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.storage.position import EARLIEST, Position
+
+if TYPE_CHECKING:
+    from broker_core.topic_log import TopicLog
+
+READ_ENTRIES = 1000
+READ_BYTES = 1 << 20
+
+
+async def last_message(log: TopicLog) -> Position:
+    """`EARLIEST` when there is none. Reads backwards, a thousand entries at a time."""
+    for info in reversed(log.ledger_infos()):
+        stop = info.entries
+        while stop > 0:
+            start = max(0, stop - READ_ENTRIES)
+            found = await _last_within(log, Position(info.id, start), stop)
+            if found is not None:
+                return found
+            stop = start
+    return EARLIEST
+
+
+async def _last_within(log: TopicLog, start: Position, stop: int) -> Position | None:
+    """The last message among the entries from `start` up to entry `stop` of its ledger, which is left out."""
+    found = None
+    while start.entry_id < stop:
+        block = await log.read(start, stop - start.entry_id, READ_BYTES)
+        if not len(block) or block.ledger_id != start.ledger_id:
+            break  # trimmed meanwhile
+        for row in range(min(len(block), stop - block.first_entry_id)):
+            if block.counts[row]:
+                found = Position(block.ledger_id, block.first_entry_id + row)
+        start = Position(block.ledger_id, block.first_entry_id + len(block))
+    return found
