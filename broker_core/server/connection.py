@@ -1,6 +1,6 @@
 """One client: bytes in, commands to their handlers, answers and messages out.
 
-The dispatch table has one line a command. A handler returns its answer (bytes), nothing, or a coroutine that
+`command_table` has a row for each command. A handler returns its answer (bytes), nothing, or a coroutine that
 will; this file alone sends, and alone turns a `BrokerError` into the error that the command's client expects.
 A `ProtocolViolation` closes the connection without a word, as Pulsar does.
 
@@ -11,17 +11,18 @@ Order: receipts and messages of one producer or consumer leave in the order in w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
 from broker_core.limits.incomplete_frames import COUNTED_FROM
 from broker_core.server.backpressure import ReadGate
-from broker_core.server.handlers import ack, connect, consume, lookup, producer, publish, schema, seek, topic_lists
+from broker_core.server.command_table import COMMANDS, Row, error_of_request
+from broker_core.server.handlers import publish
 from broker_core.server.session import Session, SessionState
 from broker_core.storage.errors import StorageError
-from broker_core.wire import commands, schema_commands
+from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder
@@ -34,61 +35,6 @@ log = ClientLog(__name__)
 
 UNSENT_BUFFERS = 4  # so many write buffers of answers may wait for a client that does not read them
 FRAME_PADDING = 10 * 1024  # a frame may be that much longer than the largest message (Pulsar's constant)
-
-Answer = bytes | None | Coroutine[Any, Any, bytes | None]
-Handler = Callable[[Session, Any], Any]
-
-_T = pb.BaseCommand
-HANDLERS: dict[int, Handler] = {
-    _T.CONNECT: connect.on_connect,
-    _T.PING: connect.on_ping,
-    _T.PONG: connect.on_pong,
-    _T.LOOKUP: lookup.on_lookup,
-    _T.PARTITIONED_METADATA: lookup.on_partitioned_metadata,
-    _T.GET_TOPICS_OF_NAMESPACE: topic_lists.on_get_topics_of_namespace,
-    _T.WATCH_TOPIC_LIST: topic_lists.on_watch_topic_list,
-    _T.WATCH_TOPIC_LIST_CLOSE: topic_lists.on_watch_topic_list_close,
-    _T.PRODUCER: producer.on_producer,
-    _T.CLOSE_PRODUCER: producer.on_close_producer,
-    _T.SUBSCRIBE: consume.on_subscribe,
-    _T.FLOW: consume.on_flow,
-    _T.ACK: ack.on_ack,
-    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: ack.on_redeliver,
-    _T.SEEK: seek.on_seek,
-    _T.GET_LAST_MESSAGE_ID: seek.on_get_last_message_id,
-    _T.CONSUMER_STATS: consume.on_consumer_stats,
-    _T.UNSUBSCRIBE: consume.on_unsubscribe,
-    _T.CLOSE_CONSUMER: consume.on_close_consumer,
-    _T.GET_SCHEMA: schema.on_get_schema,
-    _T.GET_OR_CREATE_SCHEMA: schema.on_get_or_create_schema,
-}
-
-# Commands whose answer takes a while and that a client may send in any number at once.
-PATIENT = frozenset(
-    {
-        _T.LOOKUP,
-        _T.PARTITIONED_METADATA,
-        _T.GET_TOPICS_OF_NAMESPACE,
-        _T.WATCH_TOPIC_LIST,
-        _T.PRODUCER,
-        _T.SUBSCRIBE,
-        _T.SEEK,
-        _T.GET_LAST_MESSAGE_ID,
-        _T.GET_OR_CREATE_SCHEMA,
-    }
-)
-
-# Commands whose answer waits until the client has taken what was sent before (`Session.large_answer`).
-LARGE = frozenset({_T.GET_TOPICS_OF_NAMESPACE, _T.WATCH_TOPIC_LIST})
-
-# Commands whose failure has an answer of its own; every other one with a request id gets ERROR. ACK has its own too,
-# which names the consumer.
-FAILURES: dict[int, Callable[[int, int, str], bytes]] = {
-    _T.LOOKUP: commands.lookup_failed,
-    _T.PARTITIONED_METADATA: commands.partitioned_metadata_failed,
-    _T.GET_SCHEMA: schema_commands.get_schema_failed,
-    _T.GET_OR_CREATE_SCHEMA: schema_commands.create_schema_failed,
-}
 
 
 class Connection(asyncio.Protocol):
@@ -134,7 +80,7 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.session.state = SessionState.CLOSED
+        self.session.become(SessionState.CLOSED)
         if self._keep_alive is not None:
             self._keep_alive.cancel()
         self._gate.close()
@@ -206,21 +152,23 @@ class Connection(asyncio.Protocol):
         if command.flaw is not None:
             self._refuse(command, *command.flaw)
             return
-        handler = HANDLERS.get(command.type)
-        if handler is None:
-            self._answer_unknown(command)
-            return
-        if len(self._tasks) >= self._config.max_lookups and command.type in PATIENT:
+        row = COMMANDS.get(command.type)
+        if row is None:
+            self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
+        elif row.patient and len(self._tasks) >= self._config.max_lookups:
             self._answer_error(command, TooManyRequests(f"more than {self._config.max_lookups} requests in flight"))
-            return
+        else:
+            self._carry_out(command, row)
+
+    def _carry_out(self, command: Command, row: Row) -> None:
         try:
-            answer = handler(self.session, command.message)
+            answer = row.handle(self.session, command.message)
         except BrokerError as error:
             self._answer_error(command, error)
             return
         if asyncio.iscoroutine(answer):
             task = self._spawn(self._answer_later(command, answer))
-            if command.type in LARGE:
+            if row.large:
                 self._gate.asked()
                 task.add_done_callback(self._gate.answered)
         elif answer is not None:
@@ -240,10 +188,6 @@ class Connection(asyncio.Protocol):
             if found is not None:
                 self.send(found)
 
-    def _answer_unknown(self, command: Command) -> None:
-        """A command that this broker does not have yet: refused by name, never with silence."""
-        self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
-
     def _answer_error(self, command: Command, error: BrokerError) -> None:
         if error.closes_connection:
             self._violated(error)
@@ -255,12 +199,10 @@ class Connection(asyncio.Protocol):
         message = command.message
         if "request_id" not in message.DESCRIPTOR.fields_by_name or not message.HasField("request_id"):
             self._violated(ProtocolViolation(f"{_name(command)}: {reason}"))
-        elif command.type == _T.ACK:
-            self.send(
-                commands.ack_response(message.consumer_id, message.request_id, server_error=server_error, text=reason)
-            )
-        else:
-            self.send(FAILURES.get(command.type, commands.error)(message.request_id, server_error, reason))
+            return
+        row = COMMANDS.get(command.type)
+        failed = error_of_request if row is None else row.failed
+        self.send(failed(message, server_error, reason))
 
     def _violated(self, error: Exception) -> None:
         if not self.session.is_closed:

@@ -13,7 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
-from broker_core.server.connection import HANDLERS
+from broker_core.server.command_table import COMMANDS
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -162,7 +162,7 @@ def test_permits_beyond_any_number_stay_a_number_that_clients_can_read(
 
 def extreme_commands() -> Iterator[tuple[str, BaseCommand]]:
     """Every number in every command at the ends of its range, the rest as in a sensible command."""
-    for kind, name in ((kind, BaseCommand.DESCRIPTOR.fields_by_number[kind].name) for kind in HANDLERS):
+    for kind, name in ((kind, BaseCommand.DESCRIPTOR.fields_by_number[kind].name) for kind in COMMANDS):
         for path, field in numbers(sensible(kind, name)):
             for value in EXTREMES.get(field.type, ()):
                 base = BaseCommand(type=kind)  # type: ignore[arg-type]  # enum values are ints here

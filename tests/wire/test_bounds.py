@@ -7,7 +7,7 @@ import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from broker_core.config.broker import BrokerConfig
-from broker_core.server.connection import HANDLERS
+from broker_core.server.command_table import COMMANDS
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.bounds import ACK_SET_WORDS_PER_ID, BOUNDS, UNREAD, CommandBounds, pairs, text
@@ -19,7 +19,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 
 CONFIG = BrokerConfig()
 LIMITS = {"Long.MAX_VALUE": (1 << 63) - 1, **CONFIG.by_key()}
-KINDS = (*HANDLERS, BaseCommand.SEND)
+KINDS = (*COMMANDS, BaseCommand.SEND)
 
 
 def parsed(command: BaseCommand, **limits: int) -> Command:
