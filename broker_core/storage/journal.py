@@ -2,8 +2,7 @@
 
 The event loop adds records to the pending `Group`; the sync thread takes the whole group as one object, writes it,
 syncs, and reports it back to the loop with one call. One fsync so answers everything that arrived meanwhile, over
-all topics. After a large group the thread pauses for `pace_ms` before it takes the next one: fewer, larger cycles cost
-less, and what arrives one message at a time never meets that pause.
+all topics. After a large group the thread pauses before it takes the next one (`storage.pace`).
 
 A failed write or sync is final for its group: nobody knows what is on disk, so the file is given up, and nothing is
 written before the loop has fenced what the group touched (`resume`). The next group goes to a new file.
@@ -26,7 +25,9 @@ from crc32c import crc32c
 
 from broker_core.storage import filenames
 from broker_core.storage.disk import Disk
+from broker_core.storage.doorbell import doorbell
 from broker_core.storage.journal_spare import SpareFiles
+from broker_core.storage.pace import Pace
 
 FILE_MAGIC = b"PCJOURN1"
 FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end of the previous journal, crc
@@ -35,12 +36,6 @@ GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this heade
 GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
 PREALLOCATION = 16 << 20
 _PIECE = 4 << 20
-# A group of so many entries or bytes makes the next one wait for the whole pause, a smaller one for its share of it.
-# Most of the cost of a small cycle does not depend on its size, and whoever sends so much is not waiting for each
-# receipt; at moderate rates the share stays small, and so does the delay.
-_FULL_ENTRIES = 16
-_FULL_BYTES = 64 << 10
-_PACED_FILL = 0.25  # below it nobody waits
 
 Done = Callable[[Exception | None], None]
 
@@ -111,11 +106,10 @@ class Journal:
         self._disk = disk
         self.directory = directory
         self._sync = sync
-        self._pace = pace_ms / 1000
         self._max_bytes = max_bytes
+        self._bell = doorbell()  # rung after a change of what the lock guards, if the thread may wait for it
         # --- guarded by the lock
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
         self._group = Group()
         self._idle = False
         self._failed = False
@@ -129,6 +123,7 @@ class Journal:
         self._offset = previous_end
         self._allocated = 0
         self._written_before = 0  # bytes of the file whose blocks exist already
+        self._pace = Pace(pace_ms / 1000)
         self._spare = SpareFiles(disk, directory, max_bytes)
         self._spare_ahead = self._spare.size // 8
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
@@ -159,7 +154,8 @@ class Journal:
             group.waiting.append((appender, what))
             if self._idle:
                 self._idle = False
-                self._changed.notify()
+                # Not at once: what else this turn of the loop adds belongs into the same group.
+                self._loop.call_soon(self._bell.ring)
 
     def write(self, record: bytes, done: Done) -> None:
         """A record other than a run; `done(error or None)` is called on the loop after the sync."""
@@ -181,7 +177,7 @@ class Journal:
         future: asyncio.Future[int] = self._loop.create_future()
         with self._lock:
             self._rotations.append(future)
-            self._changed.notify()
+        self._bell.ring()
         return await future
 
     def resume(self) -> Group:
@@ -189,7 +185,7 @@ class Journal:
         with self._lock:
             group, self._group = self._group, Group()
             self._failed = False
-            self._changed.notify()
+        self._bell.ring()
         return group
 
     @property
@@ -206,7 +202,7 @@ class Journal:
         with self._lock:
             for n in old:
                 del self._live[n]
-            self._changed.notify()
+        self._bell.ring()
 
     def give_up_spare_files(self) -> None:
         """The disk is full: make room. Blocks; not for the loop."""
@@ -216,8 +212,9 @@ class Journal:
         """Write what is pending and end the thread. Blocks; not for the loop."""
         with self._lock:
             self._stopping = True
-            self._changed.notify()
+        self._bell.ring()
         self._thread.join()
+        self._bell.close()
         self._spare.close()
 
     # ---- sync thread
@@ -234,8 +231,9 @@ class Journal:
                 self._write_group(group)
 
     def _next_work(self) -> tuple[list["asyncio.Future[int]"], Group | None]:
-        with self._lock:
-            while True:
+        while True:
+            with self._lock:
+                self._idle = False
                 if self._rotations:
                     rotations, self._rotations = self._rotations, []
                     return rotations, None
@@ -246,8 +244,7 @@ class Journal:
                 if self._stopping and (self._failed or not self._group.parts):
                     return [], None
                 self._idle = not pending
-                self._changed.wait()
-                self._idle = False
+            self._bell.wait()
 
     def _write_group(self, group: Group) -> None:
         error: Exception | None = None
@@ -259,10 +256,11 @@ class Journal:
             self._close_file()
             with self._lock:
                 self._failed = True
+        waiting = bool(self._group.parts)  # before the report: its receipts are what a lone producer waits for
         self._report(group, error)
-        fill = max(group.entries / _FULL_ENTRIES, group.size / _FULL_BYTES)
-        if fill >= _PACED_FILL and not self._stopping:
-            time.sleep(self._pace * min(fill, 1.0))
+        pause = self._pace.pause(group.entries, group.size, time.monotonic(), waiting=waiting)
+        if pause and not self._stopping:
+            time.sleep(pause)
 
     def _put(self, group: Group) -> None:
         if self._fd is None or self._should_change_file():

@@ -23,6 +23,20 @@ async def test_runs_of_all_ledgers_share_a_sync(tmp_path: Path) -> None:
     await factory.close()
 
 
+async def test_what_one_turn_of_the_loop_appends_to_an_idle_journal_is_one_group(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    factory = await opened(tmp_path, disk=disk)
+    ledgers = [await factory.open_ledger(f"t{i}") for i in range(20)]
+    await append(ledgers[0], run_of(b"the first group opens a file"))
+    disk.calls.clear()
+    told: list[Position | None] = []
+    for ledger in ledgers:
+        ledger.append(run_of(b"x"), lambda position, error: told.append(position))
+    await until(lambda: len(told) == 20)
+    assert [name for operation, name in disk.calls if operation == "sync"] == ["0000000001.journal"]
+    await factory.close()
+
+
 async def test_answers_come_in_the_order_of_the_appends(tmp_path: Path) -> None:
     factory = await opened(tmp_path, StorageConfig(max_entries_per_ledger=30, reserve_mb=0))
     ledger = await factory.open_ledger("t")
