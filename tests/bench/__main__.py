@@ -119,13 +119,19 @@ def speed_table(rows: list[Row], brokers: list[Broker], runs: Runs) -> str:
             found = runs.get(row.name, {}).get(broker.name, [])
             if found:
                 lines.append([row.title, broker.name, *figures(found), str(len(found))])
-    return aligned(["load", "broker", "msg/s", "CPU us/msg", "p50 ms", "p99 ms", "runs"], lines)
+    return aligned(["load", "broker", "msg/s", "CPU us/msg", "client us/msg", "p50 ms", "p99 ms", "runs"], lines)
 
 
 def figures(found: list[Result]) -> list[str]:
     """The medians over the runs, one cell each; `-` for what the row does not measure."""
     cells = []
-    for key, form in (("msg_s", ",.0f"), ("broker_us", ".1f"), ("p50_ms", ".2f"), ("p99_ms", ".2f")):
+    for key, form in (
+        ("msg_s", ",.0f"),
+        ("broker_us", ".1f"),
+        ("client_us", ".1f"),
+        ("p50_ms", ".2f"),
+        ("p99_ms", ".2f"),
+    ):
         values = [result[key] for result in found if key in result]
         cells.append(format(statistics.median(values), form) if values else "-")
     return cells

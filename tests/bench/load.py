@@ -68,7 +68,7 @@ class Stretch:
 
     def result(self, count: int) -> Result:
         found = {"count": count, "seconds": self.seconds, "msg_s": count / self.seconds}
-        found["client_cpu_s"] = self.client_cpu
+        found["client_us"] = self.client_cpu / count * 1e6
         if self.pid:
             found["broker_us"] = self.broker_cpu / count * 1e6
         return found
