@@ -54,6 +54,11 @@ class RawClient:
         found: Command | MessageFrame = self._items.popleft()
         return found
 
+    @property
+    def arrived(self) -> int:
+        """How many items came with the last one, behind it."""
+        return len(self._items)
+
     def expect_any(self, seconds: float = DEADLINE_SECONDS) -> Any:
         """The next command but PING, whatever it is."""
         while True:

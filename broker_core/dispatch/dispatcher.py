@@ -80,6 +80,11 @@ class Dispatcher(ABC):
             self._wake_due = True
             self._loop.call_soon(self._run)
 
+    def work(self) -> None:
+        """As `wake`, but at once. For news that come from the loop itself, with nobody in the middle of anything."""
+        if not self._wake_due:
+            self._run()
+
     @property
     def is_due(self) -> bool:
         """Whether it has a turn before it."""

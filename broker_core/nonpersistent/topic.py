@@ -30,6 +30,11 @@ class NonPersistentTopic(Topic):
         self._log = VolatileLog(str(name), services.clock.wall_ms(), self._dealt)
         super().__init__(name, self._log, _without_waiting(services))
 
+    def _on_confirmed(self) -> None:
+        """Not at once: a producer is in the middle of its run."""
+        for subscription in self.subscriptions.values():
+            subscription.dispatcher.wake()
+
     def _dealt(self) -> bool:
         """Whether all dispatchers are through with what is passing; what they left is dropped then."""
         if any(subscription.dispatcher.is_due for subscription in self.subscriptions.values()):

@@ -325,7 +325,10 @@ class ManagedLedgerFactory:
                 log.exception("a callback of a synced record failed")
         self.cache.end_group()
         for appender in touched:
-            appender.group_ended()
+            try:
+                appender.group_ended()
+            except Exception:
+                log.exception("a reader of synced records failed")
         self.pressure.settle(runs * RUN_COST)
         if 2 * self.pressure.bytes > self.pressure.limit:
             self.writer.relieve()

@@ -31,7 +31,8 @@ class Tail:
     @property
     def end(self) -> int:
         """The entry behind the newest record."""
-        return self.firsts[-1] + len(self.block(-1))
+        record = self.records[-1]
+        return self.firsts[-1] + (1 if isinstance(record, bytes) else len(record.starts))
 
     def drop_before(self, entry_id: int) -> None:
         """Forget the records of older entries."""

@@ -282,8 +282,9 @@ class Topic:
     # -- out ---------------------------------------------------------------------------------------------
 
     def _on_confirmed(self) -> None:
-        for subscription in self.subscriptions.values():
-            subscription.dispatcher.wake()
+        """In the turn of the receipts: what one connection gets of both leaves as one write."""
+        for subscription in list(self.subscriptions.values()):
+            subscription.dispatcher.work()
 
     def compacted_source(self) -> Source:
         return self.compaction.view()

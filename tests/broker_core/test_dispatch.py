@@ -62,6 +62,15 @@ def receive(client: RawClient, count: int) -> list[pb.CommandMessage]:
     return [client.expect(BaseCommand.MESSAGE) for _ in range(count)]
 
 
+def test_the_receipt_and_the_message_of_one_sync_leave_in_one_write(raw: RawClient) -> None:
+    subscribe(raw)
+    for sequence_id in range(20):
+        raw.send(send(sequence_id))
+        raw.expect(BaseCommand.SEND_RECEIPT)
+        assert raw.arrived == 1
+        raw.expect(BaseCommand.MESSAGE)
+
+
 def test_single_messages_go_to_shared_consumers_in_turn(broker: EmbeddedBroker, raw: RawClient) -> None:
     with RawClient(broker.service_url) as client:
         for consumer_id in (1, 2, 3):
