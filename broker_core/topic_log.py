@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
     from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.storage.errors import StorageError
+    from broker_core.storage.errors import Lost, StorageError
     from broker_core.storage.position import Position
     from broker_core.storage.retention import Retention
 
@@ -41,6 +41,8 @@ class TopicLog(Protocol):
     def has_trimmed(self) -> bool: ...
     @property
     def messages(self) -> int: ...
+    @property
+    def lost(self) -> list[Lost]: ...
     @property
     def size(self) -> int: ...
     @property

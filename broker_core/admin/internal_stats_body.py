@@ -86,10 +86,10 @@ def _ledgers(topic: Topic, infos: Sequence[LedgerInfo]) -> list[dict[str, Any]]:
     """Before its first message a topic shows one empty ledger, as in Pulsar; here it gets its ID with that message."""
     if not infos and topic.name.is_persistent:
         return [{**_NO_LEDGER, "entries": 0, "size": 0}]
-    return [_ledger(info) for info in infos]
+    return [_ledger(info, [str(lost) for lost in topic.ledger.lost if lost.ledger_id == info.id]) for info in infos]
 
 
-def _ledger(info: LedgerInfo) -> dict[str, Any]:
+def _ledger(info: LedgerInfo, lost: Sequence[str]) -> dict[str, Any]:
     """The open ledger shows 0 entries, as in Pulsar; `currentLedgerEntries` has them."""
     return {
         "ledgerId": info.id,
@@ -98,6 +98,7 @@ def _ledger(info: LedgerInfo) -> dict[str, Any]:
         **({"timestamp": info.sealed_ms} if info.sealed_ms else {}),
         "offloaded": False,
         "underReplicated": False,
+        **({"lost": lost} if lost else {}),  # not in Pulsar: the entries that cannot be read
     }
 
 

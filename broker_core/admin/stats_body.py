@@ -97,6 +97,7 @@ def _topic_tail(stats: TopicStats) -> dict[str, Any]:
         "nonContiguousDeletedMessagesRangesSerializedSize": ranges * _ACK_RANGE_BYTES,
         "delayedMessageIndexSizeInBytes": sum(one.delayed_index_bytes for one in stats.subscriptions.values()),
         "compaction": _compaction_body(stats.compaction),
+        **({"lostEntries": stats.lost_entries} if stats.lost_entries else {}),  # not in Pulsar
     }
 
 
@@ -162,6 +163,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         **stats.throttled,
         "durable": stats.durable,
         "replicated": False,
+        **({"readFailure": stats.read_failure} if stats.read_failure else {}),  # not in Pulsar
     }
 
 

@@ -151,6 +151,11 @@ class StorageConfig:
         "Longest time an ack waits for the journal (ms).",
         least=0,
     )
+    auto_skip_lost: bool = setting(
+        "autoSkipNonRecoverableData",
+        False,
+        "Whether readers pass over entries that cannot be read, instead of waiting until the loss is accepted.",
+    )
     reserve_mb: int = setting(
         "diskReserveMB", 8, "Disk space kept free for acknowledgements when the disk is full (MB).", least=0
     )

@@ -72,6 +72,7 @@ class Dispatcher(ABC):
         self._wake_due = False
         self._reading: asyncio.Task[None] | None = None
         self._read_ahead: Block | None = None
+        self.read_failure = ""  # why the last read from disk failed
         self._epoch = 0  # raised when the read position jumps: a read begun before that is thrown away
 
     def wake(self) -> None:
@@ -203,8 +204,9 @@ class Dispatcher(ABC):
         block = None
         try:
             block = await self.source.read(start, max_entries, self.config.read_batch_bytes)
+            self.read_failure = ""
         except (StorageError, OSError) as error:
-            log.warning("subscription %s cannot read at %s: %s", self.cursor.name, start, error)
+            self._read_failed(start, str(error))
             await asyncio.sleep(READ_RETRY_SECONDS)
         finally:
             self._reading = None
@@ -212,6 +214,18 @@ class Dispatcher(ABC):
             found(block)
         else:
             self.wake()
+
+    def _read_failed(self, start: Position, reason: str) -> None:
+        """Said once: it is tried again until it works, the loss is accepted, or the subscription is moved."""
+        failure = f"cannot read at {start}: {reason}"
+        if failure != self.read_failure:
+            self.read_failure = failure
+            log.warning("subscription %s of %s %s", self.cursor.name, self.topic.name, failure)
+
+
+def gone_before(block: Block, first: int, length: int) -> int:
+    """Of `length` entries from `first` on, how many the log has no longer: a read found `block` in their place."""
+    return min(length, block.first_entry_id - first) if len(block) and block.first_entry_id > first else length
 
 
 def entries_within(counts: Sequence[int], first: int, last: int, messages: int) -> int:

@@ -12,6 +12,7 @@ from asyncio import TimerHandle
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.dispatch.dispatcher import gone_before
 from broker_core.dispatch.hash_ranges import ConsistentRanges, HashRanges, SplitRanges, StickyRanges
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.dispatch.keys_in_flight import KeysInFlight
@@ -189,7 +190,7 @@ class KeySharedDispatcher(IndividualDispatcher):
         if block is None:
             return False
         if len(block) == 0 or (block.ledger_id, block.first_entry_id) != (ledger_id, first):
-            self._due.discard(ledger_id, first, length)  # trimmed meanwhile
+            self._due.discard(ledger_id, first, gone_before(block, first, length))
             return True
         block = block.slice(0, length)
         dealt = self._deal(turn, block, self.unacknowledged(block), room)
@@ -226,7 +227,7 @@ class KeySharedDispatcher(IndividualDispatcher):
         if block is None:
             return False
         if len(block) == 0 or (block.ledger_id, block.first_entry_id) != first:
-            self._waiting.discard(first)  # trimmed meanwhile
+            self._waiting.discard(first)  # trimmed meanwhile, or lost
             return True
         self._deal_waiting(turn, block, self.unacknowledged(block), length)
         if not turn.rows:

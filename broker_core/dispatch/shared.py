@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.chunks import HELD_MAX, ChunkRoutes
-from broker_core.dispatch.dispatcher import entries_within
+from broker_core.dispatch.dispatcher import entries_within, gone_before
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.dispatch.redelivery import Entry, EntrySet
 from broker_core.storage.position import Position
@@ -125,7 +125,7 @@ class SharedDispatcher(IndividualDispatcher):
         if block is None:
             return False
         if len(block) == 0 or (block.ledger_id, block.first_entry_id) != (ledger_id, first):
-            self._again.discard(ledger_id, first, length)  # trimmed meanwhile
+            self._again.discard(ledger_id, first, gone_before(block, first, length))
             return True
         count = entries_within(block.counts, 0, min(length, len(block)), share)
         self._again.discard(ledger_id, first, count)

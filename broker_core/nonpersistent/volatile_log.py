@@ -16,7 +16,7 @@ from broker_core.storage.block import EMPTY, Block
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import CursorInfo, LedgerInfo
 from broker_core.storage.cursor import ManagedCursor
-from broker_core.storage.errors import Closed, StorageError
+from broker_core.storage.errors import Closed, Lost, StorageError
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.weights import Weights
@@ -42,6 +42,7 @@ class VolatileLog:
         self.fenced_reason: str | None = None
         self.terminated: Position | None = None
         self.entries = self.messages = self.size = 0  # kept: none
+        self.lost: list[Lost] = []  # what is gone here was never kept
         self.cursors: dict[str, ManagedCursor] = {}
         self.owner_id = 0
         self._ledger = LedgerInfo(ledger_id, ledger_id)

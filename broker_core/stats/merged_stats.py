@@ -39,6 +39,7 @@ def merge(parts: Iterable[TopicStats]) -> TopicStats:
         waiting_publishers=sum(part.waiting_publishers for part in stats),
         publishes_held=sum(part.publishes_held for part in stats),
         has_chunks=any(part.has_chunks for part in stats),
+        lost_entries=sum(part.lost_entries for part in stats),
     )
 
 
@@ -98,6 +99,7 @@ def _merged_subscription(same: Sequence[SubscriptionStats]) -> SubscriptionStats
         delayed=sum(one.delayed for one in same),
         delayed_index_bytes=sum(one.delayed_index_bytes for one in same),
         key_shared_mode="",
+        read_failure=next((one.read_failure for one in same if one.read_failure), ""),
         throttled=sum((Counter(one.throttled) for one in same), Counter()),
         consumers=tuple(_merged_consumer(alike) for alike in consumers.values()),
     )

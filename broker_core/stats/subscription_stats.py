@@ -82,7 +82,7 @@ class SubscriptionStats:
     """`type` is Pulsar's name of it, "" before the first consumer; `active_consumer` where only one gets messages.
 
     `key_shared_mode`: Pulsar's name of it, "" where there are no keys. `throttled`: how often a dispatch rate left
-    nothing to send, by Pulsar's name of the counter.
+    nothing to send, by Pulsar's name of the counter. `read_failure`: why it cannot be read on, "" when it can.
     """
 
     name: str
@@ -110,6 +110,7 @@ class SubscriptionStats:
     key_shared_mode: str = ""
     out_of_order: bool = False
     throttled: Mapping[str, int] = field(default_factory=dict)
+    read_failure: str = ""
     properties: Mapping[str, str] = field(default_factory=dict)
     consumers: tuple[ConsumerStats, ...] = ()
 
@@ -145,6 +146,7 @@ class SubscriptionStats:
             last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
             last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
             last_advanced_ms=subscription.last_advanced_ms,
+            read_failure=subscription.dispatcher.read_failure,
             ack_ranges=sum(1 for _range in cursor.ack_ranges()),
             properties=cursor.properties,
             consumers=consumers,

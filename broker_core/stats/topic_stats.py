@@ -65,7 +65,10 @@ class OldestMessage:
 
 @dataclass(frozen=True, slots=True)
 class TopicStats:
-    """`quota_bytes` and `quota_seconds`: of the backlog, -1 for none. `oldest`: None without a backlog."""
+    """`quota_bytes` and `quota_seconds`: of the backlog, -1 for none. `oldest`: None without a backlog.
+
+    `lost_entries`: how many cannot be read any more.
+    """
 
     incoming: Traffic
     outgoing: Traffic
@@ -84,6 +87,7 @@ class TopicStats:
     deduplicates: bool = False
     epoch: int | None = None
     has_chunks: bool = False
+    lost_entries: int = 0
 
     @property
     def earliest_backlog_ms(self) -> int:
@@ -130,6 +134,7 @@ def topic_stats(
         deduplicates=topic.deduplication.enabled,
         epoch=topic.admission.epoch,
         has_chunks=topic.has_chunks,
+        lost_entries=sum(lost.last - lost.first + 1 for lost in topic.ledger.lost),
     )
 
 

@@ -43,6 +43,7 @@ class DamageRecord:
         self._path = filenames.damage_file(directory)
         self._wall_ms = wall_ms
         self._places: dict[tuple[Path, int], Place] = {}
+        self._lost: dict[int, set[Lost]] = {}  # by ledger
         self.dirty = False
 
     @property
@@ -64,7 +65,7 @@ class DamageRecord:
 
     def lost_in(self, ledger_id: int) -> list[Lost]:
         """What is known to be lost of a ledger, in order."""
-        return sorted({one.lost for one in self.reports if one.lost is not None and one.lost.ledger_id == ledger_id})
+        return sorted(self._lost.get(ledger_id, ()))
 
     def summary(self) -> str:
         """One sentence about what is not accepted; empty when there is nothing."""
@@ -82,7 +83,7 @@ class DamageRecord:
         known = self._places.get(key)
         if known is not None:
             if known.report.lost is None and found.lost is not None:  # more is known of it by now
-                self._places[key] = replace(known, report=found)
+                self._put(replace(known, report=found))
                 self.dirty = True
             return
         if len(self._places) >= MOST_PLACES:
@@ -90,9 +91,15 @@ class DamageRecord:
             key = found.path, found.offset
             if key in self._places:
                 return
-        self._places[key] = Place(found, self._wall_ms())
+        self._put(Place(found, self._wall_ms()))
         self.dirty = True
         log.error("data is damaged: %s", found)
+
+    def _put(self, place: Place) -> None:
+        report = place.report
+        self._places[report.path, report.offset] = place
+        if report.lost is not None:
+            self._lost.setdefault(report.lost.ledger_id, set()).add(report.lost)
 
     def accept(self) -> list[DamageReport]:
         """An operator knows of everything that is recorded and goes on without it; returns what was open."""
@@ -121,7 +128,7 @@ class DamageRecord:
             if place is None:
                 self.report(DamageReport(self._path, offset, "a line of the record of damage cannot be read"))
             else:
-                self._places[place.report.path, place.report.offset] = place
+                self._put(place)
             offset += len(line)
 
     def save(self) -> None:

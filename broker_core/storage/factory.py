@@ -24,7 +24,7 @@ from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.checkpoint import Checkpoints
 from broker_core.storage.damage import DamageRecord
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
-from broker_core.storage.errors import Closed, DamageReport, DiskFull, Fenced, Lost, StorageError
+from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, Fenced, Lost, StorageError
 from broker_core.storage.journal import Appender, Group, Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -66,7 +66,8 @@ class ManagedLedgerFactory:
             self.writer.retry,
         )
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
-        self.reader = Reader(disk, self._files, self._readers, self.cache, config.index_cache_mb * _MB)
+        index_bytes = config.index_cache_mb * _MB
+        self.reader = Reader(disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger)
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._metadata_thread)
         self._loaded: dict[str, ManagedLedger] = {}
         self._loading: dict[str, asyncio.Future[None]] = {}
@@ -138,6 +139,14 @@ class ManagedLedgerFactory:
             self.damage.report(report)
         if self.damage.dirty:
             self._spawn(self._run(self._save_damage))
+
+    def _report_ledger(self, ledger: Ledger, found: list[Damaged]) -> None:
+        owner = next((one.name for one in self._loaded.values() if ledger.info.id in one.info.ledgers), "")
+        self.report_damage([DamageReport(one.path, one.offset, one.reason, owner, one.lost) for one in found])
+
+    def passes_over(self, damage: Damaged) -> bool:
+        """Whether what is lost there counts as gone: it is accepted, or the configuration says so of everything."""
+        return self.config.auto_skip_lost or self.damage.is_accepted(damage.path, damage.offset)
 
     async def accept_loss(self) -> list[DamageReport]:
         """An operator accepts everything that is recorded; durable on return. Raises OSError."""

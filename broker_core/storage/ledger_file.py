@@ -11,7 +11,7 @@ from pathlib import Path
 from crc32c import crc32c
 
 from broker_core.storage import filenames
-from broker_core.storage.block import DELAYED, ENTRIES, HEADER, HEADER_SIZE, INDEX, Block, Columns, check, column
+from broker_core.storage.block import HEADER, HEADER_SIZE, INDEX, check, column
 from broker_core.storage.block import encode_record as encode
 from broker_core.storage.catalog import LedgerInfo
 from broker_core.storage.disk import Disk
@@ -26,7 +26,6 @@ _TOTALS = struct.Struct("<QQQQQQQ")  # entries, messages, bytes, end offset, cre
 TRAILER = struct.Struct("<QII8s")  # offset and length of the index record, crc of these 12 bytes, magic
 TRAILER_MAGIC = b"PCSEALED"
 _WINDOW = 1 << 20
-_SMALL = 4096
 
 
 def file_header(ledger_id: int, created_ms: int) -> bytes:
@@ -114,28 +113,11 @@ def scan(disk: Disk, fd: int, path: Path, start: int, end: int) -> Iterator[tupl
             inside += length
         if inside == 0:
             if len(data) < min(wanted, end - at) or len(data) < HEADER_SIZE or at + len(data) >= end:
-                raise Damaged(path, at, f"file ends before its {end} bytes")
+                raise Damaged(path, min(at + len(data), disk.size(fd)), f"file ends before its {end} bytes")
             wanted = max(2 * wanted, HEADER.unpack_from(data)[1])
             continue
         wanted = _WINDOW
         at += inside
-
-
-def load_spans(disk: Disk, fd: int, path: Path, info: LedgerInfo) -> tuple[Spans, bool]:
-    """The index of a ledger and whether it was found in the file; else the ledger's records are gone through."""
-    check_header(path, disk.pread(fd, DATA_START, 0), info.id)
-    found = read_footer(disk, fd, path, info)
-    if found is not None:
-        return found, True
-    spans = Spans()
-    first = messages = size = 0
-    for offset, data, inside in scan(disk, fd, path, DATA_START, info.end):
-        n, count, entry_bytes, newest = table_totals(data, inside)
-        spans.add(first, offset, messages, size, newest)
-        first, messages, size = first + n, messages + count, size + entry_bytes
-    if first != info.entries:
-        raise Damaged(path, info.end, f"holds {first} entries instead of {info.entries}")
-    return spans, False
 
 
 def table_totals(data: bytes | memoryview, offset: int) -> tuple[int, int, int, int]:
@@ -149,33 +131,6 @@ def table_totals(data: bytes | memoryview, offset: int) -> tuple[int, int, int, 
     starts, ends = column("I", rows[at : at + 4 * n]), column("I", rows[at + 4 * n : at + 8 * n])
     counts, times = column("I", rows[at + 8 * n : at + 12 * n]), column("Q", rows[at + 12 * n : at + 20 * n])
     return n, sum(counts), sum(ends) - sum(starts), max(times)
-
-
-def read_block(disk: Disk, fd: int, path: Path, ledger_id: int, first: int, start: int, end: int) -> Block:
-    """All entries of the records in [start, end) of the file, checksums verified. Raises Damaged."""
-    data = disk.pread(fd, end - start, start)
-    if len(data) < end - start:
-        raise Damaged(path, start + len(data), f"file ends before its {end} bytes")
-    columns = Columns()
-    inside, size, expected = 0, end - start, first
-    while inside < size:
-        if size - inside < HEADER_SIZE:
-            raise Damaged(path, start + inside, f"{size - inside} bytes are too few for a record")
-        crc, length, kind, flags, _, n, owner, record_first, base, _ = HEADER.unpack_from(data, inside)
-        stop = inside + length
-        # Small records are copied for their checksum: that is faster than a view of them.
-        if not HEADER_SIZE <= length <= size - inside or (
-            crc32c(data[inside + 4 : stop]) != crc if length < _SMALL else check(data, inside, size)
-        ):
-            raise Damaged(path, start + inside, check(data, inside, size) or "record does not fit")
-        if kind != ENTRIES or owner != ledger_id or record_first != expected:
-            raise Damaged(path, start + inside, f"entries {ledger_id}:{expected} expected, not {owner}:{record_first}")
-        if flags & DELAYED:
-            columns.add_delivery_times(data, stop, n)
-        columns.add(data, inside, n, base)
-        expected += n
-        inside = stop
-    return columns.block(ledger_id, first, data)
 
 
 class Ledger:

@@ -2,7 +2,7 @@
 
 from broker_core.storage.block import EMPTY, Block
 from broker_core.storage.cache import BlockCache
-from broker_core.storage.errors import Damaged
+from broker_core.storage.errors import Damaged, Lost
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import Position
@@ -39,7 +39,8 @@ class LogReader:
             if block is not None:
                 return block
             if at.ledger_id in self._ledgers:
-                raise Damaged(ledger.path, 0, "ledger file is missing")
+                lost = Lost(at.ledger_id, 0, ledger.info.entries - 1)
+                raise Damaged(ledger.path, 0, "ledger file is missing", lost)
             # The ledger was deleted meanwhile: go on behind it.
 
     async def find_by_time(self, publish_time_ms: int) -> Position | None:

@@ -29,7 +29,7 @@ from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWrite
 from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
-from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, StorageError, Terminated
+from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, Lost, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.log_reader import LogReader
@@ -317,17 +317,29 @@ class ManagedLedger:
     async def read(self, start: Position, max_entries: int, max_bytes: int) -> Block:
         """Entries of one ledger from the first one at or after `start`; empty at the end.
 
-        Raises Damaged when they cannot be trusted; then it is on record.
+        Raises Damaged when the first of them is lost; then it is on record. What is accepted as lost, or skipped by
+        configuration (`autoSkipNonRecoverableData`), counts as acknowledged by all, and is passed over.
         """
-        try:
-            return await self._reader.read(start, max_entries, max_bytes)
-        except Damaged as damage:
-            self._report(damage)
-            raise
+        while True:
+            try:
+                return await self._reader.read(start, max_entries, max_bytes)
+            except Damaged as damage:
+                found = DamageReport(damage.path, damage.offset, damage.reason, self.name, damage.lost)
+                self._factory.report_damage([found])
+                if damage.lost is None or not self._factory.passes_over(damage):
+                    raise
+                start = self._pass_over(damage.lost)
 
-    def _report(self, damage: Damaged) -> None:
-        found = DamageReport(damage.path, damage.offset, damage.reason, self.name, damage.lost)
-        self._factory.report_damage([found])
+    def _pass_over(self, lost: Lost) -> Position:
+        """As Pulsar's skipNonRecoverableLedger: for every cursor, or it would hold what is behind for ever."""
+        for cursor in self.cursors.values():
+            cursor.acknowledge(lost.ledger_id, range(lost.first, lost.last + 1))
+        return Position(lost.ledger_id, lost.last + 1)
+
+    @property
+    def lost(self) -> list[Lost]:
+        """Entries that are known to be lost, of the ledgers that there are."""
+        return [lost for ledger_id in self.ledgers.ids for lost in self._factory.damage.lost_in(ledger_id)]
 
     async def find_by_time(self, publish_time_ms: int) -> Position:
         """The first entry published at or after the time, or the next to be written."""

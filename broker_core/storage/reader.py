@@ -10,11 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from broker_core.storage import ledger_file
 from broker_core.storage.block import Block
 from broker_core.storage.cache import BlockCache, limited
 from broker_core.storage.disk import Disk
+from broker_core.storage.errors import Damaged
 from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.ledger_reading import Stretch, load_spans
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.spans import Spans
 
@@ -22,12 +23,21 @@ _T = TypeVar("_T")
 
 
 class Reader:
-    def __init__(self, disk: Disk, files: OpenFiles, executor: Executor, cache: BlockCache, index_bytes: int) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        files: OpenFiles,
+        executor: Executor,
+        cache: BlockCache,
+        index_bytes: int,
+        report: Callable[[Ledger, list[Damaged]], None],
+    ) -> None:
         self._disk = disk
         self._files = files
         self._executor = executor
         self._cache = cache
         self._index_limit = index_bytes
+        self._report = report
         self._index_bytes = 0
         self._indexed: OrderedDict[int, Ledger] = OrderedDict()  # loaded from files, by ledger id
 
@@ -40,7 +50,7 @@ class Reader:
         stop_span = spans.until(first_span, max_bytes)
         if max_entries < 1000:
             stop_span = first_span + 1
-        block = await self._read_spans(ledger, spans, first_span, stop_span)
+        block = await self._read_spans(ledger, spans, first_span, stop_span, entry_id)
         if block is None:
             return None
         if entry_id > block.last_entry_id:
@@ -48,22 +58,28 @@ class Reader:
         return limited(block, entry_id - block.first_entry_id, max_entries, max_bytes)
 
     async def read_span(self, ledger: Ledger, entry_id: int) -> Block | None:
-        """The whole span around an entry, which then is in the cache."""
+        """The span around an entry, or the sound part of it, which then is in the cache. Raises Damaged."""
         spans = await self._spans(ledger)
         if spans is None:
             return None
         span = spans.find(entry_id)
-        return await self._read_spans(ledger, spans, span, span + 1)
+        return await self._read_spans(ledger, spans, span, span + 1, entry_id)
 
     async def find_by_time(self, ledger: Ledger, publish_time_ms: int) -> int | None:
-        """The first entry of the ledger that was published at or after the time."""
+        """The first entry of the ledger that was published at or after the time, of those that can be read."""
         spans = await self._spans(ledger)
         span = spans.at_time(publish_time_ms) if spans is not None else 0
         if spans is None or span >= len(spans):
             return None
         entry_id = spans.first[span]
         while entry_id < ledger.info.entries:
-            block = self._cache.around(ledger, entry_id) or await self.read_span(ledger, entry_id)
+            try:
+                block = self._cache.around(ledger, entry_id) or await self.read_span(ledger, entry_id)
+            except Damaged as damage:
+                if damage.lost is None:
+                    raise
+                entry_id = damage.lost.last + 1
+                continue
             if block is None:
                 return None
             for index, time in enumerate(block.publish_times):
@@ -77,18 +93,23 @@ class Reader:
             self._index_bytes -= ledger.spans.memory
             ledger.spans = None
 
-    async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int) -> Block | None:
-        """Spans [start, stop), but only what is in the file."""
-        first = spans.first[start]
-        begin = spans.offset[start]
+    async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
+        """The entries around `wanted` in spans [start, stop), but only what is in the file."""
+        begin, entries = spans.offset[start], ledger.flushed_entries
         end = spans.offset[stop] if stop < len(spans) else ledger.flushed_end
-        end = min(end, ledger.flushed_end)
+        behind = spans.first[stop] if stop < len(spans) else entries
+        end, behind = min(end, ledger.flushed_end), min(behind, entries)
+        stretch = Stretch(ledger.path, ledger.info.id, spans.first[start], behind, entries, begin, end)
 
         def work() -> Block:
             with self._files.use(ledger.path) as fd:
-                return ledger_file.read_block(self._disk, fd, ledger.path, ledger.info.id, first, begin, end)
+                return stretch.read(self._disk, fd, wanted)
 
-        block = await self._run(work)
+        try:
+            block = await self._run(work)
+        except Damaged as damage:
+            self._report(ledger, [damage])
+            raise
         if block is not None:
             self._cache.add_cold(block)
         return block
@@ -100,16 +121,17 @@ class Reader:
                 self._indexed.move_to_end(ledger_id)
             return ledger.spans
 
-        def work() -> Spans:
+        def work() -> tuple[Spans, list[Damaged]]:
             with self._files.use(ledger.path) as fd:
-                return ledger_file.load_spans(self._disk, fd, ledger.path, ledger.info)[0]
+                return load_spans(self._disk, fd, ledger.path, ledger.info)
 
-        spans = await self._run(work)
-        if spans is None or ledger.spans is not None:
+        loaded = await self._run(work)
+        if loaded is None or ledger.spans is not None:
             return ledger.spans
-        ledger.spans = spans
+        ledger.spans, damage = loaded
+        self._report(ledger, damage)
         self.indexed(ledger)
-        return spans
+        return ledger.spans
 
     def indexed(self, ledger: Ledger) -> None:
         """The ledger's index can be read from its file from now on: it counts against the budget."""

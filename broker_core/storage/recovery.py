@@ -6,15 +6,14 @@ ledger files only behind those ends: a kill in the middle of it changes nothing.
 checkpoint.
 
 A journal ends where no valid group follows. Is there a valid group behind an invalid one, or another journal file,
-then the invalid one was synced once and is damage: it is reported, and ledgers that miss entries by it take none
-of the later ones.
+then the invalid one was synced once and is damage: it is reported, and ledgers keep a gap where it held entries.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker_core.storage import changes, filenames, journal, ledger_file
+from broker_core.storage import changes, filenames, journal, ledger_file, salvage
 from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, check
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
@@ -35,7 +34,6 @@ class _Replayed:
     path: Path
     parts: list[bytes] = field(default_factory=list)
     buffered: int = 0
-    broken: bool = False
 
 
 class Recovery:
@@ -169,16 +167,15 @@ class Recovery:
         replayed = self._ledgers.get(ledger_id)
         if replayed is None:
             replayed = self._start(ledger_id)
-        if replayed is None or replayed.broken or first + n <= replayed.info.entries:
+        if replayed is None or first + n <= replayed.info.entries:
             return  # deleted since, or part of the checkpoint already
         info = replayed.info
         if first != info.entries:
-            replayed.broken = True
             lost = Lost(ledger_id, info.entries, first - 1)
             name = self._catalog.infos[replayed.owner].name
             reason = f"entries {info.entries} to {first - 1} are lost"
             self._report(DamageReport(replayed.path, info.end, reason, name, lost))
-            return
+            info.entries = first
         _, messages, size, newest_ms = ledger_file.table_totals(data, at)
         info.entries += n
         info.messages += messages
@@ -230,14 +227,14 @@ class Recovery:
             return
         self._flush(replayed)
         info = replayed.info
-        found = messages = size = 0
+        messages = size = 0
         with self._files.use(replayed.path) as fd:
-            for at, data, inside in ledger_file.scan(self._disk, fd, replayed.path, ledger_file.DATA_START, info.end):
-                if found >= entries:
-                    info.entries, info.messages, info.size, info.end = found, messages, size, at
+            for at, data, inside in salvage.survey(self._disk, fd, replayed.path, info, lambda _: None):
+                if HEADER.unpack_from(data, inside)[7] >= entries:
+                    info.entries, info.messages, info.size, info.end = entries, messages, size, at
                     return
-                n, count, entry_bytes, _ = ledger_file.table_totals(data, inside)
-                found, messages, size = found + n, messages + count, size + entry_bytes
+                _, count, entry_bytes, _ = ledger_file.table_totals(data, inside)
+                messages, size = messages + count, size + entry_bytes
 
     def _flush_all(self) -> None:
         for replayed in self._ledgers.values():
@@ -282,7 +279,7 @@ def rewrite_ledger(
     for number in sorted(number for number in found if number is not None and number >= first_number):
         for record in records(disk, filenames.journal_file(directory, number), number):
             _, length, kind, _, _, n, owner, first, _, _ = HEADER.unpack_from(record)
-            if kind == ENTRIES and owner == ledger_id and first == expected:
+            if kind == ENTRIES and owner == ledger_id and first >= expected:  # what damage has taken leaves a gap
                 disk.pwrite(fd, record, at)
                 at += length
                 expected = first + n

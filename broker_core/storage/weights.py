@@ -5,6 +5,7 @@ their entries matter: from cached blocks at once, or, in `measure`, read from th
 them `weigh` answers with the span's average (`exact` False).
 """
 
+import contextlib
 from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import compress
@@ -12,6 +13,7 @@ from itertools import compress
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import Block
 from broker_core.storage.cache import BlockCache
+from broker_core.storage.errors import Damaged
 from broker_core.storage.ledger_file import Ledger
 
 Columns = tuple[Sequence[int], Sequence[int]]  # messages and bytes of each entry
@@ -84,21 +86,25 @@ class Weights:
         return messages, size, exact
 
     async def measure(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
-        """As `weigh`, but exact: what is not at hand is read. Raises Damaged."""
+        """As `weigh`, but exact where the entries can be read: what is not at hand is."""
         ledger = self._ledgers.get(ledger_id)
         messages, size, exact = self.weigh(ledger_id, acked)
         if exact or ledger is None:
             return messages, size
-        if ledger.spans is None and await self._read_span(ledger, 0) is None:
+        if ledger.spans is None:
+            with contextlib.suppress(Damaged):  # the index is loaded all the same
+                await self._read_span(ledger, 0)
+        if ledger.spans is None:
             return messages, size  # deleted meanwhile
         messages = size = 0
         for span, first, flags in list(_partial_spans(ledger, acked)):
             span_messages, span_size = _totals(ledger, span)
             if 0 in flags:
-                columns = self._columns(ledger, first, first + len(flags))
-                while columns is None and await self._read_span(ledger, first) is not None:
-                    columns = self._columns(ledger, first, first + len(flags))
-                span_messages, span_size = _selected(columns, flags) if columns else (0, 0)
+                columns = await self._read_columns(ledger, first, first + len(flags))
+                share = flags.count(1) / len(flags)
+                span_messages, span_size = (
+                    _selected(columns, flags) if columns else (round(span_messages * share), round(span_size * share))
+                )
             messages += span_messages
             size += span_size
         return messages, size
@@ -116,6 +122,19 @@ class Weights:
             return 0
         block = self._cache.around(ledger, entry_id) or await self._read_span(ledger, entry_id)
         return block.counts[entry_id - block.first_entry_id] if block is not None else 0
+
+    async def _read_columns(self, ledger: Ledger, first: int, stop: int) -> Columns | None:
+        """None when the ledger was deleted meanwhile, or some of the entries are lost."""
+        while (columns := self._columns(ledger, first, stop)) is None:
+            missing = first
+            while (block := self._cache.around(ledger, missing)) is not None:
+                missing = block.first_entry_id + len(block)
+            try:
+                if await self._read_span(ledger, missing) is None:
+                    return None
+            except Damaged:
+                return None
+        return columns
 
     def _columns(self, ledger: Ledger, first: int, stop: int) -> Columns | None:
         """Messages and bytes of the entries [first, stop); None when not all are cached."""

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.config import StorageConfig
 from broker_core.storage import filenames, journal, ledger_file
-from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE
+from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.dump import find_damage
-from broker_core.storage.errors import Damaged, DamageReport, DirectoryLocked, FormatTooNew, NotOurDirectory
-from broker_core.storage.position import EARLIEST
+from broker_core.storage.errors import Damaged, DamageReport, DirectoryLocked, FormatTooNew, Lost, NotOurDirectory
+from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
 RUNS = 4
@@ -53,6 +55,16 @@ def flip(path: Path, offset: int) -> None:
     data = bytearray(path.read_bytes())
     data[offset] ^= 0x10
     path.write_bytes(data)
+
+
+async def salvaged(factory: ManagedLedgerFactory, name: str) -> list[bytes]:
+    """What is left of a topic once each loss that a read meets is accepted."""
+    ledger = await factory.open_ledger(name)
+    while True:
+        try:
+            return await contents(ledger)
+        except Damaged:
+            assert await factory.accept_loss()
 
 
 async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:
@@ -103,8 +115,10 @@ async def test_a_flipped_bit_before_the_tail_of_the_journal_is_reported(tmp_path
     assert factory.damage.reports[0].path == journal_of(copy)
     assert factory.damage.reports[0].offset == groups[1][0]
     assert await contents(await factory.open_ledger("other")) == ENTRIES
-    kept = ENTRIES if region.startswith("group") else ENTRIES[:3]  # a group's records vouch for themselves
-    assert await contents(await factory.open_ledger("t")) == kept
+    kept = (
+        ENTRIES if region.startswith("group") else ENTRIES[:3] + ENTRIES[6:]
+    )  # a group's records vouch for themselves
+    assert await salvaged(factory, "t") == kept
     await append(await factory.open_ledger("t"), run_of(b"new"))
     assert await contents(await factory.open_ledger("t")) == [*kept, b"new"]
     await factory.close()
@@ -128,10 +142,13 @@ async def test_a_zeroed_page_in_the_journal_is_reported(tmp_path: Path) -> None:
     data = bytearray(journal_of(copy).read_bytes())
     data[8192:12288] = bytes(4096)
     journal_of(copy).write_bytes(data)
-    found, reasons = await all_of(copy, "t")
-    assert reasons
-    assert [entry[:3] for entry in found] == [b"%03d" % i for i in range(len(found))]
-    assert 0 < len(found) < 30
+    factory = await opened(copy)
+    reopened = await factory.open_ledger("t")
+    [lost] = reopened.lost
+    found = await salvaged(factory, "t")
+    assert [int(entry[:3]) for entry in found] == [i for i in range(30) if not lost.first <= i <= lost.last]
+    assert 3 <= lost.last - lost.first + 1 <= 6
+    await factory.close()
 
 
 async def test_a_missing_journal_file_is_reported(tmp_path: Path) -> None:
@@ -151,7 +168,7 @@ async def test_a_missing_journal_file_is_reported(tmp_path: Path) -> None:
             "entries 1 to 1 are lost",
         ),
     ]
-    assert await contents(await factory.open_ledger("t")) == [b"0"]
+    assert await salvaged(factory, "t") == [b"0", b"2"]
     await factory.close()
 
 
@@ -193,7 +210,6 @@ async def test_a_torn_group_is_not_completed_by_what_its_blocks_held_before(tmp_
 
 
 LEDGER_REGIONS = {
-    "header": 3,
     "record crc": ledger_file.DATA_START,
     "record length": ledger_file.DATA_START + 5,
     "record header": ledger_file.DATA_START + 20,
@@ -211,9 +227,36 @@ async def test_a_flipped_bit_in_a_ledger_is_refused_by_file_and_offset(tmp_path:
     flip(path, LEDGER_REGIONS[region])
     with pytest.raises(Damaged) as caught:
         await read_all(ledger)
-    assert caught.value.path == path
-    assert caught.value.offset == (0 if region == "header" else ledger_file.DATA_START)
+    assert (caught.value.path, caught.value.offset) == (path, ledger_file.DATA_START)
+    assert caught.value.lost == (ledger.first_position.ledger_id, 0, 2)
+    assert await salvaged(factory, "t") == ENTRIES[3:]
     assert await contents(await factory.open_ledger("other")) == ENTRIES
+    await factory.close()
+
+
+async def test_a_flipped_bit_in_the_header_of_a_ledger_is_on_record_and_its_entries_are_served(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    flip(factory.ledger_path(ledger.first_position.ledger_id), 3)
+    assert await contents(ledger) == ENTRIES
+    assert [(report.offset, report.lost) for report in factory.damage.open] == [(0, None)]
+    await factory.close()
+
+
+async def test_an_entry_that_looks_like_records_is_not_taken_for_them(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    ledger_id = (await append(ledger, run_of(b"first"))).ledger_id
+    forged, _, _ = encode_run(run_of(b"for", b"ged"), ledger_id, 2)
+    forged += run_of(b"for", b"ged").data
+    await append(ledger, run_of(b"." * 300 + forged + b"." * 300))
+    await append(ledger, run_of(b"last"))
+    await ledger.close()
+    path = factory.ledger_path(ledger_id)
+    ledger = await factory.open_ledger("t")
+    flip(path, path.read_bytes().index(b"." * 300) - ROW_SIZE - HEADER_SIZE + 5)  # the record's length
+    assert await salvaged(factory, "t") == [b"first", b"last"]
     await factory.close()
 
 
@@ -405,3 +448,40 @@ async def reopened_damage(directory: Path) -> list[DamageReport]:
     factory = await opened(directory)
     await factory.close()
     return factory.damage.open
+
+
+async def test_lost_entries_are_passed_over_by_configuration_and_count_as_acknowledged(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy, StorageConfig(reserve_mb=0, auto_skip_lost=True))
+    ledger = await factory.open_ledger("t")
+    ledger_id = ledger.first_position.ledger_id
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    flip(factory.ledger_path(ledger_id), LEDGER_REGIONS["record blob"])
+    assert await contents(ledger) == ENTRIES[3:]
+    assert (cursor.mark_delete, cursor.backlog_entries) == (Position(ledger_id, 2), len(ENTRIES) - 3)
+    assert ledger.lost == [Lost(ledger_id, 0, 2)]
+    assert factory.damage.open
+    await factory.close()
+
+
+async def test_the_backlog_beside_lost_entries_is_measured_all_the_same(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    path = factory.ledger_path(ledger.first_position.ledger_id)
+    flip(path, LEDGER_REGIONS["record blob"])
+    cursor.acknowledge(ledger.first_position.ledger_id, [5])
+    await cursor.measure()
+    assert cursor.backlog_entries == len(ENTRIES) - 1
+    await factory.close()
+
+
+async def test_a_search_by_time_goes_past_lost_entries(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", checkpoint=True)
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    ledger_id = ledger.first_position.ledger_id
+    flip(factory.ledger_path(ledger_id), LEDGER_REGIONS["record blob"])
+    assert await ledger.find_by_time(1000) == Position(ledger_id, 3)
+    await factory.close()
