@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from broker_core.config.broker import BrokerConfig
     from broker_core.storage.disk import Disk
+    from broker_core.storage.errors import DamageReport
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +131,17 @@ class Broker:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s failed: %r", task.get_coro(), error, exc_info=error)
+
+    async def accept_loss(self) -> list[DamageReport]:
+        """Takes everything that is damaged for lost, and lets subscriptions go on behind it; durable on return.
+
+        Returns what was not accepted before.
+        """
+        accepted = await self.storage.accept_loss()
+        for topic in list(self.topics.loaded.values()):
+            for subscription in topic.subscriptions.values():
+                subscription.dispatcher.retry_read()
+        return accepted
 
     def admit(self, connection: OpenConnection) -> str:
         """Takes a new connection in, unless there are as many as allowed; returns the reason then, else ""."""

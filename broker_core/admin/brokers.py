@@ -57,7 +57,7 @@ async def damage(call: Call) -> list[dict[str, Any]]:
 
 async def accept_loss(call: Call) -> list[str]:
     """Accept everything that is recorded; answers with what was not accepted before."""
-    return [str(report) for report in await call.broker.storage.accept_loss()]
+    return [str(report) for report in await call.broker.accept_loss()]
 
 
 def _damaged_place(place: Place) -> dict[str, Any]:

@@ -11,6 +11,7 @@ What this leaves to subclasses is the policy: who gets what.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -72,6 +73,7 @@ class Dispatcher(ABC):
         self._wake_due = False
         self._reading: asyncio.Task[None] | None = None
         self._read_ahead: Block | None = None
+        self._retry = asyncio.Event()
         self.read_failure = ""  # why the last read from disk failed
         self._epoch = 0  # raised when the read position jumps: a read begun before that is thrown away
 
@@ -207,7 +209,8 @@ class Dispatcher(ABC):
             self.read_failure = ""
         except (StorageError, OSError) as error:
             self._read_failed(start, str(error))
-            await asyncio.sleep(READ_RETRY_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._retry.wait(), READ_RETRY_SECONDS)
         finally:
             self._reading = None
         if block is not None and epoch == self._epoch:
@@ -215,8 +218,13 @@ class Dispatcher(ABC):
         else:
             self.wake()
 
+    def retry_read(self) -> None:
+        """What could not be read may be there now, or be passed over."""
+        self._retry.set()
+
     def _read_failed(self, start: Position, reason: str) -> None:
-        """Said once: it is tried again until it works, the loss is accepted, or the subscription is moved."""
+        """Logged once: it is tried again until it works, the loss is accepted, or the subscription is moved."""
+        self._retry.clear()
         failure = f"cannot read at {start}: {reason}"
         if failure != self.read_failure:
             self.read_failure = failure
