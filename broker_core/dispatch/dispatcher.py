@@ -228,7 +228,7 @@ class Dispatcher(ABC):
         failure = f"cannot read at {start}: {reason}"
         if failure != self.read_failure:
             self.read_failure = failure
-            log.warning("subscription %s of %s %s", self.cursor.name, self.topic.name, failure)
+            log.warning("subscription %s of %s %s", self.cursor.name, self.context.topic, failure)
 
 
 def gone_before(block: Block, first: int, length: int) -> int:
