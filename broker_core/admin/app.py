@@ -17,7 +17,8 @@ from urllib.parse import parse_qsl
 
 from broker_core.admin.browsers import BrowserRules, is_loopback
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.errors import BrokerError
+from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -123,6 +124,8 @@ async def _result(work: Any, what: str) -> Answer:
         result = await work
     except BrokerError as error:
         return json_answer({"reason": error.reason}, error.http_status)
+    except StorageError as error:
+        return json_answer({"reason": str(error)}, PersistenceFailed.http_status)
     except TimeoutError:
         raise
     except Exception as error:

@@ -346,9 +346,16 @@ class ManagedLedger:
         return await self._reader.find_by_time(publish_time_ms) or self.next_position
 
     async def publish_time(self, position: Position) -> int | None:
-        """Publish time (ms) of the first entry at or after `position`; None at the end."""
-        block = await self.read(position, 1, 1)
-        return block.publish_times[0] if len(block) else None
+        """Publish time (ms) of the first entry at or after `position` that can be read; None at the end."""
+        while True:
+            try:
+                block = await self.read(position, 1, 1)
+            except Damaged as damage:
+                if damage.lost is None:
+                    raise
+                position = Position(damage.lost.ledger_id, damage.lost.last + 1)
+            else:
+                return block.publish_times[0] if len(block) else None
 
     @property
     def first_position(self) -> Position:

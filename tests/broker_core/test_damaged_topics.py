@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pulsar
@@ -160,3 +161,14 @@ def evict(broker: EmbeddedBroker) -> None:
                 storage.cache.forget(ledger)
 
     broker.call(work())
+
+
+def test_a_request_that_meets_a_lost_message_is_answered_with_the_reason(
+    damaged: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with EmbeddedBroker(damaged, config=config()) as broker:
+        [ledger] = rest(broker, STATS[:-5] + "internalStats")["ledgers"]
+        with pytest.raises(HTTPError) as caught:
+            rest(broker, f"{STATS[:-5]}ledger/{ledger['ledgerId']}/entry/{LOST[0]}")
+        assert "record checksum does not match" in json.load(caught.value)["reason"]
+    assert not [record for record in caplog.records if record.exc_info]
