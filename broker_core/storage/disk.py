@@ -41,6 +41,9 @@ class Disk(Protocol):
 
     def size(self, fd: int) -> int: ...
 
+    def file_size(self, path: Path) -> int | None:
+        """None when there is no such file."""
+
     def sync_directory(self, path: Path) -> None: ...
 
     def make_directory(self, path: Path) -> None:
@@ -121,6 +124,12 @@ class RealDisk:
 
     def size(self, fd: int) -> int:
         return os.fstat(fd).st_size
+
+    def file_size(self, path: Path) -> int | None:
+        try:
+            return path.stat().st_size
+        except FileNotFoundError:
+            return None
 
     def sync_directory(self, path: Path) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

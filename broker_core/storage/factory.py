@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -34,10 +34,12 @@ from broker_core.storage.pressure import RUN_COST, Pressure
 from broker_core.storage.reader import Reader
 from broker_core.storage.recovery import Recovery
 from broker_core.storage.space import DiskSpace
+from broker_core.storage.synced_mark import Mark, read_mark, write_mark
 from broker_core.storage.writer import Writer
 
 log = logging.getLogger("broker_core.storage")
 _MB = 1 << 20
+_MARK_SECONDS = 0.1  # between a sync and the mark that says so
 _T = TypeVar("_T")
 
 
@@ -71,6 +73,7 @@ class ManagedLedgerFactory:
         self.metadata = Metadata(disk, filenames.metadata_file(path), self._metadata_thread)
         self._loaded: dict[str, ManagedLedger] = {}
         self._loading: dict[str, asyncio.Future[None]] = {}
+        self._mark_timer: asyncio.TimerHandle | None = None
         self._closed = False
 
     @classmethod
@@ -127,11 +130,28 @@ class ManagedLedgerFactory:
             self.ledger_path,
             self.damage.report,
         )
-        recovery.replay(self._journal_directory, self.metadata.first_journal)
+        mark = read_mark(self.disk, filenames.synced_file(self.path))
+        recovery.replay(self._journal_directory, self.metadata.first_journal, mark)
+        for found in self._missing_files():
+            self.damage.report(found)
         self._save_damage()
         return recovery
 
     # ---- damage
+
+    def _missing_files(self) -> Iterator[DamageReport]:
+        """Ledger files that the last checkpoint counts on, and that are gone or too short."""
+        for ledger_id, name, entries, end in self.metadata.ledgers_with_entries():
+            if ledger_id not in self.catalog.removed_ledgers:
+                yield from self._missing_bytes(name, self.ledger_path(ledger_id), Lost(ledger_id, 0, entries - 1), end)
+
+    def _missing_bytes(self, name: str, path: Path, whole: Lost, end: int) -> Iterator[DamageReport]:
+        """What the file still holds can be read."""
+        size = self.disk.file_size(path)
+        if size is None:
+            yield DamageReport(path, 0, "ledger file is missing", name, whole)
+        elif size < end:
+            yield DamageReport(path, size, f"file ends before its {end} bytes", name)
 
     def report_damage(self, found: Iterable[DamageReport]) -> None:
         """Record, log and show places that are damaged; those that are known are not told again."""
@@ -217,7 +237,7 @@ class ManagedLedgerFactory:
                 raise StorageError(f"{name} is in the list of names, but not in {filenames.metadata_file(self.path)}")
             self.catalog.infos[managed_ledger_id] = info
         ledgers = {i: Ledger(info.ledgers[i], self.ledger_path(i), new=False) for i in info.ledgers}
-        self.report_damage(await self.read_thread(partial(self._missing_bytes, name, list(ledgers.values()))))
+        self.report_damage(await self.read_thread(partial(self._short_files, name, list(ledgers.values()))))
         for ledger in ledgers.values():
             if not ledger.info.sealed_ms:
                 # Of an earlier run: never continued, so it can be sealed without a record of its own.
@@ -228,21 +248,12 @@ class ManagedLedgerFactory:
             cursor.prepare_backlog()  # what cannot be known at once is measured in the background
         return owner
 
-    def _missing_bytes(self, name: str, ledgers: list[Ledger]) -> list[DamageReport]:
-        """Ledger files that are gone or too short. What they do hold can still be read."""
-        found = []
+    def _short_files(self, name: str, ledgers: list[Ledger]) -> list[DamageReport]:
+        found: list[DamageReport] = []
         for ledger in ledgers:
-            if not ledger.info.entries:
-                continue
-            try:
-                with self._files.use(ledger.path) as fd:
-                    size = self.disk.size(fd)
-            except FileNotFoundError:
-                lost = Lost(ledger.info.id, 0, ledger.info.entries - 1)
-                found.append(DamageReport(ledger.path, 0, "ledger file is missing", name, lost))
-                continue
-            if size < ledger.info.end:
-                found.append(DamageReport(ledger.path, size, f"file ends before its {ledger.info.end} bytes", name))
+            if ledger.info.entries:
+                whole = Lost(ledger.info.id, 0, ledger.info.entries - 1)
+                found += self._missing_bytes(name, ledger.path, whole, ledger.info.end)
         return found
 
     async def close_ledger(self, owner: ManagedLedger, ledgers: list[Ledger]) -> None:
@@ -317,6 +328,8 @@ class ManagedLedgerFactory:
             return
         self.wall_ms = self.clock.wall_ms()
         self.now = self.clock.monotonic()
+        if self._mark_timer is None and self.config.journal_sync:
+            self._mark_timer = self._loop.call_later(_MARK_SECONDS, self._mark_synced)
         touched: dict[Appender, None] = {}
         last = None
         runs = 0
@@ -342,6 +355,17 @@ class ManagedLedgerFactory:
         if 2 * self.pressure.bytes > self.pressure.limit:
             self.writer.relieve()
         self._checkpoints.note(group.size)
+
+    def _mark_synced(self) -> None:
+        self._mark_timer = None
+        if not self._closed:
+            self._spawn(self._run(self._write_mark))
+
+    def _write_mark(self) -> None:
+        """It may lag behind, so it may also be missing."""
+        number, end = self.journal.synced_end
+        with contextlib.suppress(OSError):
+            write_mark(self.disk, filenames.synced_file(self.path), Mark(number, end))
 
     def _on_failed(self, group: Group, error: Exception) -> None:
         """Nobody knows what of the group is on disk: what it touched is fenced, before anything else is written."""
@@ -394,6 +418,8 @@ class ManagedLedgerFactory:
         if self._closed:
             return
         self._closed = True
+        if self._mark_timer is not None:
+            self._mark_timer.cancel()
         await self._checkpoints.close()
         try:
             await self._write_everything()

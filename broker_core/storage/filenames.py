@@ -3,6 +3,7 @@
 FORMAT                       "pulsarctl storage format 2": marks a directory as ours
 LOCK                         locked by the owning process, names it
 DAMAGE                       what was found damaged, and whether its loss is accepted; absent while all is well
+SYNCED                       how far the journal was synced, a moment ago
 RESERVE                      space kept for acknowledgements on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 journal/0000000001.journal   numbered without gaps, ascending
@@ -40,6 +41,10 @@ def lock_file(directory: Path) -> Path:
 
 def damage_file(directory: Path) -> Path:
     return directory / "DAMAGE"
+
+
+def synced_file(directory: Path) -> Path:
+    return directory / "SYNCED"
 
 
 def reserve_file(directory: Path) -> Path:

@@ -189,6 +189,12 @@ class Journal:
         return group
 
     @property
+    def synced_end(self) -> tuple[int, int]:
+        """The last journal file and how far it is synced; (0, 0) before the first group."""
+        with self._lock:
+            return max(self._live.items(), default=(0, 0))
+
+    @property
     def live_bytes(self) -> int:
         return sum(self._live.values())
 

@@ -166,6 +166,14 @@ class Metadata:
         row = self._connection.execute(sql, (ledger_id,)).fetchone()
         return (row[0], row[1]) if row else (0, 0)
 
+    def ledgers_with_entries(self) -> Iterable[tuple[int, str, int, int]]:
+        """Ledger, managed ledger, entries and end of the file of those that must be there since the last checkpoint."""
+        sql = (
+            "SELECT ledger.id, name, entries, end_offset FROM ledger JOIN managed_ledger ON managed_ledger.id = owner"
+            " WHERE entries > 0 ORDER BY ledger.id"
+        )
+        return self._connection.execute(sql).fetchall()
+
     def load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         row = self._connection.execute(
             "SELECT name, properties, compacted, terminated_ledger, terminated_entry FROM managed_ledger WHERE id = ?",

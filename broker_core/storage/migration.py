@@ -49,7 +49,7 @@ def read_version(disk: Disk, directory: Path) -> int:
         version = filenames.parse_format(disk.pread(fd, 100, 0).decode("utf-8", "replace"))
     finally:
         disk.close(fd)
-    if version is None:
+    if version is None or version < 1:
         raise NotOurDirectory(f"{path} is not a FORMAT file of pulsarctl")
     return version
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from broker_core.storage import changes, filenames, journal, ledger_file, salvage
-from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, check
+from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, ENTRIES, HEADER, HEADER_SIZE, ROW_SIZE, check
 from broker_core.storage.catalog import Catalog, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import DamageReport, Lost
 from broker_core.storage.journal_file import Window, header_problem, records
 from broker_core.storage.open_files import OpenFiles
+from broker_core.storage.synced_mark import Mark
 
 _FLUSH = 1 << 20
 _FLUSH_ALL = 32 << 20
@@ -60,29 +61,64 @@ class Recovery:
         self._owners: dict[int, int] = {}
         self._buffered = 0
         self._removed_compacted: list[int] = []
+        self._sure: Mark | None = None
+        self._is_damaged = False
+        self._hints: list[tuple[int, int, int]] = []  # ledger, first entry, entries of damaged records
+        self._strays: dict[int, tuple[int, int]] = {}  # entries of ledgers that are not known, first and last
         self.journals: dict[int, int] = {}  # number -> bytes
         self.next_number = 1
         self.tail_end = 0  # of the last journal file: what lies behind was never synced
 
-    def replay(self, directory: Path, first_number: int) -> None:
-        """Journal files before `first_number` belong to an older checkpoint, and are left for the next to remove."""
+    def replay(self, directory: Path, first_number: int, mark: Mark | None = None) -> None:
+        """Journal files before `first_number` belong to an older checkpoint, and are left for the next to remove.
+
+        `mark`: so far the journal was synced at least.
+        """
         found = (filenames.journal_number(name) for name in self._disk.list_directory(directory))
         numbers = sorted(number for number in found if number is not None)
         for number in numbers:
             self.journals[number] = 0
         numbers = [number for number in numbers if number >= first_number]
         headers = {number: self._header(filenames.journal_file(directory, number), number) for number in numbers}
-        for number in numbers:
-            if number > first_number and number - 1 not in headers:
-                missing = filenames.journal_file(directory, number - 1)
-                self._report(DamageReport(missing, 0, "journal file is missing"))
-            self._replay_file(filenames.journal_file(directory, number), number, headers.get(number + 1))
-        self.next_number = max(numbers, default=first_number - 1) + 1
+        self._sure = mark
+        last = max([first_number - 1, *numbers, *([mark.number] if mark is not None else [])])
+        for number in range(first_number, last + 1):
+            path = filenames.journal_file(directory, number)
+            if number in headers:
+                self._replay_file(path, number, headers.get(number + 1))
+            else:
+                self._damaged(DamageReport(path, 0, "journal file is missing"))
+        self.next_number = last + 1
+        self._report_losses()
         for ledger_id in self._catalog.removed_ledgers:
             self._disk.remove(self._ledger_path(ledger_id))
         for ledger_id in self._removed_compacted:
             self._disk.remove(filenames.compacted_of(self._ledger_path(ledger_id)))
         self._flush_all()
+
+    def _damaged(self, report: DamageReport) -> None:
+        self._is_damaged = True
+        self._report(report)
+
+    def _report_losses(self) -> None:
+        """What the damaged records say of themselves: believed where nothing that is sound says otherwise."""
+        for ledger_id, first, n in self._hints:
+            replayed = self._ledgers.get(ledger_id) or self._start(ledger_id)
+            if replayed is not None and replayed.info.entries == first:
+                self._lose(replayed, first + n)
+        for ledger_id, (first, last) in sorted(self._strays.items()):
+            reason = "the record that says whose ledger it is, is lost"
+            self._damaged(DamageReport(self._ledger_path(ledger_id), 0, reason, "", Lost(ledger_id, first, last)))
+
+    def _lose(self, replayed: _Replayed, until: int) -> None:
+        """Entries of a ledger up to `until` - 1 are gone: a gap is kept in their place."""
+        info = replayed.info
+        lost = Lost(info.id, info.entries, until - 1)
+        offset = info.end if info.end > ledger_file.DATA_START else 0
+        name = self._catalog.infos[replayed.owner].name
+        reason = f"entries {lost.first} to {lost.last} are lost"
+        self._damaged(DamageReport(replayed.path, offset, reason, name, lost))
+        info.entries = until
 
     def _load(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         info = self._catalog.infos.get(managed_ledger_id)
@@ -108,23 +144,27 @@ class Recovery:
 
     def _replay_file(self, path: Path, number: int, synced_end: int | None) -> None:
         """`synced_end`: the file was synced up to there, says the next one; None: this is the last file."""
+        sure = self._sure.end if self._sure is not None and self._sure.number == number else 0
         fd = self._disk.open(path)
         try:
             size = self._disk.size(fd)
+            if synced_end is not None:
+                synced_end = sure = max(synced_end, sure)
             end = size if synced_end is None else min(size, synced_end)
             window = Window(self._disk, fd, number, end)
             reason = header_problem(path, self._disk.pread(fd, journal.FILE_HEADER.size, 0), number)
-            if reason and (synced_end is not None or window.next_group(0) is not None):
-                self._report(DamageReport(path, 0, reason))
-            self.tail_end = self._replay_groups(path, window, is_last=synced_end is None)
+            if reason and (sure or window.next_group(0) is not None):
+                self._damaged(DamageReport(path, 0, reason))
+            self.tail_end = self._replay_groups(path, window, min(sure, end))
         finally:
             self._disk.close(fd)
         self.journals[number] = end
-        if synced_end is not None and size < synced_end:
-            self._report(DamageReport(path, size, f"file ends before its {synced_end} bytes"))
+        if size < sure:
+            self.tail_end = sure
+            self._damaged(DamageReport(path, size, f"file ends before its {sure} bytes"))
 
-    def _replay_groups(self, path: Path, window: "Window", *, is_last: bool) -> int:
-        """Returns the end of the last good group."""
+    def _replay_groups(self, path: Path, window: "Window", sure: int) -> int:
+        """Returns the end of what counts. Up to `sure` it was synced: there every group has to be good."""
         at = journal.FILE_HEADER.size
         while at < window.end:
             reason, length = window.load_group(at)
@@ -134,24 +174,27 @@ class Recovery:
                 at += length
                 continue
             following = window.next_group(at + 1)
-            if following is None and is_last:
+            if following is None and at >= sure:
                 break  # what a crash leaves behind the last sync: leftovers, or a part of a group
-            stop = window.end if following is None else following
+            stop = sure if following is None else following
             data = window.load(at, stop - at)
-            self._replay_prefix(data, 0, len(data))
-            self._report(DamageReport(path, at, reason))
-            if following is None:
-                break
-            at = following
+            self._damaged(DamageReport(path, at, reason))
+            self._replay_sound(data, len(data))
+            at = stop
         return at
 
-    def _replay_prefix(self, data: bytes, at: int, following: int) -> None:
-        """A damaged group that was synced once: its records up to the damage are good."""
-        inside = at + journal.GROUP_HEADER.size
-        while inside < following and check(data, inside, following) is None:
-            _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, inside)
-            self._replay_record(data, inside, inside + length, kind, n, ledger_id, first)
-            inside += length
+    def _replay_sound(self, data: bytes, stop: int) -> None:
+        """A damaged group that was synced once: its records vouch for themselves."""
+        at = journal.GROUP_HEADER.size
+        while stop - at >= HEADER_SIZE:
+            _, length, kind, _, _, n, ledger_id, first, _, _ = HEADER.unpack_from(data, at)
+            if check(data, at, stop) is None:
+                self._replay_record(data, at, at + length, kind, n, ledger_id, first)
+            elif not HEADER_SIZE <= length <= stop - at:
+                return
+            elif kind == ENTRIES and n * ROW_SIZE <= length:
+                self._hints.append((ledger_id, first, n))
+            at += length
 
     def _replay_record(self, data: bytes, at: int, end: int, kind: int, n: int, ledger_id: int, first: int) -> None:
         if kind == ENTRIES:
@@ -167,15 +210,14 @@ class Recovery:
         replayed = self._ledgers.get(ledger_id)
         if replayed is None:
             replayed = self._start(ledger_id)
-        if replayed is None or first + n <= replayed.info.entries:
-            return  # deleted since, or part of the checkpoint already
+        if replayed is None:
+            self._note_stray(ledger_id, first, first + n - 1)
+            return
+        if first + n <= replayed.info.entries:
+            return  # part of the checkpoint already
         info = replayed.info
         if first != info.entries:
-            lost = Lost(ledger_id, info.entries, first - 1)
-            name = self._catalog.infos[replayed.owner].name
-            reason = f"entries {info.entries} to {first - 1} are lost"
-            self._report(DamageReport(replayed.path, info.end, reason, name, lost))
-            info.entries = first
+            self._lose(replayed, first)
         _, messages, size, newest_ms = ledger_file.table_totals(data, at)
         info.entries += n
         info.messages += messages
@@ -190,6 +232,12 @@ class Recovery:
             self._flush(replayed)
         elif self._buffered >= _FLUSH_ALL:
             self._flush_all()
+
+    def _note_stray(self, ledger_id: int, first: int, last: int) -> None:
+        """Deleted since; or the record of the ledger is among those that were lost."""
+        if self._is_damaged and ledger_id not in self._catalog.removed_ledgers:
+            low, high = self._strays.get(ledger_id, (first, last))
+            self._strays[ledger_id] = min(low, first), max(high, last)
 
     def _start(self, ledger_id: int) -> _Replayed | None:
         """The first record of a ledger: what does the checkpoint say of it?"""

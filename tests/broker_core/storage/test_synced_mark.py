@@ -1,0 +1,104 @@
+"""What the mark of the journal's synced end finds: losses at the very end, where a torn tail would look the same."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_core.storage import filenames
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.errors import DamageReport
+from broker_core.storage.synced_mark import Mark, read_mark, write_mark
+from tests.broker_core.storage.storage import append, crash, opened, run_of, until
+from tests.broker_core.storage.test_damage import flip, groups_in, journal_of, salvaged
+
+ENTRIES = [b"%d" % number for number in range(4)]
+
+
+async def crashed(path: Path) -> Path:
+    """A directory whose journal was synced, and marked as such, up to its end."""
+    factory = await opened(path)
+    ledger = await factory.open_ledger("t")
+    for entry in ENTRIES:
+        await append(ledger, run_of(entry))
+    mark = filenames.synced_file(path)
+    await until(lambda: read_mark(RealDisk(), mark) == Mark(*factory.journal.synced_end))
+    copy = crash(path)
+    await factory.close()
+    return copy
+
+
+async def start(directory: Path) -> tuple[list[bytes], list[DamageReport]]:
+    """What is left of the topic, and what a start says of the rest."""
+    factory = await opened(directory)
+    found = factory.damage.open
+    left = await salvaged(factory, "t") if factory.exists("t") else []
+    await factory.close()
+    return left, found
+
+
+async def test_a_journal_that_ends_where_it_was_synced_is_sound(tmp_path: Path) -> None:
+    assert await start(await crashed(tmp_path / "d")) == (ENTRIES, [])
+
+
+async def test_damage_to_the_last_group_is_not_taken_for_a_torn_tail(tmp_path: Path) -> None:
+    copy = await crashed(tmp_path / "d")
+    _, end = groups_in(journal_of(copy).read_bytes())[-1]
+    flip(journal_of(copy), end - 5)
+    left, found = await start(copy)
+    assert left == ENTRIES[:-1]
+    assert any(report.topic == "t" and report.lost is not None and report.lost.first == 3 for report in found)
+
+
+@pytest.mark.parametrize("keep", [0, 10, 200])
+async def test_a_journal_cut_short_is_reported(tmp_path: Path, keep: int) -> None:
+    copy = await crashed(tmp_path / "d")
+    with journal_of(copy).open("r+b") as file:
+        file.truncate(keep)
+    left, found = await start(copy)
+    assert left == ENTRIES[: len(left)]
+    assert (found[0].path, found[-1].path) == (journal_of(copy), journal_of(copy))
+
+
+async def test_a_deleted_last_journal_is_reported(tmp_path: Path) -> None:
+    copy = await crashed(tmp_path / "d")
+    journal_of(copy).unlink()
+    assert await start(copy) == ([], [DamageReport(journal_of(copy), 0, "journal file is missing")])
+
+
+async def test_what_lies_behind_the_mark_may_be_torn(tmp_path: Path) -> None:
+    copy = await crashed(tmp_path / "d")
+    start_of_last, _ = groups_in(journal_of(copy).read_bytes())[-1]
+    write_mark(RealDisk(), filenames.synced_file(copy), Mark(1, start_of_last))
+    with journal_of(copy).open("r+b") as file:
+        file.truncate(start_of_last + 20)
+    assert await start(copy) == (ENTRIES[:-1], [])
+
+
+async def test_a_damaged_mark_says_nothing(tmp_path: Path) -> None:
+    copy = await crashed(tmp_path / "d")
+    flip(filenames.synced_file(copy), 12)
+    assert await start(copy) == (ENTRIES, [])
+
+
+async def test_a_start_looks_for_every_ledger_file(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    await append(await factory.open_ledger("t"), run_of(b"x"))
+    await factory.close()
+    [path] = tmp_path.rglob("*.ledger")
+    path.unlink()
+    factory = await opened(tmp_path)
+    assert [(report.path, report.topic, report.reason) for report in factory.damage.open] == [
+        (path, "t", "ledger file is missing")
+    ]
+    await factory.close()
+
+
+async def test_entries_of_a_ledger_whose_record_is_lost_are_named(tmp_path: Path) -> None:
+    copy = await crashed(tmp_path / "d")
+    [(first, _), *_] = groups_in(journal_of(copy).read_bytes())
+    data = bytearray(journal_of(copy).read_bytes())
+    data[data.index(b'"ledger"')] ^= 1
+    journal_of(copy).write_bytes(data)
+    _, found = await start(copy)
+    assert found[0].offset == first
+    assert any(report.lost is not None and report.topic == "" for report in found)
