@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pulsar
 import pytest
 
-from broker_core.config import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig, StorageConfig
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.condition import wait_until
