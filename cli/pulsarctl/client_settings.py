@@ -9,7 +9,7 @@ import pulsar
 
 from pulsarctl.admin_schemas import SchemaInfo
 from pulsarctl.publish_window import PENDING_MESSAGES_MAX
-from pulsarctl.subscribing import DeadLetters, KeySharing, SubscribeOptions
+from pulsarctl.subscribe_options import DeadLetters, KeySharing, SubscribeOptions
 
 BATCH_MESSAGES_MAX = 1000
 BATCH_BYTES_MAX = 128 * 1024

@@ -7,7 +7,7 @@ import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.names import full_topic
-from pulsarctl.subscribing import DeadLetters, KeySharing, Settlement
+from pulsarctl.subscribe_options import DeadLetters, KeySharing, Settlement
 
 QUEUE_SIZE = 1000
 HASHES = 65536  # of keys (Pulsar docs, "Key_Shared")

@@ -25,7 +25,7 @@ from pulsarctl.publish_window import PublishWindow
 from pulsarctl.reachability import check_answers
 from pulsarctl.routing import Router
 from pulsarctl.settings import Settings
-from pulsarctl.subscribing import Settlement, SubscribeOptions
+from pulsarctl.subscribe_options import Settlement, SubscribeOptions
 
 CLOSE_SECONDS = 0.5
 IN_ORDER = ("exclusive", "failover")  # subscription types that may be acknowledged up to a message

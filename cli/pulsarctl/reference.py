@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from pulsarctl.client_conf import KEYS
-from pulsarctl.main import application
+from pulsarctl.root import application
 from pulsarctl.settings import Settings
 
 

@@ -10,8 +10,9 @@ from typer.exceptions import TyperException
 
 from pulsarctl import __version__, options, render
 from pulsarctl.errors import CliError
+from pulsarctl.exit_codes import exit_code, flushed
 from pulsarctl.grammar import Group, Modules
-from pulsarctl.main import ALIASES, COMMANDS, HIDDEN, MODULE_OF, exit_code, flushed
+from pulsarctl.nouns import ALIASES, COMMANDS, HIDDEN, MODULE_OF
 
 
 class Root(Group):
@@ -85,3 +86,24 @@ def _version_option() -> TyperOption:
     option = typer.main.get_command(app).params[0]
     assert isinstance(option, TyperOption)
     return option
+
+
+def application() -> typer.Typer:
+    """The Typer app, for `main` and for tests (`typer.testing.CliRunner`)."""
+    app = typer.Typer(
+        name="pulsarctl",
+        cls=Root,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_pulsarctl)
+    return app
+
+
+def _pulsarctl() -> None:
+    """Admin and operations toolkit for Apache Pulsar, with a bundled broker.
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorized, 5 cannot connect, 6 conflict, 7
+    timeout, 8 already running, 10 partly failed, 130 interrupted.
+    """

@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from pulsarctl import reference
-from pulsarctl.main import application
 from pulsarctl.reference import Page, markdown
+from pulsarctl.root import application
 from pulsarctl.shells import script
 from tests.cli.runner import Cli
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pulsarctl.main import ALIASES, COMMANDS
+from pulsarctl.nouns import ALIASES, COMMANDS
 from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
 

@@ -57,7 +57,8 @@ from pulsarctl.positions import Latest, parse_position
 from pulsarctl.quantities import parse_duration
 from pulsarctl.record import HIDDEN_FROM_CLIENT
 from pulsarctl.record_output import Show, decoded, record_output
-from pulsarctl.subscribing import Reach, SubscribeOptions, Subscribing
+from pulsarctl.subscribe_options import SubscribeOptions
+from pulsarctl.subscribing import Reach, Subscribing
 from pulsarctl.termination import orderly_end
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
