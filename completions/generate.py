@@ -5,8 +5,8 @@ tests/cli/test_docs.py fails when they are not what this would write.
 
 from pathlib import Path
 
-from pulsarctl.reference import pages
-from pulsarctl.shells import script
+from pulsarctl.shell.completions import script
+from pulsarctl.shell.reference import pages
 
 FILES = {"bash": "pulsarctl.bash", "zsh": "_pulsarctl", "fish": "pulsarctl.fish"}
 

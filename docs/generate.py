@@ -6,7 +6,7 @@ tests/cli/test_docs.py fails when the first two are not what this would write.
 import runpy
 from pathlib import Path
 
-from pulsarctl.reference import client_yaml, markdown, pages
+from pulsarctl.shell.reference import client_yaml, markdown, pages
 
 HERE = Path(__file__).parent
 

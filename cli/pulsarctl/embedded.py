@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pulsarctl.client.reachability import addresses
 from pulsarctl.errors import AlreadyRunning, CliError
-from pulsarctl.reachability import addresses
 from pulsarctl.termination import orderly_end
 
 LOCK_POLL_SECONDS = 0.02

@@ -6,9 +6,11 @@ is most of what a short command costs.
 
 import sys
 
-from pulsarctl import __version__, abandoned, render, streams
+from pulsarctl import __version__
+from pulsarctl.client import abandoned
 from pulsarctl.errors import CliError
-from pulsarctl.exit_codes import exit_code, flushed
+from pulsarctl.output import render, streams
+from pulsarctl.shell.exit_codes import exit_code, flushed
 
 
 def main() -> None:
@@ -16,7 +18,7 @@ def main() -> None:
     streams.open_missing()
     if sys.argv[1:] in (["--version"], ["-v"], ["-V"]):
         sys.exit(_shown_version())
-    from pulsarctl.root import application
+    from pulsarctl.shell.root import application
 
     try:
         application()()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from pulsarctl.root import application
+from pulsarctl.shell.root import application
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,14 +113,14 @@ def test_redirects_without_end_end(cli_alone: Cli) -> None:
 
 def test_one_connection_serves_several_requests(cli_alone: Cli) -> None:
     with HttpStub(lambda request: Reply(200, {"partitions": 0}) if request.method == "GET" else Reply(204)) as stub:
-        assert cli_alone("topics", "delete", "a", "b", "c", "--admin-url", stub.url).exit_code == 0
+        assert cli_alone("topics", "delete", "a", "b", "c", "--yes", "--admin-url", stub.url).exit_code == 0
         assert (len(stub.requests), stub.connections) == (6, 1)
 
 
 def test_a_connection_that_the_broker_closed_is_opened_again(cli_alone: Cli) -> None:
     closing = {"Connection": "close"}
     with HttpStub(lambda request: Reply(200, {"partitions": 0}, closing)) as stub:
-        assert cli_alone("topics", "delete", "a", "b", "--admin-url", stub.url).exit_code == 0
+        assert cli_alone("topics", "delete", "a", "b", "--yes", "--admin-url", stub.url).exit_code == 0
         assert stub.connections == 4
 
 

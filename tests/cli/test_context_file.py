@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pulsarctl.contexts import ContextFile, default_path
 from pulsarctl.errors import UsageProblem
+from pulsarctl.settings.contexts import ContextFile, default_path
 
 FOREIGN = """
 auth-info:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from pulsarctl import reference
-from pulsarctl.reference import Page, markdown
-from pulsarctl.root import application
-from pulsarctl.shells import script
+from pulsarctl.shell import reference
+from pulsarctl.shell.completions import script
+from pulsarctl.shell.reference import Page, markdown
+from pulsarctl.shell.root import application
 from tests.cli.runner import Cli
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     MessageMetadata,
     SingleMessageMetadata,
 )
-from pulsarctl.entry import DamagedEntry, Entry, MessageId, Record
+from pulsarctl.raw.entry import DamagedEntry, Entry, MessageId, Record
 
 TOPIC = "persistent://public/default/t"
 

@@ -12,8 +12,8 @@ import pytest
 from broker_core.config.broker import BrokerConfig, ServerConfig
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince
 from pulsarctl.errors import CannotConnect, NotFound, TimedOut, UsageProblem
+from pulsarctl.raw.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince
 
 TIMEOUT_SECONDS = 10.0
 """For what should come; what should not come is waited for only where an end says that it cannot."""

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.cli.runner import Cli
 
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the `pulsarctl` of this environment
 SCRIPT = Path(__file__).parents[2] / "completions" / "pulsarctl.fish"
 BYTES_MAX = 100_000
 
@@ -21,7 +23,7 @@ def completed(*lines: str, home: Path, url: str | None = None) -> list[list[str]
     asked = "; ".join(f"echo =; complete -C '{line}'" for line in lines)
     done = subprocess.run(
         ["fish", "--no-config", "-c", f"source {SCRIPT}; {asked}"],
-        env={**os.environ, "HOME": str(home), **({"PULSARCTL_ADMIN_URL": url} if url else {})},
+        env={**os.environ, "PATH": PATH, "HOME": str(home), **({"PULSARCTL_ADMIN_URL": url} if url else {})},
         capture_output=True,
         text=True,
         timeout=60,

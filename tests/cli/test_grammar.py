@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pulsarctl.nouns import ALIASES, COMMANDS
+from pulsarctl.shell.nouns import ALIASES, COMMANDS
 from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal
 

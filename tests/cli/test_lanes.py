@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from pulsarctl.lanes import Lanes
-from pulsarctl.publish_window import Refusal
+from pulsarctl.client.lanes import Lanes
+from pulsarctl.client.publish_window import Refusal
 
 
 @dataclass

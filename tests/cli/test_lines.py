@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsarctl import lines
 from pulsarctl.errors import CliError
-from pulsarctl.lines import runs_of_lines
+from pulsarctl.produce import lines
+from pulsarctl.produce.lines import runs_of_lines
 
 
 def lines_of(*chunks: bytes) -> list[bytes]:

@@ -7,7 +7,7 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.nouns import COMMANDS, MODULE_OF
+from pulsarctl.shell.nouns import COMMANDS, MODULE_OF
 from tests.cli.runner import Cli
 
 LOSING = re.compile(r"^(delete|clear-backlog|skip|expire|unsubscribe|terminate|trim|truncate|accept-loss)|-terminate$")

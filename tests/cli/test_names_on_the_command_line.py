@@ -2,9 +2,9 @@
 
 import pytest
 
-from pulsarctl.admin_topics import LATEST, MessageId
+from pulsarctl.admin.topics import LATEST, MessageId
 from pulsarctl.errors import UsageProblem
-from pulsarctl.names import full_topic, namespace_path, topic_path
+from pulsarctl.values.names import full_topic, namespace_path, topic_path
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pulsarctl import policies
+from pulsarctl.verbs import policies
 from tests.cli.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
 from tests.cli.runner import Cli, Outcome
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.positions import (
+from pulsarctl.values.positions import (
     AfterMessages,
     AtIndex,
     AtMessage,

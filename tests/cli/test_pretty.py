@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pulsarctl import pretty
+from pulsarctl.output import pretty
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Which messages ask for a call-back, and what is known from the answers."""
 
-from pulsarctl.publish_window import PENDING_MESSAGES_MAX, VOUCH_EVERY_MESSAGES, PublishWindow, Refusal
+from pulsarctl.client.publish_window import PENDING_MESSAGES_MAX, VOUCH_EVERY_MESSAGES, PublishWindow, Refusal
 
 
 def settle(window: PublishWindow, position: int, result: str | None = None) -> None:

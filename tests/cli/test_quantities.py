@@ -3,8 +3,8 @@
 import pytest
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.quantities import human_size, parse_duration, parse_seconds, parse_size
-from pulsarctl.times import parse_timestamp_ms
+from pulsarctl.values.quantities import human_size, parse_duration, parse_seconds, parse_size
+from pulsarctl.values.times import parse_timestamp_ms
 
 
 @pytest.mark.parametrize(

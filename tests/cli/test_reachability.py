@@ -10,7 +10,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.frame import Command, FrameDecoder
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from pulsarctl.reachability import _connect_frame, check_answers
+from pulsarctl.client.reachability import _connect_frame, check_answers
 from tests.cli.http_stub import HttpStub, Reply
 from tests.cli.runner import Cli, Outcome
 

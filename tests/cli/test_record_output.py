@@ -5,9 +5,9 @@ import json
 import pytest
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.record import HIDDEN_FROM_CLIENT, partition_of
-from pulsarctl.record_output import record_output
-from pulsarctl.render import Output
+from pulsarctl.output.render import Output
+from pulsarctl.records.record import HIDDEN_FROM_CLIENT, partition_of
+from pulsarctl.records.record_output import record_output
 from tests.cli.sample_record import SampleRecord
 
 BOUNDARY = b"----- got message -----\n"

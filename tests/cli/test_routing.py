@@ -2,7 +2,7 @@
 
 import pytest
 
-from pulsarctl.routing import Router, java_string_hash
+from pulsarctl.client.routing import Router, java_string_hash
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pulsarctl.errors import NotFound, UsageProblem
-from pulsarctl.render import Output
-from pulsarctl.settings import resolve
+from pulsarctl.output.render import Output
+from pulsarctl.settings.settings import resolve
 
 CONTEXTS = """
 contexts:

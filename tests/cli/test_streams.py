@@ -8,7 +8,7 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.terminal_text import escaped
+from pulsarctl.output.terminal_text import escaped
 from tests.cli.program import PULSARCTL
 from tests.cli.terminal import on_a_terminal
 

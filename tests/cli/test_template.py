@@ -3,8 +3,8 @@
 import pytest
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.record import HIDDEN_FROM_CLIENT
-from pulsarctl.template import compile_template
+from pulsarctl.records.record import HIDDEN_FROM_CLIENT
+from pulsarctl.records.template import compile_template
 from tests.cli.sample_record import SampleRecord
 
 

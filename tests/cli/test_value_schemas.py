@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pulsar.schema import ProtobufNativeSchema
 
-from pulsarctl.avro_json import AvroCodec
 from pulsarctl.errors import DoesNotFit
-from pulsarctl.schema_decoding import decoder_of
+from pulsarctl.records.schema_decoding import decoder_of
+from pulsarctl.schemas.avro_json import AvroCodec
 from tests.cli.runner import Cli, Outcome
 
 ORDER = {

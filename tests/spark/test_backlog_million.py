@@ -20,7 +20,7 @@ pytest.importorskip("pyspark")
 
 from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.entry_reader import EntryReader
+from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.spark.jobs.backlog import AGE_LIMITS_SECONDS, AGE_NAMES, SubscriptionBacklog, run
 from pulsarctl.spark.options import ReadOptions
 from pulsarctl.spark.source import ProtocolReader

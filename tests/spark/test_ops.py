@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.root import application
+from pulsarctl.shell.root import application
 
 PULSARCTL = Path(sys.executable).with_name("pulsarctl")
 TOPIC = "persistent://public/default/orders"

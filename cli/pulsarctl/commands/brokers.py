@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.call import Call
 from pulsarctl.errors import CliError
-from pulsarctl.grammar import Noun
-from pulsarctl.render import Table
+from pulsarctl.output.render import Table
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("brokers", "List brokers and check their health.")
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.call import Call
-from pulsarctl.grammar import Noun
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("clusters", "List and show clusters.")
 

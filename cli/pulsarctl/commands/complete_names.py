@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import render
-from pulsarctl.call import Call
 from pulsarctl.errors import CliError
-from pulsarctl.grammar import Noun
+from pulsarctl.output import render
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("complete-names", "What a name on the command line could be.")
 

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import render
-from pulsarctl.call import Call
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
+from pulsarctl.output import render
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("completion", "Print the completion script of a shell.")
 
@@ -22,7 +22,7 @@ def completion(call: Call, shell: Annotated[str, typer.Argument(metavar="SHELL",
     """
     if shell not in SHELLS:
         raise UsageProblem(f"no completion for '{shell}'", hint="one of " + ", ".join(SHELLS))
-    from pulsarctl.reference import pages
-    from pulsarctl.shells import script
+    from pulsarctl.shell.completions import script
+    from pulsarctl.shell.reference import pages
 
     render.line(script(shell, pages()).rstrip("\n"))

@@ -3,11 +3,8 @@
 import secrets
 import time
 
-from pulsarctl import render
-from pulsarctl.arguments import Topic, pairs
-from pulsarctl.call import Call
-from pulsarctl.chosen_partition import chosen, explained
-from pulsarctl.consume_options import (
+from pulsarctl.client.subscribe_options import SubscribeOptions
+from pulsarctl.consume.consume_options import (
     QUEUE_SIZE,
     AckChunked,
     AckTimeout,
@@ -50,16 +47,19 @@ from pulsarctl.consume_options import (
     key_sharing,
     settlement,
 )
-from pulsarctl.consuming import Stops, consume_all, stops_of
+from pulsarctl.consume.consuming import Stops, consume_all, stops_of
+from pulsarctl.consume.subscribing import Reach, Subscribing
 from pulsarctl.errors import CliError, UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.positions import Latest, parse_position
-from pulsarctl.quantities import parse_duration
-from pulsarctl.record import HIDDEN_FROM_CLIENT
-from pulsarctl.record_output import Show, decoded, record_output
-from pulsarctl.subscribe_options import SubscribeOptions
-from pulsarctl.subscribing import Reach, Subscribing
+from pulsarctl.output import render
+from pulsarctl.records.record import HIDDEN_FROM_CLIENT
+from pulsarctl.records.record_output import Show, decoded, record_output
+from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.chosen_partition import chosen, explained
+from pulsarctl.shell.grammar import Noun
 from pulsarctl.termination import orderly_end
+from pulsarctl.values.positions import Latest, parse_position
+from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
 LEAST_ACK_TIMEOUT_SECONDS = 10  # the official client's
@@ -179,7 +179,7 @@ def _run(
     render.guard_stdout()
     call.with_resource(orderly_end())
 
-    from pulsarctl.messaging import Messaging
+    from pulsarctl.client.messaging import Messaging
 
     client = Messaging(settings, timeout_seconds)
     try:

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pulsarctl.arguments import Yes
-from pulsarctl.call import Call
-from pulsarctl.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
 from pulsarctl.errors import NotFound, UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.render import Table
-from pulsarctl.settings import Settings
+from pulsarctl.output.render import Table
+from pulsarctl.settings.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
+from pulsarctl.settings.settings import Settings
+from pulsarctl.shell.arguments import Yes
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("context", "Named sets of addresses and credentials, shared with the Go tool.")
 

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.arguments import Force, Namespace, Tenant, Yes, csv, pairs
-from pulsarctl.call import Call
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.policies import install_namespace_policies
-from pulsarctl.schema_policies import install_schema_policies_of_namespaces
+from pulsarctl.shell.arguments import Force, Namespace, Tenant, Yes, csv, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.policies import install_namespace_policies
+from pulsarctl.verbs.schema_policies import install_schema_policies_of_namespaces
 
 app = Noun("namespaces", "Create, list and delete namespaces; their policies.")
 

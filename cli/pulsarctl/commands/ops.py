@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from pulsarctl.arguments import csv, pairs
-from pulsarctl.call import Call
-from pulsarctl.credentials import token
 from pulsarctl.errors import CliError
-from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic, namespace_path
-from pulsarctl.quantities import human_size
-from pulsarctl.render import Table
-from pulsarctl.settings import Settings
+from pulsarctl.output.render import Table
+from pulsarctl.settings.credentials import token
+from pulsarctl.settings.settings import Settings
+from pulsarctl.shell.arguments import csv, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.names import full_topic, namespace_path
+from pulsarctl.values.quantities import human_size
 
 if TYPE_CHECKING:
     from pulsarctl.spark.jobs.backlog import SubscriptionBacklog
@@ -74,7 +74,7 @@ def backlog(
 
 def _exact_per(settings: Settings) -> str:
     """Our broker acknowledges whole entries; another one may know more of a batch than its admin API tells."""
-    from pulsarctl.topic_lookup import TopicLookup
+    from pulsarctl.raw.topic_lookup import TopicLookup
 
     lookup = TopicLookup(settings.service_url, timeout_seconds=settings.request_timeout_seconds, token=token(settings))
     try:

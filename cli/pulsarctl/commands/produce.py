@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import render
-from pulsarctl.arguments import Topic, csv, pairs
-from pulsarctl.call import Call
-from pulsarctl.chosen_partition import chosen, explained
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.outgoing import STDIN, Outgoing
-from pulsarctl.positions import AtTime, parse_position
-from pulsarctl.quantities import parse_duration
-from pulsarctl.sending import Sending, Shape
-from pulsarctl.value_schema import parse_value_schema
+from pulsarctl.output import render
+from pulsarctl.produce.outgoing import STDIN, Outgoing
+from pulsarctl.produce.sending import Sending, Shape
+from pulsarctl.schemas.value_schema import parse_value_schema
+from pulsarctl.shell.arguments import Topic, csv, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.chosen_partition import chosen, explained
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.positions import AtTime, parse_position
+from pulsarctl.values.quantities import parse_duration
 
 ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -156,8 +156,8 @@ def produce(
         call.notice(schema.notice)
     render.guard_stdout()
 
-    from pulsarctl.client_settings import PublishOptions
-    from pulsarctl.messaging import Messaging
+    from pulsarctl.client.client_settings import PublishOptions
+    from pulsarctl.client.messaging import Messaging
 
     options = PublishOptions(
         properties=pairs(properties) | _headers(headers),

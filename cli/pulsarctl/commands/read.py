@@ -5,17 +5,17 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.arguments import Topic
-from pulsarctl.call import Call
-from pulsarctl.chosen_partition import chosen, explained
-from pulsarctl.consuming import consume_all, stops_of
+from pulsarctl.client.reachability import check_reachable
+from pulsarctl.consume.consuming import consume_all, stops_of
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.positions import AtMessage, Latest, parse_position
-from pulsarctl.quantities import parse_duration
-from pulsarctl.reachability import check_reachable
-from pulsarctl.record_output import decoded, record_output
+from pulsarctl.records.record_output import decoded, record_output
+from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.chosen_partition import chosen, explained
+from pulsarctl.shell.grammar import Noun
 from pulsarctl.termination import orderly_end
+from pulsarctl.values.positions import AtMessage, Latest, parse_position
+from pulsarctl.values.quantities import parse_duration
 
 StartMessageId = Annotated[
     str, typer.Option("-m", "--start-message-id", metavar="ID", help="latest, earliest or L:E; L:E itself with -i.")
@@ -121,7 +121,7 @@ def read(
     if decryption_key is not None:
         raise UsageProblem("read shows encrypted messages as they are stored", hint="pulsarctl consume decrypts them")
 
-    from pulsarctl.reading import Reading
+    from pulsarctl.raw.reading import Reading
 
     seconds = parse_duration(timeout)
     call.with_resource(orderly_end())

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pulsarctl.admin_schemas import SchemaInfo
-from pulsarctl.arguments import Properties, Topic, Yes, pairs
-from pulsarctl.call import Call
+from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.render import Table
-from pulsarctl.schema_files import from_class, from_definition, from_description
+from pulsarctl.output.render import Table
+from pulsarctl.schemas.schema_files import from_class, from_definition, from_description
+from pulsarctl.shell.arguments import Properties, Topic, Yes, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("schemas", "Show, upload and delete the schemas of topics.")
 

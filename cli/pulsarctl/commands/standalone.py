@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pulsarctl import data_directory, render
-from pulsarctl.call import Call
+from pulsarctl import data_directory
 from pulsarctl.errors import AlreadyRunning, CliError, UsageProblem
-from pulsarctl.grammar import Noun
+from pulsarctl.output import render
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 if TYPE_CHECKING:
     from broker_core.config.sources import LoadedConfig

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import render
-from pulsarctl.call import Call
 from pulsarctl.errors import AlreadyRunning, CliError, NotFound
-from pulsarctl.grammar import Noun
+from pulsarctl.output import render
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("storage", "Look into the files of a data directory.")
 

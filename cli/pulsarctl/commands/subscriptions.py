@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import cursors, peeking
-from pulsarctl.admin_topics import MessageId
-from pulsarctl.arguments import Force, Properties, Topic, Yes, pairs
-from pulsarctl.call import Call
+from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
+from pulsarctl.shell.arguments import Force, Properties, Topic, Yes, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs import cursors, peeking
 
 app = Noun("subscriptions", "List, create, move and delete subscriptions of a topic.")
 

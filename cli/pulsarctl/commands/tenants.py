@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.arguments import Force, Tenant, Yes, csv
-from pulsarctl.call import Call
-from pulsarctl.grammar import Noun
+from pulsarctl.shell.arguments import Force, Tenant, Yes, csv
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("tenants", "Create, list and delete tenants.")
 

@@ -3,9 +3,9 @@
 import sys
 
 from pulsarctl import __version__
-from pulsarctl.call import Call
 from pulsarctl.errors import CliError
-from pulsarctl.grammar import Noun
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("version", "Versions of this tool and of the broker.")
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from pulsarctl.entry import Entry, Record
 from pulsarctl.errors import UsageProblem
+from pulsarctl.raw.entry import Entry, Record
 
 BATCH_ROWS = 4096
 BATCH_VALUE_BYTES = 8 * 1024 * 1024

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.positions import AtMessage, AtTime, Earliest, Latest, parse_position
-from pulsarctl.settings import Settings
+from pulsarctl.settings.settings import Settings
 from pulsarctl.spark.ack_holes import Position
 from pulsarctl.spark.columns import COLUMNS
 from pulsarctl.spark.ledger_ranges import EARLIEST, LATEST
+from pulsarctl.values.positions import AtMessage, AtTime, Earliest, Latest, parse_position
 
 ALL_SUBSCRIPTIONS = "*"
 DEFAULTS = Settings()

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pulsarctl.admin_client import AdminClient
-from pulsarctl.entry import Entry, MessageId
-from pulsarctl.entry_reader import EntryReader
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.raw.entry import Entry, MessageId
+from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.spark.columns import Row, columns_named, ddl, record_batches
 from pulsarctl.spark.ledger_ranges import LedgerRange, ranges_of_topic, split
 from pulsarctl.spark.options import ALL_SUBSCRIPTIONS, ReadOptions

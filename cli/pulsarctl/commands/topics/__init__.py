@@ -1,9 +1,9 @@
 """`pulsarctl topics`: one file per kind of verb."""
 
 from pulsarctl.commands.topics import compaction, lifecycle, messages, properties, statistics, subscriptions
-from pulsarctl.grammar import Noun
-from pulsarctl.policies import install_topic_policies
-from pulsarctl.schema_policies import install_schema_policies_of_topics
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.policies import install_topic_policies
+from pulsarctl.verbs.schema_policies import install_schema_policies_of_topics
 
 app = Noun(
     "topics",

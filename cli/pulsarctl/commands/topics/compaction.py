@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.admin_topics import Status
-from pulsarctl.arguments import Topic
-from pulsarctl.call import Call
-from pulsarctl.clock import monotonic, pause
+from pulsarctl.admin.topics import Status
 from pulsarctl.errors import AlreadyRunning, CliError, Conflict, TimedOut
-from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic
-from pulsarctl.quantities import human_size, parse_duration, parse_size
+from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.clock import monotonic, pause
+from pulsarctl.values.names import full_topic
+from pulsarctl.values.quantities import human_size, parse_duration, parse_size
 
 app = Noun("topics", "")
 

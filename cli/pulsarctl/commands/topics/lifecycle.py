@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pulsarctl.arguments import Force, Namespace, Topic, Yes, pairs
-from pulsarctl.call import Call
 from pulsarctl.errors import CliError, PartialFailure, UsageProblem
-from pulsarctl.grammar import Noun
-from pulsarctl.names import full_topic, namespace_of, partition_name
-from pulsarctl.render import Output, Table, resolve
+from pulsarctl.output.render import Output, Table, resolve
+from pulsarctl.shell.arguments import Force, Namespace, Topic, Yes, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.names import full_topic, namespace_of, partition_name
 
 app = Noun("topics", "")
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import peeking
-from pulsarctl.arguments import Subscription, Topic
-from pulsarctl.call import Call
-from pulsarctl.grammar import Noun
+from pulsarctl.shell.arguments import Subscription, Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs import peeking
 
 
 class End(StrEnum):

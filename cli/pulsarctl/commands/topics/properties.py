@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.arguments import Subscription, Topic, pairs
-from pulsarctl.call import Call
 from pulsarctl.errors import UsageProblem
-from pulsarctl.grammar import Noun
+from pulsarctl.shell.arguments import Subscription, Topic, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
 
 app = Noun("topics", "")
 

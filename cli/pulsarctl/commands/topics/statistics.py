@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.admin_topics import MessageId
-from pulsarctl.arguments import Topic
-from pulsarctl.call import Call
-from pulsarctl.clock import now_ms
+from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import NotFound
-from pulsarctl.grammar import Noun
-from pulsarctl.render import Output, resolve, show
-from pulsarctl.times import parse_timestamp_ms
+from pulsarctl.output.render import Output, resolve, show
+from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.clock import now_ms
+from pulsarctl.values.times import parse_timestamp_ms
 
 app = Noun("topics", "")
 

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl import cursors
-from pulsarctl.admin_topics import MessageId
-from pulsarctl.arguments import Force, Properties, Subscription, Topic, Yes, pairs
-from pulsarctl.call import Call
-from pulsarctl.grammar import Noun
-from pulsarctl.quantities import parse_seconds
+from pulsarctl.admin.topics import MessageId
+from pulsarctl.shell.arguments import Force, Properties, Subscription, Topic, Yes, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.quantities import parse_seconds
+from pulsarctl.verbs import cursors
 
 app = Noun("topics", "")
 

@@ -1,0 +1,1 @@
+"""Jobs that run on Spark; the commands of `ops` start them."""

@@ -1,0 +1,275 @@
+"""One kept HTTP connection to a broker's admin API, on the standard library alone (a REST library costs 36 ms
+to import).
+
+A request ends in a value or in a `CliError`: the status picks the class, the broker's `reason` is the
+message, and the request line with the source of its URL follows, because "which broker was that?" is the
+first question.
+"""
+
+import html
+import http.client
+import json
+import re
+import socket
+from email.message import Message
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from pulsarctl.errors import (
+    CannotConnect,
+    CliError,
+    Conflict,
+    NotAuthorized,
+    NotFound,
+    TimedOut,
+    UsageProblem,
+)
+from pulsarctl.settings.credentials import authorization
+from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
+
+REDIRECTS_MAX = 5  # a broker that does not own a topic names the one that does (307)
+ERROR_OF_STATUS = {
+    401: NotAuthorized,
+    403: NotAuthorized,
+    404: NotFound,
+    409: Conflict,
+    412: Conflict,
+    504: TimedOut,
+}
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+
+class AdminHttp:
+    """`web_url` may list several addresses (`http://a:8080,b:8080`); the first that answers is kept."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._addresses = _addresses(settings.web_url)
+        self._connection: http.client.HTTPConnection | None = None
+        self._base = self._addresses[0]
+        self._origin = settings.origin("web_url")
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def get(self, path: str, **query: object) -> Any:
+        return self.request("GET", path, query=query)
+
+    def put(self, path: str, body: Any = None, **query: object) -> Any:
+        return self.request("PUT", path, body=body, query=query)
+
+    def post(self, path: str, body: Any = None, **query: object) -> Any:
+        return self.request("POST", path, body=body, query=query)
+
+    def delete(self, path: str, **query: object) -> Any:
+        return self.request("DELETE", path, query=query)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        query: dict[str, object] | None = None,
+        content_type: str = "application/json",
+    ) -> Any:
+        """The answer's JSON value, its text when it is no JSON, or None when it is empty.
+
+        Query values that are None are left out. Raises `CliError`, `CannotConnect` or `TimedOut`.
+        """
+        payload = None if body is None else json.dumps(body).encode()
+        return _value(self._answer(method, path + _query(query or {}), payload, content_type).text)
+
+    def get_bytes(self, path: str, **query: object) -> tuple[bytes, Message]:
+        """An answer's body as it is, and its headers. Raises what `request` does."""
+        answer = self._answer("GET", path + _query(query), None, "")
+        return answer.body, answer.headers
+
+    def _answer(self, method: str, target: str, payload: bytes | None, content_type: str) -> Answer:
+        for _ in range(REDIRECTS_MAX + 1):
+            answer = self._exchange(method, target, payload, content_type)
+            location = answer.headers.get("Location")
+            if answer.status not in (307, 308) or not location:
+                break
+            target = self._follow(location)
+        if answer.status > 204:
+            raise self._refused(method, target, answer.status, answer.text)
+        return answer
+
+    def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Answer:
+        kept = self._connection is not None
+        connection = self._connection or self._connect()
+        try:
+            return self._send(connection, method, target, payload, content_type)
+        except TimeoutError as error:
+            self.close()
+            seconds = self._settings.request_timeout_seconds
+            raise TimedOut(
+                f"no answer within {seconds:g} s: {method} {self._base}{target}",
+                hint="allow more with --request-timeout",
+                request=f"{method} {self._base}{target}",
+            ) from error
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            if kept and method == "GET":  # an idle connection that the broker closed meanwhile
+                return self._exchange(method, target, payload, content_type)
+            raise self._unreachable(f"{self._base}{target}", error, method) from error
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        payload: bytes | None,
+        content_type: str,
+    ) -> Answer:
+        headers = {"Accept": "application/json"}
+        if payload is not None:
+            headers["Content-Type"] = content_type
+        if header := authorization(self._settings):
+            headers["Authorization"] = header
+        connection.request(method, target, payload, headers)
+        response = connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
+
+    def _connect(self) -> http.client.HTTPConnection:
+        """Tries each address once; raises `CannotConnect` with the last failure."""
+        failure: OSError = OSError("no address")
+        for base in self._addresses:
+            self._base = base
+            connection = _open(base, self._settings)
+            try:
+                connection.connect()
+            except OSError as error:
+                failure = error
+                continue
+            connection.timeout = self._settings.request_timeout_seconds  # for a reconnect that http.client does itself
+            if isinstance(connection.sock, socket.socket):
+                connection.sock.settimeout(connection.timeout)
+            self._connection = connection
+            return connection
+        raise self._unreachable(", ".join(self._addresses), failure) from failure
+
+    def _follow(self, location: str) -> str:
+        parts = urlsplit(location)
+        if parts.netloc and f"{parts.scheme}://{parts.netloc}" != self._base:
+            self.close()
+            self._addresses = [f"{parts.scheme}://{parts.netloc}"]
+        return parts.path + (f"?{parts.query}" if parts.query else "")
+
+    def _unreachable(self, tried: str, error: Exception, method: str = "") -> CannotConnect:
+        what = f"no answer to {method}" if method else "cannot reach the broker at"
+        return CannotConnect(
+            f"{what} {tried} (URL from {self._origin}): {_words(error)}",
+            hint="start a broker with 'pulsarctl standalone', or name another one with --admin-url URL",
+            request=f"{method} {tried}".lstrip(),
+        )
+
+    def _refused(self, method: str, target: str, status: int, text: str) -> CliError:
+        reason = _reason(text) or http.client.responses.get(status, f"HTTP {status}")
+        request = f"{method} {self._base}{target}"
+        return ERROR_OF_STATUS.get(status, CliError)(
+            f"{reason} ({status} for {request}, URL from {self._origin})",
+            hint=_hint(status, reason, target),
+            status=status,
+            reason=reason,
+            request=request,
+        )
+
+
+def _addresses(web_url: str) -> list[str]:
+    scheme, separator, hosts = web_url.partition("://")
+    if not separator or scheme not in ("http", "https") or not hosts.strip("/"):
+        raise UsageProblem(
+            f"'{web_url}' is not an admin URL", hint="write http://HOST:PORT, as in http://localhost:8080"
+        )
+    return [f"{scheme}://{host.strip().rstrip('/')}" for host in hosts.split(",") if host.strip()]
+
+
+def _open(base: str, settings: Settings) -> http.client.HTTPConnection:
+    parts = urlsplit(base)
+    host = parts.hostname or ""
+    timeout = min(CONNECT_TIMEOUT_SECONDS, settings.request_timeout_seconds)
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(host, parts.port or 80, timeout=timeout)
+    import ssl
+
+    context = ssl.create_default_context(cafile=settings.tls_trust_cert_path)
+    context.check_hostname = settings.tls_verify_hostname and not settings.tls_allow_insecure
+    if settings.tls_allow_insecure:
+        context.verify_mode = ssl.CERT_NONE
+    if settings.tls_cert_file:
+        context.load_cert_chain(settings.tls_cert_file, settings.tls_key_file)
+    return http.client.HTTPSConnection(host, parts.port or 443, timeout=timeout, context=context)
+
+
+def _query(query: dict[str, object]) -> str:
+    given = {
+        key: str(value).lower() if isinstance(value, bool) else value
+        for key, value in query.items()
+        if value is not None
+    }
+    return "?" + urlencode(given) if given else ""
+
+
+def _value(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text  # health, bundle ranges: plain text, whatever the content type says
+
+
+def _reason(text: str) -> str:
+    """Of an error's body: the broker's `reason` without Java's stack trace, its web server's `message`, a page's title,
+    the first line.
+    """
+    try:
+        found = json.loads(text)
+        reason = str(found["reason"] if "reason" in found else found["message"])
+    except (ValueError, KeyError, TypeError):
+        title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)
+        return html.unescape(title.group(1)) if title else text.strip().split("\n", 1)[0][:300]
+    unexpected = re.search(r"\AMessage: (.*?)\n\nStacktrace:", reason.partition("\n\n")[2], re.DOTALL)
+    return unexpected.group(1) if unexpected else reason
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"the host name is unknown ({error.strerror})"
+    if isinstance(error, TimeoutError):
+        return f"no connection within {CONNECT_TIMEOUT_SECONDS:g} s"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _hint(status: int, reason: str, target: str) -> str | None:
+    """What to do next, where there is something better than reading the reason."""
+    parts = target.partition("?")[0].split("/")
+    noun = parts[3] if len(parts) > 3 else ""
+    if status == 401:
+        return "give a token with --token, --token-file or PULSARCTL_TOKEN"
+    if status != 404:
+        return None
+    if noun == "tenants" or "Tenant" in reason:
+        return "see what there is: pulsarctl tenants list"
+    if noun == "clusters":
+        return "see what there is: pulsarctl clusters list"
+    if noun == "namespaces" or "Namespace" in reason or "Policies" in reason:
+        return f"see what there is: pulsarctl namespaces list {parts[4]}"
+    if noun in ("persistent", "non-persistent") and len(parts) > 6:
+        if "ubscription" in reason:
+            return f"see what there is: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"
+        return f"see what there is: pulsarctl topics list {parts[4]}/{parts[5]}"
+    return None

@@ -1,0 +1,83 @@
+"""The schemas of the admin REST API; their paths know no domain, and partitions have the schema of their topic."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulsarctl.admin.http import AdminHttp
+from pulsarctl.values.names import topic_path
+
+Document = dict[str, Any]
+DEFINED_IN_JSON = ("AVRO", "JSON", "PROTOBUF", "PROTOBUF_NATIVE", "KEY_VALUE")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaInfo:
+    """`definition` is the text of an Avro schema, a JSON object for a pair or for protobuf, or empty."""
+
+    type: str
+    definition: str = ""
+    properties: dict[str, str] = field(default_factory=dict)
+
+    def body(self) -> Document:
+        """PostSchemaPayload of the REST API."""
+        return {"type": self.type, "schema": self.definition, "properties": self.properties}
+
+
+class Schemas:
+    def __init__(self, http: AdminHttp) -> None:
+        self._http = http
+
+    def get(self, topic: str, version: int | None = None) -> Document:
+        """The latest, or one version, as `SchemaInfoWithVersion`. Raises `NotFound`."""
+        end = "schema" if version is None else f"schema/{version}"
+        return _with_version(topic, self._http.get(f"{_path(topic)}/{end}"))
+
+    def all_versions(self, topic: str) -> list[Document]:
+        """Oldest first; none for a topic without."""
+        found = self._http.get(f"{_path(topic)}/schemas") or {}
+        return [_with_version(topic, one) for one in found.get("getSchemaResponses", [])]
+
+    def upload(self, topic: str, schema: SchemaInfo) -> None:
+        """Raises `Conflict` when it may not follow what is there."""
+        self._http.post(f"{_path(topic)}/schema", schema.body())
+
+    def delete(self, topic: str, *, force: bool = False) -> None:
+        """Marks the end of the schema; with `force` all versions go."""
+        self._http.delete(f"{_path(topic)}/schema", force=force)
+
+    def compatibility(self, topic: str, schema: SchemaInfo) -> Document:
+        """The strategy under which it may follow. Raises `CliError` when it may not."""
+        found = self._http.post(f"{_path(topic)}/compatibility", schema.body())
+        return found if isinstance(found, dict) else {}
+
+    def metadata(self, topic: str) -> Document:
+        """Where the versions are stored."""
+        found = self._http.get(f"{_path(topic)}/metadata")
+        return found if isinstance(found, dict) else {}
+
+
+def _path(topic: str) -> str:
+    return f"/admin/v2/schemas/{topic_path(topic).partition('/')[2]}"
+
+
+def _with_version(topic: str, answer: Document) -> Document:
+    """As pulsar-admin shows it: the definition is JSON where it is one."""
+    kind, text = answer.get("type", ""), answer.get("data", "")
+    info = {
+        "name": topic.rpartition("/")[2],
+        "schema": _definition(kind, text),
+        "type": kind,
+        "timestamp": answer.get("timestamp", 0),
+        "properties": dict(sorted((answer.get("properties") or {}).items())),
+    }
+    return {"version": answer.get("version"), "schemaInfo": info}
+
+
+def _definition(kind: str, text: str) -> Any:
+    if kind not in DEFINED_IN_JSON:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

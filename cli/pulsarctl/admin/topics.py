@@ -1,0 +1,293 @@
+"""The topics of the admin REST API; the other nouns are in `admin_client`.
+
+A call on a partitioned topic's name acts on all partitions where the broker does that itself (unload, clear
+backlog, reset by time, compact); for the rest the broker's answer says which call to make instead.
+"""
+
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+
+from pulsarctl.admin.http import AdminHttp
+from pulsarctl.errors import UsageProblem
+from pulsarctl.values.names import full_topic, namespace_path, partition_name, subscription_segment, topic_path
+
+ROOT = "/admin/v2"
+DOMAINS = ("persistent", "non-persistent")
+LATEST = 9_223_372_036_854_775_807
+Document = dict[str, Any]
+Peeked = tuple[bytes, Message]  # an entry's payload, decompressed, and the headers that describe it
+Names = list[str]  # inside a class with a method `list`, the builtin has no name
+
+
+@dataclass(frozen=True, slots=True)
+class MessageId:
+    """`partition` is -1 without partitions, `batch` -1 outside of a batch."""
+
+    ledger: int
+    entry: int
+    partition: int = -1
+    batch: int = -1
+
+    @classmethod
+    def parse(cls, text: str) -> "MessageId":
+        """`earliest`, `latest` or `ledger:entry[:partition[:batch]]`. Raises `UsageProblem`."""
+        match text.strip().lower():
+            case "earliest":
+                return cls(-1, -1)
+            case "latest":
+                return cls(LATEST, LATEST)
+        parts = text.split(":")
+        if not 2 <= len(parts) <= 4 or not all(part.removeprefix("-").isdecimal() for part in parts):
+            raise UsageProblem(
+                f"'{text}' is not a message id",
+                hint="write earliest, latest or LEDGER:ENTRY[:PARTITION[:BATCH]]",
+            )
+        return cls(*(int(part) for part in parts))
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is `earliest` or `latest`."""
+        return (self.ledger, self.entry) in ((-1, -1), (LATEST, LATEST))
+
+    def body(self, *, excluded: bool = False) -> Document:
+        """ResetCursorData of the REST API. Positions `earliest` and `latest` have partition -1."""
+        return {
+            "ledgerId": self.ledger,
+            "entryId": self.entry,
+            "partitionIndex": self.partition,
+            "batchIndex": self.batch,
+            "excluded": excluded,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Of a long-running process: NOT_RUN, RUNNING, SUCCESS or ERROR; `error` is what the last run ended with."""
+
+    status: str
+    error: str
+
+    @property
+    def running(self) -> bool:
+        return self.status == "RUNNING"
+
+
+class Topics:
+    def __init__(self, http: AdminHttp) -> None:
+        self._http = http
+
+    def list(
+        self,
+        namespace: str,
+        *,
+        domain: str | None = None,
+        bundle: str | None = None,
+        system_topics: bool | None = None,
+    ) -> Names:
+        """Non-partitioned topics and every partition by itself, sorted; of both domains when none is named."""
+        found: Names = []
+        for each in (domain,) if domain else DOMAINS:
+            path = f"{ROOT}/{each}/{namespace_path(namespace)}"
+            found += sorted(self._http.get(path, bundle=bundle, includeSystemTopic=system_topics))
+        return found
+
+    def list_partitioned(self, namespace: str, *, system_topics: bool | None = None) -> Names:
+        """Names of the partitioned topics of both domains, without their partitions."""
+        found: Names = []
+        for each in DOMAINS:
+            path = f"{ROOT}/{each}/{namespace_path(namespace)}/partitioned"
+            found += sorted(self._http.get(path, includeSystemTopic=system_topics))
+        return found
+
+    def create(self, topic: str, properties: dict[str, str] | None = None) -> None:
+        self._http.put(_path(topic), properties)
+
+    def delete(self, topic: str, *, force: bool = False) -> None:
+        self._http.delete(_path(topic), force=force)
+
+    def create_partitioned(self, topic: str, partitions: int, properties: dict[str, str] | None = None) -> None:
+        if properties:
+            body: Any = {"partitions": partitions, "properties": properties}
+            kind = "application/vnd.partitioned-topic-metadata+json"
+            self._http.request("PUT", f"{_path(topic)}/partitions", body=body, content_type=kind)
+        else:
+            self._http.put(f"{_path(topic)}/partitions", partitions)
+
+    def update_partitioned(
+        self, topic: str, partitions: int, *, local_only: bool | None = None, force: bool | None = None
+    ) -> None:
+        self._http.post(f"{_path(topic)}/partitions", partitions, updateLocalTopicOnly=local_only, force=force)
+
+    def delete_partitioned(self, topic: str, *, force: bool = False) -> None:
+        self._http.delete(f"{_path(topic)}/partitions", force=force)
+
+    def create_missed_partitions(self, topic: str) -> None:
+        self._http.post(f"{_path(topic)}/createMissedPartitions")
+
+    def partitioned_metadata(self, topic: str) -> Document:
+        """`{"partitions": n}`; n is 0 for a topic without partitions. Raises `NotFound`."""
+        return _document(self._http.get(f"{_path(topic)}/partitions"))
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions; 0 for a topic without. Raises `NotFound`."""
+        return int(self.partitioned_metadata(topic).get("partitions", 0))
+
+    def parts(self, topic: str) -> Names:
+        """The names of a topic's partitions; a topic without is its own only part. Raises `NotFound`."""
+        count = self.partitions(topic)
+        return [partition_name(topic, index) for index in range(count)] or [full_topic(topic)]
+
+    def properties(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/properties"))
+
+    def update_properties(self, topic: str, properties: dict[str, str]) -> None:
+        self._http.put(f"{_path(topic)}/properties", properties)
+
+    def remove_properties(self, topic: str, key: str | None) -> None:
+        """One of them, or all when `key` is None."""
+        self._http.delete(f"{_path(topic)}/properties", key=key)
+
+    def subscription_properties(self, topic: str, subscription: str) -> Document:
+        return _document(self._http.get(f"{_subscription(topic, subscription)}/properties"))
+
+    def update_subscription_properties(self, topic: str, subscription: str, properties: dict[str, str]) -> None:
+        """Replaces all of them."""
+        self._http.put(f"{_subscription(topic, subscription)}/properties", properties)
+
+    def permissions(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/permissions"))
+
+    def unload(self, topic: str) -> None:
+        self._http.put(f"{_path(topic)}/unload")
+
+    def terminate(self, topic: str) -> Document:
+        """The topic takes no more messages; answers with the last message id."""
+        return _document(self._http.post(f"{_path(topic)}/terminate"))
+
+    def terminate_partitions(self, topic: str) -> Document:
+        """The last message id of each partition, by its number."""
+        return _document(self._http.post(f"{_path(topic)}/terminate/partitions"))
+
+    def truncate(self, topic: str) -> None:
+        self._http.delete(f"{_path(topic)}/truncate")
+
+    def trim(self, topic: str) -> None:
+        self._http.post(f"{_path(topic)}/trim")
+
+    def lookup(self, topic: str) -> Document:
+        return _document(self._http.get(f"/lookup/v2/topic/{topic_path(topic)}"))
+
+    def bundle_range(self, topic: str) -> str:
+        return str(self._http.get(f"/lookup/v2/topic/{topic_path(topic)}/bundle"))
+
+    def stats(self, topic: str, **flags: bool) -> Document:
+        """Flags are the query parameters of the REST API (`getPreciseBacklog`, ...)."""
+        return _document(self._http.get(f"{_path(topic)}/stats", **flags))
+
+    def partitioned_stats(self, topic: str, **flags: bool) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/partitioned-stats", **flags))
+
+    def internal_stats(self, topic: str, *, metadata: bool = False) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/internalStats", metadata=metadata))
+
+    def partitioned_internal_stats(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/partitioned-internalStats"))
+
+    def internal_info(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/internal-info"))
+
+    def last_message_id(self, topic: str) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/lastMessageId"))
+
+    def message_id_at(self, topic: str, timestamp_ms: int) -> Document:
+        return _document(self._http.get(f"{_path(topic)}/messageid/{timestamp_ms}"))
+
+    def backlog_size(self, topic: str, after: MessageId) -> int:
+        body = {"ledgerId": after.ledger, "entryId": after.entry, "partitionIndex": after.partition}
+        return int(self._http.put(f"{_path(topic)}/backlogSize", body))
+
+    def subscriptions(self, topic: str) -> Names:
+        return sorted(self._http.get(f"{_path(topic)}/subscriptions"))
+
+    def create_subscription(
+        self,
+        topic: str,
+        subscription: str,
+        position: MessageId,
+        *,
+        replicated: bool | None = None,
+        properties: dict[str, str] | None = None,
+    ) -> None:
+        body = position.body()
+        if properties:
+            body["properties"] = properties
+        self._http.put(_subscription(topic, subscription), body, replicated=replicated)
+
+    def delete_subscription(self, topic: str, subscription: str, *, force: bool = False) -> None:
+        self._http.delete(_subscription(topic, subscription), force=force)
+
+    def clear_backlog(self, topic: str, subscription: str) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/skip_all")
+
+    def skip(self, topic: str, subscription: str, count: int) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/skip/{count}")
+
+    def expire(self, topic: str, subscription: str, seconds: int) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/expireMessages/{seconds}")
+
+    def expire_to(self, topic: str, subscription: str, position: MessageId, *, excluded: bool) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/expireMessages", position.body(excluded=excluded))
+
+    def expire_all(self, topic: str, seconds: int) -> None:
+        self._http.post(f"{_path(topic)}/all_subscription/expireMessages/{seconds}")
+
+    def reset_cursor_to_time(self, topic: str, subscription: str, timestamp_ms: int) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/resetcursor/{timestamp_ms}")
+
+    def reset_cursor(self, topic: str, subscription: str, position: MessageId, *, excluded: bool = False) -> None:
+        self._http.post(f"{_subscription(topic, subscription)}/resetcursor", position.body(excluded=excluded))
+
+    def peek(self, topic: str, subscription: str, number: int) -> Peeked:
+        """The entry that the subscription gets as its `number`th, 1 for the next. Raises `NotFound` behind the last."""
+        return self._http.get_bytes(f"{_subscription(topic, subscription)}/position/{number}")
+
+    def examine(self, topic: str, number: int, *, from_earliest: bool) -> Peeked:
+        """The `number`th entry of the topic, 1 for the outermost one."""
+        start = "earliest" if from_earliest else "latest"
+        return self._http.get_bytes(f"{_path(topic)}/examinemessage", initialPosition=start, messagePosition=number)
+
+    def message(self, topic: str, ledger: int, entry: int) -> Peeked:
+        """The entry of that position. Raises `NotFound`."""
+        return self._http.get_bytes(f"{_path(topic)}/ledger/{ledger}/entry/{entry}")
+
+    def compact(self, topic: str) -> None:
+        """Starts a compaction; raises `Conflict` when one is running."""
+        self._http.put(f"{_path(topic)}/compaction")
+
+    def compaction_status(self, topic: str) -> Status:
+        """Of a topic without partitions, or of one partition. Raises `NotFound`."""
+        answer = _document(self._http.get(f"{_path(topic)}/compaction"))
+        return Status(str(answer.get("status", "")), str(answer.get("lastError") or ""))
+
+    def policy(self, topic: str, name: str, **query: object) -> Any:
+        """The value of one policy (the last part of its path), None when it is unset."""
+        return self._http.get(f"{_path(topic)}/{name}", **query)
+
+    def set_policy(self, topic: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
+        self._http.request(method, f"{_path(topic)}/{name}", body=value, query=query)
+
+    def remove_policy(self, topic: str, name: str, **query: object) -> None:
+        self._http.delete(f"{_path(topic)}/{name}", **query)
+
+
+def _path(topic: str) -> str:
+    return f"{ROOT}/{topic_path(topic)}"
+
+
+def _subscription(topic: str, subscription: str) -> str:
+    return f"{_path(topic)}/subscription/{subscription_segment(subscription)}"
+
+
+def _document(value: Any) -> Document:
+    return value if isinstance(value, dict) else {}

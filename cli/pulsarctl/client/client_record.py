@@ -1,0 +1,97 @@
+"""A message of the official client as a `Record`. Fields are fetched when somebody asks, since most outputs need few.
+
+The client hands out keys, names and properties as `str` and raises for what is not UTF-8; the bytes are taken from the
+error. Of properties that cannot be decoded nothing can be had, not even the others (`error` says so).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulsarctl.records.record import partition_of
+
+
+class ClientRecord:
+    """`message` is a `pulsar.Message`; kept, because acknowledging needs it."""
+
+    __slots__ = ("_id", "error", "message")
+
+    index = None
+    sequence_id = None
+    deliver_at_ms = None
+    replicated_from = None
+    compression = ""
+    encryption_keys: tuple[str, ...] = ()
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self._id = message.message_id()
+        self.error: str | None = None
+
+    @property
+    def topic(self) -> str:
+        return str(self.message.topic_name())
+
+    @property
+    def partition(self) -> int:
+        return partition_of(self.topic)
+
+    @property
+    def ledger_id(self) -> int:
+        return int(self._id.ledger_id())
+
+    @property
+    def entry_id(self) -> int:
+        return int(self._id.entry_id())
+
+    @property
+    def batch_index(self) -> int:
+        return int(self._id.batch_index())
+
+    @property
+    def key(self) -> bytes | None:
+        return _text_bytes(self.message.partition_key) or None
+
+    @property
+    def ordering_key(self) -> bytes | None:
+        return _text_bytes(self.message.ordering_key) or None
+
+    @property
+    def value(self) -> bytes | None:
+        data: bytes = self.message.data()
+        return None if not data and self.message.has_null_value() else data
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        try:
+            found: Mapping[str, str] = self.message.properties()
+        except UnicodeDecodeError as error:
+            self.error = f"the properties are not UTF-8: {error.reason}"
+            return {}
+        return found
+
+    @property
+    def publish_time_ms(self) -> int:
+        return int(self.message.publish_timestamp())
+
+    @property
+    def event_time_ms(self) -> int:
+        return int(self.message.event_timestamp())
+
+    @property
+    def producer_name(self) -> str:
+        return _text_bytes(self.message.producer_name).decode("utf-8", "replace")
+
+    @property
+    def redelivery_count(self) -> int:
+        return int(self.message.redelivery_count())
+
+    @property
+    def schema_version(self) -> bytes:
+        return _text_bytes(self.message.schema_version)
+
+
+def _text_bytes(get: Callable[[], str]) -> bytes:
+    try:
+        return (get() or "").encode()
+    except UnicodeDecodeError as error:
+        return bytes(error.object)

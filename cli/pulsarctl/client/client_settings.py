@@ -1,0 +1,140 @@
+"""What a command wants of its producer or consumer, in the official client's own terms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import _pulsar
+import pulsar
+
+from pulsarctl.admin.schemas import SchemaInfo
+from pulsarctl.client.publish_window import PENDING_MESSAGES_MAX
+from pulsarctl.client.subscribe_options import DeadLetters, KeySharing, SubscribeOptions
+
+BATCH_MESSAGES_MAX = 1000
+BATCH_BYTES_MAX = 128 * 1024
+BATCH_DELAY_MS = 5
+
+_COMPRESSION = {
+    "none": pulsar.CompressionType.NONE,
+    "lz4": pulsar.CompressionType.LZ4,
+    "zlib": pulsar.CompressionType.ZLib,
+    "zstd": pulsar.CompressionType.ZSTD,
+    "snappy": pulsar.CompressionType.SNAPPY,
+}
+_ACCESS = {
+    "shared": pulsar.ProducerAccessMode.Shared,
+    "exclusive": pulsar.ProducerAccessMode.Exclusive,
+    "exclusivewithfencing": pulsar.ProducerAccessMode.ExclusiveWithFencing,
+    "waitforexclusive": pulsar.ProducerAccessMode.WaitForExclusive,
+}
+_TYPES = {
+    "exclusive": pulsar.ConsumerType.Exclusive,
+    "shared": pulsar.ConsumerType.Shared,
+    "failover": pulsar.ConsumerType.Failover,
+    "key_shared": pulsar.ConsumerType.KeyShared,
+}
+_PATTERN_MODES = {
+    "persistent": pulsar.RegexSubscriptionMode.PersistentOnly,
+    "non-persistent": pulsar.RegexSubscriptionMode.NonPersistentOnly,
+    "all": pulsar.RegexSubscriptionMode.AllTopics,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOptions:
+    """Times are milliseconds. `event_time_ms` and `deliver_at_ms` 0: none."""
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    ordering_key: str | None = None
+    event_time_ms: int = 0
+    deliver_at_ms: int = 0
+    compression: str = "none"
+    batching: bool = True
+    chunking: bool = False
+    disable_replication: bool = False
+    producer_name: str | None = None
+    access_mode: str = "shared"
+    first_sequence_id: int | None = None
+    encryption_key_name: str | None = None
+    encryption_key_path: str | None = None
+    send_timeout_ms: int = 30_000
+    schema: SchemaInfo | None = None  # announced; what is sent is encoded already
+
+
+class EncodedAlready(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types
+    """Announces a schema and leaves the bytes alone."""
+
+    def __init__(self, schema: SchemaInfo) -> None:
+        super().__init__(bytes, getattr(_pulsar.SchemaType, schema.type), None, schema.type)
+        self._schema_info = _pulsar.SchemaInfo(getattr(_pulsar.SchemaType, schema.type), schema.type, schema.definition)
+
+    def encode(self, obj: bytes) -> bytes:
+        return obj
+
+    def decode(self, data: bytes) -> bytes:
+        return data
+
+
+def producer_settings(options: PublishOptions) -> dict[str, Any]:
+    """The arguments of `Client.create_producer` beside the topic."""
+    settings: dict[str, Any] = {
+        "producer_name": options.producer_name,
+        "initial_sequence_id": None if options.first_sequence_id is None else options.first_sequence_id - 1,
+        "access_mode": _ACCESS[options.access_mode],
+        "send_timeout_millis": options.send_timeout_ms,
+        "compression_type": _COMPRESSION[options.compression],
+        "max_pending_messages": 2 * PENDING_MESSAGES_MAX,  # `PublishWindow` keeps us below it
+        "batching_enabled": options.batching and not options.chunking,
+        "batching_max_messages": BATCH_MESSAGES_MAX,
+        "batching_max_allowed_size_in_bytes": BATCH_BYTES_MAX,
+        "batching_max_publish_delay_ms": BATCH_DELAY_MS,
+        "chunking_enabled": options.chunking,
+    }
+    if options.schema is not None:
+        settings["schema"] = EncodedAlready(options.schema)
+    if options.encryption_key_name and options.encryption_key_path:
+        settings["encryption_key"] = options.encryption_key_name
+        settings["crypto_key_reader"] = pulsar.CryptoKeyReader(options.encryption_key_path, "")
+    return settings
+
+
+def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
+    """The arguments of `Client.subscribe` beside the topic and the subscription's name."""
+    position = pulsar.InitialPosition.Earliest if options.from_earliest else pulsar.InitialPosition.Latest
+    settings: dict[str, Any] = {
+        "consumer_type": _TYPES[options.subscription_type],
+        "consumer_name": options.consumer_name,
+        "initial_position": position,
+        "receiver_queue_size": options.queue_size,
+        "properties": dict(options.properties) or None,
+        "negative_ack_redelivery_delay_ms": options.give_back_delay_ms,
+        "unacked_messages_timeout_ms": options.ack_timeout_ms or None,
+        "dead_letter_policy": _dead_letters(options.dead_letters),
+        "replicate_subscription_state_enabled": options.replicated,
+        "is_read_compacted": options.compacted,
+        "max_pending_chunked_message": options.max_chunked_messages or 10,
+        "auto_ack_oldest_chunked_message_on_queue_full": options.ack_oldest_chunked,
+        "batch_index_ack_enabled": True,  # else a batch comes again whole until all of it is acknowledged
+        "start_message_id_inclusive": True,  # a seek to a message means that message, too
+    }
+    if options.pattern_mode:
+        settings["regex_subscription_mode"] = _PATTERN_MODES[options.pattern_mode]
+    if options.subscription_type == "key_shared":
+        settings["key_shared_policy"] = _key_sharing(options.key_sharing)
+    if options.crypto_failure_action != "fail":
+        settings["crypto_failure_action"] = pulsar.ConsumerCryptoFailureAction.__members__[
+            options.crypto_failure_action.upper()
+        ]
+    if options.decryption_key_path:
+        settings["crypto_key_reader"] = pulsar.CryptoKeyReader("", options.decryption_key_path)
+    return settings
+
+
+def _dead_letters(wanted: DeadLetters | None) -> Any:
+    return None if wanted is None else pulsar.ConsumerDeadLetterPolicy(wanted.max_redeliveries, wanted.topic)
+
+
+def _key_sharing(wanted: KeySharing) -> Any:
+    mode = pulsar.KeySharedMode.Sticky if wanted.hash_ranges else pulsar.KeySharedMode.AutoSplit
+    return pulsar.ConsumerKeySharedPolicy(mode, wanted.allow_out_of_order, list(wanted.hash_ranges) or None)

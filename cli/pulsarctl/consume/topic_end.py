@@ -1,0 +1,141 @@
+"""Consuming partitions up to an end that was fixed when the subscription was made (`-e`, `--to`).
+
+A partition is done when a record at or behind its end arrives. That alone may never happen: the last messages may be
+acknowledged already, expired, compacted away or given to another consumer of a Shared subscription. So after a moment
+of silence the subscription's backlog is asked for; the official client does not show where the subscription stands.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from pulsarctl.client.client_record import ClientRecord
+from pulsarctl.records.record import Record
+from pulsarctl.values.positions import AtMessage, AtTime, Position
+
+SILENCE_SECONDS = 0.2  # before the first question; then once a second
+QUESTION_SECONDS = 1.0
+SILENCE_WITHOUT_ANSWER_SECONDS = 3.0  # taken for the end where nobody can be asked
+TURN_MS = 20  # how long one of several silent partitions is waited for
+
+MessagePlace = tuple[int, int, int]  # ledger, entry, batch index
+NOWHERE: MessagePlace = (1 << 63, 0, 0)  # behind every message
+
+
+class Consumer(Protocol):
+    """What `messaging.Subscriber` offers."""
+
+    def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]: ...
+    def settle(self, records: list[ClientRecord]) -> None: ...
+    def last_position(self) -> tuple[int, int, int]: ...
+
+
+class Endless:
+    """One consumer, for ever."""
+
+    ended = False
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
+        return self._consumer.receive(timeout_ms, count_max)
+
+    def settle(self, records: Sequence[Record]) -> None:
+        self._consumer.settle(records)  # type: ignore[arg-type]  # they are the ones that `receive` returned
+
+
+class Partition:
+    """One partition and the last place in it that is wanted: the topic's end as of now or, before it, `to`.
+
+    `to` None: there is no last place.
+    """
+
+    def __init__(self, consumer: Consumer, name: str, to: Position | None) -> None:
+        self.consumer = consumer
+        self.name = name
+        self._to = to
+        self._last = NOWHERE if to is None else consumer.last_position()
+        self.done = self._last[1] < 0
+
+    @property
+    def is_endless(self) -> bool:
+        return self._last is NOWHERE
+
+    def wanted(self, records: list[ClientRecord]) -> list[ClientRecord]:
+        """The records that are not behind the end; marks the partition done when the end is reached."""
+        for count, record in enumerate(records):
+            place = (record.ledger_id, record.entry_id, record.batch_index)
+            if place > self._last or self._is_behind(record):
+                self.done = True
+                return records[:count]
+            if place == self._last:
+                self.done = True
+                return records[: count + 1]
+        return records
+
+    def _is_behind(self, record: ClientRecord) -> bool:
+        match self._to:
+            case AtTime(publish_time_ms):
+                return record.publish_time_ms > publish_time_ms
+            case AtMessage(ledger_id, entry_id, _, batch_index):
+                place = (record.ledger_id, record.entry_id)
+                if place == (ledger_id, entry_id) and batch_index >= 0:
+                    return record.batch_index > batch_index
+                return place > (ledger_id, entry_id)
+        return False
+
+
+class Bounded:
+    """Several partitions, each up to its end. `has_backlog(partition)` asks the broker; None: it cannot be asked."""
+
+    def __init__(self, partitions: list[Partition], has_backlog: Callable[[str], bool | None]) -> None:
+        self._partitions = partitions
+        self._has_backlog = has_backlog
+        self._consumer = partitions[0].consumer  # that of the last records
+        self._silent_since = time.monotonic()
+        self._next_question = self._silent_since + SILENCE_SECONDS
+
+    @property
+    def ended(self) -> bool:
+        return all(partition.done for partition in self._partitions)
+
+    def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
+        """From whichever partition has something; else waits for one of them, each time another."""
+        self._partitions.append(self._partitions.pop(0))
+        unfinished = [partition for partition in self._partitions if not partition.done]
+        for partition in unfinished:
+            if wanted := self._take(partition, 0, count_max):
+                return wanted
+        waiting = [partition for partition in unfinished if not partition.done]
+        wait_ms = timeout_ms if len(waiting) == 1 else TURN_MS
+        if waiting and (wanted := self._take(waiting[0], wait_ms, count_max)):
+            return wanted
+        self._ask()
+        return []
+
+    def settle(self, records: Sequence[Record]) -> None:
+        if records:
+            self._consumer.settle(records)  # type: ignore[arg-type]  # they are of the last `receive`
+
+    def _take(self, partition: Partition, timeout_ms: int, count_max: int) -> list[ClientRecord]:
+        wanted = partition.wanted(partition.consumer.receive(timeout_ms, count_max))
+        if wanted:
+            self._consumer = partition.consumer
+            self._silent_since = time.monotonic()
+            self._next_question = self._silent_since + SILENCE_SECONDS
+        return wanted
+
+    def _ask(self) -> None:
+        """After silence: a partition with an end but without backlog has nothing more to give."""
+        now = time.monotonic()
+        if now < self._next_question:
+            return
+        self._next_question = now + QUESTION_SECONDS
+        for partition in self._partitions:
+            if partition.done or partition.is_endless:
+                continue
+            backlog = self._has_backlog(partition.name)
+            if backlog is None:
+                backlog = now - self._silent_since < SILENCE_WITHOUT_ANSWER_SECONDS
+            partition.done = not backlog

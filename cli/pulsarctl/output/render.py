@@ -1,0 +1,190 @@
+"""What the command line shows, and how; with `streams` the only file that writes to stdout and stderr.
+
+Data goes to stdout; errors, notices and everything else go to stderr. `auto` is a table on a terminal and
+text elsewhere, so that a pipe never sees a table. Text is what `pulsar-admin` prints (`pretty.py`), json and
+the others are made from the same value, so no output can say something that another one does not.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.output import pretty, streams
+from pulsarctl.output.terminal_text import escaped, escaped_cell
+
+
+class Output(StrEnum):
+    AUTO = "auto"
+    TABLE = "table"
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    YAML = "yaml"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows for a reader at a terminal; the first column is what `-o name` prints."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[object]]
+
+
+def names(column: str, values: Sequence[str]) -> Table:
+    """The table of a plain list of names."""
+    return Table((column,), [(value,) for value in values])
+
+
+def resolve(output: Output) -> Output:
+    """What `auto` means here: a table when stdout is a terminal, else text."""
+    if output is not Output.AUTO:
+        return output
+    return Output.TABLE if streams.is_terminal(sys.stdout) else Output.TEXT
+
+
+def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool = False) -> None:
+    """Writes one result.
+
+    `value` is what the broker answered (JSON types), `table` the same for a reader at a terminal. `as_map`
+    says that `pulsar-admin` prints this object as lines of key and value instead of JSON.
+    """
+    line_end = "\n"
+    match resolve(output):
+        case Output.JSON:
+            text = json.dumps(value, indent=2, ensure_ascii=False)
+        case Output.JSONL:
+            items = value if isinstance(value, list) else [value]
+            text = "\n".join(json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items)
+        case Output.YAML:
+            text, line_end = _yaml(value), ""
+        case Output.NAME:
+            text = "\n".join(_names_of(value, table))
+        case Output.TABLE if table is not None:
+            text = _table(table)
+        case _:
+            text = pretty.lines_of_map(value) if as_map else pretty.text(value)
+    if text:
+        streams.out(text + line_end)
+
+
+def line(text: str) -> None:
+    """One line of data."""
+    streams.out(text + "\n")
+
+
+def data(chunk: bytes) -> None:
+    """Bytes of data as they are, but for a terminal; the caller flushes."""
+    streams.out_bytes(chunk)
+
+
+def pieces(chunks: Sequence[bytes], is_interrupted: Callable[[], bool]) -> tuple[int, Exception | None]:
+    """Data that is counted: see `streams.out_pieces`."""
+    return streams.out_pieces(chunks, is_interrupted)
+
+
+guard_stdout = streams.guard_out
+abandon_stdout = streams.abandon_out
+flush = streams.flush_out
+
+
+def is_structured(output: Output) -> bool:
+    """Whether a program was meant to read the result."""
+    return output in (Output.JSON, Output.JSONL, Output.YAML)
+
+
+def notice(text: str) -> None:
+    """Something the reader may want to know and that is not data."""
+    streams.err(text + "\n")
+
+
+def error(problem: CliError, *, as_object: bool) -> None:
+    """One line of what and why, a second one with what to do; one JSON object for those who asked for JSON."""
+    if as_object:
+        body = {
+            "error": problem.message,
+            "code": problem.code,
+            "status": problem.status,
+            "reason": problem.reason,
+            "hint": problem.hint,
+            "request": problem.request,
+        }
+        streams.err(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
+        return
+    streams.err(f"error: {problem.message}\n")
+    if problem.hint:
+        streams.err(f"hint: {problem.hint}\n")
+
+
+class Progress:
+    """One line on stderr that overwrites itself, and nothing where stderr is no terminal."""
+
+    def __init__(self, *, quiet: bool = False, every_seconds: float = 0.2) -> None:
+        self._wanted = not quiet and streams.is_terminal(sys.stderr)
+        self._every_seconds = every_seconds
+        self._next = 0.0
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        """Shows `text` unless the last one is younger than `every_seconds`."""
+        if not self._wanted or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._every_seconds
+        self._shown = True
+        streams.err_control(f"\r\x1b[K{escaped(text)}")
+
+    def clear(self) -> None:
+        if self._shown:
+            streams.err_control("\r\x1b[K")
+
+
+def can_ask() -> bool:
+    """Whether a question would reach somebody: both the question and the answer need a terminal."""
+    return streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr)
+
+
+def ask(question: str) -> bool:
+    """Asks on stderr; anything but y or yes is no."""
+    streams.err(f"{question} [y/N] ")
+    return streams.stdin().readline().strip().lower() in ("y", "yes")
+
+
+def _names_of(value: Any, table: Table | None) -> Iterable[str]:
+    if table is not None:
+        return [str(row[0]) for row in table.rows]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    raise UsageProblem("this result has no names", hint="use -o text or -o json")
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False))
+
+
+def _table(table: Table) -> str:
+    """Aligned columns. Cells are cut nowhere: an id that is not whole is of no use."""
+    from rich.cells import cell_len
+
+    grid = [list(table.columns)] + [[escaped_cell(_cell(value)) for value in row] for row in table.rows]
+    widths = [max(cell_len(row[index]) for row in grid) for index in range(len(table.columns))]
+    return "\n".join(
+        "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in grid
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ",".join(str(item) for item in value) or "-"
+    return str(value)

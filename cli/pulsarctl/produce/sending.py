@@ -1,0 +1,139 @@
+"""One run of `produce`: hands everything to the publisher and says how far it came."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from pulsarctl.client.lanes import Lanes
+from pulsarctl.errors import CliError, DoesNotFit, UsageProblem
+from pulsarctl.output import render
+from pulsarctl.produce.outgoing import Outgoing
+from pulsarctl.schemas.value_schema import Encode
+
+
+class Publisher(Protocol):
+    """What `messaging.Publisher` offers."""
+
+    is_refused: bool
+
+    @property
+    def lanes(self) -> Lanes: ...
+    def send(self, value: bytes | None, key: str | None = None) -> None: ...
+    def finish(self) -> None: ...
+    def problem(self, result: str, what: str) -> CliError: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the bytes of one message become key and value."""
+
+    key: str | None
+    key_delimiter: str | None
+    tombstone: bool
+    null_value: str | None
+    encode: Encode | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        shaped = self.key_delimiter is not None or self.tombstone or self.null_value is not None
+        return not shaped and self.encode is None
+
+    def split(self, data: bytes) -> tuple[str | None, bytes | None]:
+        """Raises `UnicodeDecodeError` for a key that is not UTF-8 (the protocol's keys are text), and `DoesNotFit`."""
+        key, value = self.key, data
+        if self.key_delimiter is not None:
+            head, found, tail = data.partition(os.fsencode(self.key_delimiter))
+            if found:
+                key, value = head.decode(), tail
+        if self.tombstone and not value:
+            return key, None
+        if self.null_value is not None and value == os.fsencode(self.null_value):
+            return key, None
+        return key, value if self.encode is None else self.encode(value)
+
+
+class Sending:
+    """`topic` is for messages to the user only."""
+
+    def __init__(self, publisher: Publisher, outgoing: Outgoing, shape: Shape, topic: str, *, quiet: bool) -> None:
+        self._publisher = publisher
+        self._outgoing = outgoing
+        self._shape = shape
+        self._topic = topic
+        self._quiet = quiet
+        self._progress = render.Progress(quiet=quiet)
+
+    def run(self, rate: float) -> int:
+        """Sends everything, `rate` messages a second (0: no limit); returns how many the broker acknowledged.
+
+        Raises the error of the first message that was not taken, once the fate of the others is known.
+        """
+        try:
+            self._send_all(rate)
+            self._publisher.finish()
+        except KeyboardInterrupt:
+            if not self._quiet:
+                render.notice(f"interrupted: {self._how_far()}")
+            raise
+        except CliError as failure:  # of a source or of a further partition: what went before it is under way
+            self._publisher.finish()
+            failure.message += f"; {self._how_far()}" if self._publisher.lanes.sent else ""
+            raise
+        finally:
+            self._progress.clear()
+        if self._publisher.is_refused:
+            raise self._failure()
+        return self._publisher.lanes.acknowledged
+
+    def _send_all(self, rate: float) -> None:
+        publisher, send, key = self._publisher, self._publisher.send, self._shape.key
+        plain = self._shape.is_plain
+        start = time.monotonic()
+        for run in self._outgoing.runs():
+            for data in run:
+                if rate:
+                    time.sleep(max(0.0, start + publisher.lanes.sent / rate - time.monotonic()))
+                if plain:
+                    send(data, key)
+                else:
+                    self._send_split(data)
+                if publisher.is_refused:
+                    return
+            self._progress.show(f"{publisher.lanes.acknowledged:,} messages acknowledged")
+
+    def _send_split(self, data: bytes) -> None:
+        try:
+            key, value = self._shape.split(data)
+        except UnicodeDecodeError as error:
+            place = self._outgoing.place(self._publisher.lanes.sent + 1)
+            raise UsageProblem(f"{place}: the key is not UTF-8 ({error.reason})") from error
+        except DoesNotFit as error:
+            place = self._outgoing.place(self._publisher.lanes.sent + 1)
+            raise UsageProblem(f"{place} does not fit the schema: {error}") from error
+        self._publisher.send(value, key)
+
+    def _failure(self) -> CliError:
+        refusal = self._publisher.lanes.refusal
+        assert refusal is not None
+        place = self._outgoing.place(refusal.position)
+        if refusal.result == "MessageTooBig":
+            return CliError(
+                f"{place}: {refusal.size} bytes are more than the broker accepts in one message; {self._how_far()}",
+                hint="send it in pieces with --chunking, or raise maxMessageSize at the broker",
+                reason=refusal.result,
+            )
+        failure = self._publisher.problem(refusal.result, f"produce {place} to {self._topic}")
+        failure.message += f"; {self._how_far()}"
+        return failure
+
+    def _how_far(self) -> str:
+        """How many messages are safe and where to go on."""
+        lanes = self._publisher.lanes
+        text = f"{lanes.acknowledged} of {lanes.sent} messages were acknowledged"
+        line = self._outgoing.line_after(lanes.acknowledged_in_order)
+        if line is None:
+            return text
+        repeated = lanes.acknowledged - lanes.acknowledged_in_order
+        again = f", which sends {repeated} of them again" if repeated else ""
+        return f"{text}; resume at line {line}{again}"

@@ -1,0 +1,221 @@
+"""From the options of `read` to a source of records: raw entries, without a subscription and without a trace."""
+
+import itertools
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.raw.entry import Entry, MessageId
+from pulsarctl.raw.entry_reader import EARLIEST, LATEST, EntryReader, PublishedSince, Start
+from pulsarctl.raw.entry_record import Chunks, EntryRecord, records_of
+from pulsarctl.records.record import Record
+from pulsarctl.settings import credentials
+from pulsarctl.settings.settings import Settings
+from pulsarctl.values.positions import (
+    AfterMessages,
+    AtIndex,
+    AtMessage,
+    AtTime,
+    Earliest,
+    LastMessages,
+    Latest,
+    Position,
+)
+
+GATHER_SECONDS = 0.05  # how long records are gathered for one write
+
+Ends = Mapping[int, MessageId | None]
+Filter = Callable[[EntryRecord], bool]
+
+
+class Patience:
+    """How long the next entry is waited for; set by whoever receives, read by the iterator that it drives."""
+
+    seconds = 0.0
+
+
+class EntrySource:
+    """Records of an iterator that yields None when nothing came in time. Acknowledges nothing: there is no cursor."""
+
+    def __init__(self, readers: list[EntryReader], records: Iterator[EntryRecord | None], patience: Patience) -> None:
+        self.ended = False
+        self._readers = readers
+        self._records = records
+        self._patience = patience
+
+    def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
+        """Raises what reading raises."""
+        gathered: list[EntryRecord] = []
+        self._patience.seconds = timeout_ms / 1000
+        until = time.monotonic() + timeout_ms / 1000 + GATHER_SECONDS
+        while len(gathered) < count_max and time.monotonic() < until:
+            try:
+                record = next(self._records)
+            except StopIteration:
+                self.ended = True
+                break
+            except CliError as error:  # what was read before it is printed first
+                if not gathered:
+                    raise
+                self._records = _raising(error)
+                break
+            if record is None:
+                break
+            gathered.append(record)
+            self._patience.seconds = 0
+        return gathered
+
+    def settle(self, records: Sequence[Record]) -> None:
+        """Deliberately nothing."""
+
+    def close(self) -> None:
+        for reader in self._readers:
+            reader.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to read: `topic` from `start` to `end` (None: for ever). `inclusive`: whether a start message counts."""
+
+    settings: Settings
+    timeout_seconds: float
+    topic: str
+    start: Position
+    end: Position | None
+    inclusive: bool = True
+    compacted: bool = False
+    chunked_messages_max: int = 0
+
+    def open(self) -> EntrySource:
+        """Raises what connecting and subscribing raise, or `UsageProblem` for an end that cannot be."""
+        if not isinstance(self.end, Latest | AtMessage | AtTime | None):
+            raise UsageProblem("reading cannot end there", hint="--to latest, L:E, @TIME or @-1h")
+        patience = Patience()
+        if isinstance(self.start, LastMessages):
+            return self._last_messages(self.start.count, patience)
+        reader = self._reader(_start(self.start), inclusive=self.inclusive)
+        entries = _live(reader, patience) if self.end is None else self._to_end(reader)
+        return EntrySource([reader], self._records(entries, _filter(self.start)), patience)
+
+    def _last_messages(self, count: int, patience: Patience) -> EntrySource:
+        """The last `count` of each partition, by reading from as many entries before the end; then what comes."""
+        with self._reader(LATEST) as probe:
+            ends = probe.last_ids()
+        reader = self._reader({partition: _before(end, count) for partition, end in ends.items() if end is not None})
+        readers = [reader]
+        records = _tails(self._records(reader.to(ends), None), count)
+        if self.end is None:
+            following = self._reader({partition: _behind(end) for partition, end in ends.items()})
+            readers.append(following)
+            records = itertools.chain(records, self._records(_live(following, patience), None))
+        return EntrySource(readers, records, patience)
+
+    def _reader(self, start: Start | Mapping[int, Start], *, inclusive: bool = True) -> EntryReader:
+        return EntryReader(
+            self.settings.service_url,
+            self.topic,
+            start=start,
+            inclusive=inclusive,
+            timeout_seconds=self.timeout_seconds,
+            token=credentials.token(self.settings),
+            read_compacted=self.compacted,
+        )
+
+    def _to_end(self, reader: EntryReader) -> Iterator[Entry]:
+        ends = reader.last_ids()
+        match self.end:
+            case AtMessage(ledger_id, entry_id):
+                wanted = MessageId(ledger_id, entry_id)
+                return reader.to(
+                    {part: end and min(end, wanted._replace(partition=part)) for part, end in ends.items()}
+                )
+            case AtTime(publish_time_ms):
+                return _until(reader.to(ends), publish_time_ms, {part for part, end in ends.items() if end is not None})
+        return reader.to(ends)
+
+    def _records(self, entries: Iterator[Entry | None], wanted: Filter | None) -> Iterator[EntryRecord | None]:
+        chunks = Chunks(self.chunked_messages_max)
+        for entry in entries:
+            if entry is None:
+                yield None
+            elif (whole := chunks.whole(entry)) is not None:
+                yield from (record for record in records_of(whole) if wanted is None or wanted(record))
+
+
+def _raising(error: CliError) -> Iterator[EntryRecord | None]:
+    raise error
+    yield
+
+
+def _live(reader: EntryReader, patience: Patience) -> Iterator[Entry | None]:
+    while True:
+        yield reader.read(patience.seconds)
+
+
+def _until(entries: Iterator[Entry], publish_time_ms: int, partitions: set[int]) -> Iterator[Entry]:
+    """Entries published by then. A partition counts as read when a later entry comes: publish times ascend nearly."""
+    for entry in entries:
+        if entry.metadata.publish_time <= publish_time_ms:
+            yield entry
+            continue
+        partitions.discard(entry.partition)
+        if not partitions:
+            return
+
+
+def _tails(records: Iterator[EntryRecord | None], count: int) -> Iterator[EntryRecord | None]:
+    """The last `count` records of each partition, once all have been seen."""
+    tails: defaultdict[int, deque[EntryRecord]] = defaultdict(lambda: deque(maxlen=count))
+    for record in records:
+        if record is not None:
+            tails[record.partition].append(record)
+    for partition in sorted(tails):
+        yield from tails[partition]
+
+
+def _start(position: Position) -> Start:
+    match position:
+        case Latest():
+            return LATEST
+        case AtTime(publish_time_ms):
+            return PublishedSince(publish_time_ms)
+        case AtMessage(ledger_id, entry_id, partition, batch_index):
+            return MessageId(ledger_id, entry_id, partition, batch_index)
+        case Earliest() | AfterMessages() | AtIndex() | LastMessages():
+            return EARLIEST
+
+
+def _filter(position: Position) -> Filter | None:
+    match position:
+        case AfterMessages(count):
+            seen: defaultdict[int, int] = defaultdict(int)
+
+            def is_behind(record: EntryRecord) -> bool:
+                seen[record.partition] += 1
+                return seen[record.partition] > count
+
+            return is_behind
+        case AtIndex(index):
+            return lambda record: _index(record) >= index
+    return None
+
+
+def _index(record: EntryRecord) -> int:
+    if record.index is None:
+        raise CliError(
+            f"the broker keeps no index of messages in {record.topic}", hint="start at a time or a message id"
+        )
+    return record.index
+
+
+def _before(end: MessageId, count: int) -> MessageId:
+    """A place with at least `count` messages up to `end`, if there are as many: an entry holds at least one."""
+    if end.entry_id < count - 1:
+        return EARLIEST
+    return MessageId(end.ledger_id, end.entry_id - count + 1, end.partition)
+
+
+def _behind(end: MessageId | None) -> Start:
+    return EARLIEST if end is None else MessageId(end.ledger_id, end.entry_id + 1, end.partition)

@@ -1,0 +1,30 @@
+"""A record whose value was decoded by its schema."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pulsarctl.records.record import Record
+
+
+class DecodedRecord:
+    """Everything is the record's own but `value`, which is the decoded `content` as JSON, a text as it is."""
+
+    __slots__ = ("content", "error", "record")
+
+    def __init__(self, record: "Record", content: Any, error: str | None = None) -> None:
+        self.record = record
+        self.content = content
+        self.error = error or record.error
+
+    @property
+    def value(self) -> bytes:
+        """The message's own bytes when they could not be decoded."""
+        if self.content is None:
+            return self.record.value or b""
+        if isinstance(self.content, str):
+            return self.content.encode()
+        return json.dumps(self.content, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.record, name)

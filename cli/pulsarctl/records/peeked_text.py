@@ -1,0 +1,44 @@
+"""A record as `pulsar-admin topics peek-messages` prints it: id, times, properties and a hex dump."""
+
+from collections.abc import Iterator
+
+from pulsarctl.records.record import Record
+
+BETWEEN = b"-" * 73 + b"\n\n"
+_EDGE = "+--------+-------------------------------------------------+----------------+"
+_HEAD = (
+    "         +-------------------------------------------------+\n"
+    "         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n"
+)
+
+
+def peeked_block(record: Record) -> bytes:
+    """The id without a partition; times in milliseconds, 0 for none."""
+    return "".join(f"{line}\n" for line in _lines(record)).encode("utf-8", "replace")
+
+
+def _lines(record: Record) -> Iterator[str]:
+    if record.batch_index >= 0:
+        yield f"Batch Message ID: {record.ledger_id}:{record.entry_id}:{record.batch_index}"
+    else:
+        yield f"Message ID: {record.ledger_id}:{record.entry_id}"
+    yield f"Publish time: {record.publish_time_ms}"
+    yield f"Event time: {record.event_time_ms}"
+    if record.deliver_at_ms:
+        yield f"Deliver at time: {record.deliver_at_ms}"
+    if record.properties:
+        yield "Properties:"
+        yield from (f"{name}    {value}" for name, value in sorted(record.properties.items()))
+    yield _hex_dump(record.value or b"")
+
+
+def _hex_dump(value: bytes) -> str:
+    """As Netty's `prettyHexDump`; nothing for no bytes."""
+    if not value:
+        return ""
+    rows = [_HEAD + _EDGE]
+    for offset in range(0, len(value), 16):
+        row = value[offset : offset + 16]
+        shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        rows.append(f"|{offset:08x}| {row.hex(' '):<47} |{shown:<16}|")
+    return "\n".join([*rows, _EDGE])

@@ -1,0 +1,146 @@
+"""What a message says, by the version of the schema that it was written with: `consume` and `read --schema auto`.
+
+Versions are asked of the broker's admin API once each. A message without a version, or of a schema that cannot be read
+here, is shown as its bytes.
+"""
+
+import base64
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from pulsarctl.errors import DoesNotFit
+from pulsarctl.records.decoded_record import DecodedRecord
+from pulsarctl.records.record import Record
+from pulsarctl.schemas.avro_json import AvroCodec
+
+Decode = Callable[[bytes], Any]
+Lookup = Callable[[str, int], dict[str, Any]]
+
+# Big-endian, as every Pulsar client writes them; times are milliseconds.
+_NUMBERS = {
+    "BOOLEAN": ">?",
+    "INT8": ">b",
+    "INT16": ">h",
+    "INT32": ">i",
+    "INT64": ">q",
+    "FLOAT": ">f",
+    "DOUBLE": ">d",
+    "DATE": ">q",
+    "TIME": ">q",
+    "TIMESTAMP": ">q",
+}
+
+
+class SchemaDecoder:
+    """`lookup` gets a topic's schema of one version, as `Schemas.get` does."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._decoders: dict[tuple[str, bytes], Decode | None] = {}
+
+    def __call__(self, record: Record) -> Record:
+        """The record with its value decoded, or itself. Raises the `CliError` of a look-up that failed."""
+        value, version = record.value, record.schema_version
+        if value is None or len(version) != 8:
+            return record
+        key = (record.topic, version)
+        if key not in self._decoders:
+            found = self._lookup(record.topic, int.from_bytes(version))
+            self._decoders[key] = decoder_of(found["schemaInfo"])
+        decode = self._decoders[key]
+        if decode is None:
+            return record
+        try:
+            return DecodedRecord(record, decode(value))
+        except DoesNotFit as error:
+            return DecodedRecord(record, None, f"schema version {int.from_bytes(version)}: {error}")
+
+
+def decoder_of(info: dict[str, Any]) -> Decode | None:
+    """From a schema's description (`schemaInfo`); None for a type that is not read here."""
+    kind, definition = info["type"], info["schema"]
+    if kind in _NUMBERS:
+        return _number(_NUMBERS[kind])
+    if kind == "STRING":
+        return lambda data: data.decode("utf-8", "replace")
+    if kind == "JSON":
+        return _from_json
+    if kind == "AVRO":
+        return AvroCodec(definition).decode
+    if kind == "PROTOBUF_NATIVE":
+        return _protobuf(definition)
+    return _pair(info) if kind == "KEY_VALUE" else None
+
+
+def _number(form: str) -> Decode:
+    def decode(data: bytes) -> Any:
+        try:
+            return struct.unpack(form, data)[0]
+        except struct.error as error:
+            raise DoesNotFit(f"{len(data)} bytes are not {struct.calcsize(form)}") from error
+
+    return decode
+
+
+def _from_json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise DoesNotFit(f"it is no JSON: {error}") from error
+
+
+def _protobuf(definition: dict[str, Any]) -> Decode:
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    from google.protobuf.descriptor_pool import DescriptorPool
+    from google.protobuf.json_format import MessageToDict
+    from google.protobuf.message import DecodeError
+    from google.protobuf.message_factory import GetMessageClass
+
+    pool = DescriptorPool()
+    files = {one.name: one for one in FileDescriptorSet.FromString(_set(definition)).file}
+    while files:  # a file can be added when what it imports has been
+        ready = [one for one in files.values() if not any(imported in files for imported in one.dependency)]
+        for one in ready:
+            pool.Add(files.pop(one.name))
+    message_class = GetMessageClass(pool.FindMessageTypeByName(definition["rootMessageTypeName"]))
+
+    def decode(data: bytes) -> Any:
+        try:
+            return MessageToDict(message_class.FromString(data), preserving_proto_field_name=True)
+        except DecodeError as error:
+            raise DoesNotFit(str(error)) from error
+
+    return decode
+
+
+def _set(definition: dict[str, Any]) -> bytes:
+    return base64.b64decode(definition["fileDescriptorSet"])
+
+
+def _pair(info: dict[str, Any]) -> Decode | None:
+    """INLINE: both parts; SEPARATED: the key is the message's key, and the value is all there is."""
+    properties, schemas = info["properties"], info["schema"]
+    key, value = (_part(schemas[part], properties.get(f"{part}.schema.type", "BYTES")) for part in ("key", "value"))
+    if properties.get("kv.encoding.type") == "SEPARATED":
+        return value
+    return lambda data: dict(zip(("key", "value"), _split(data, key, value), strict=True))
+
+
+def _part(definition: Any, kind: str) -> Decode:
+    decode = decoder_of({"type": kind, "schema": definition, "properties": {}})
+    return decode or (lambda data: data.decode("latin-1"))
+
+
+def _split(data: bytes, key: Decode, value: Decode) -> tuple[Any, Any]:
+    try:
+        (key_size,) = struct.unpack_from(">i", data)
+        (value_size,) = struct.unpack_from(">i", data, 4 + max(key_size, 0))
+    except struct.error as error:
+        raise DoesNotFit("it is no pair of key and value") from error
+    start = 8 + max(key_size, 0)
+    return (
+        None if key_size < 0 else key(data[4 : 4 + key_size]),
+        None if value_size < 0 else value(data[start : start + value_size]),
+    )

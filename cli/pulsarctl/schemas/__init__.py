@@ -1,0 +1,4 @@
+"""Schemas on the command line: definitions in files, values encoded by them.
+
+Below records, which decode by them.
+"""

@@ -1,0 +1,77 @@
+"""Schemas as one gives them on the command line: a description in a file, a definition, or a Python class."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pulsarctl.admin.schemas import SchemaInfo
+from pulsarctl.errors import UsageProblem
+
+TYPES = (
+    *("NONE", "STRING", "JSON", "PROTOBUF", "AVRO", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE"),
+    *("DATE", "TIME", "TIMESTAMP", "KEY_VALUE", "INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME"),
+    *("PROTOBUF_NATIVE", "BYTES"),
+)
+AVRO_DEFINITIONS = ("record", "enum", "array", "map", "fixed")
+EXAMPLE = '{"type": "AVRO", "schema": "{...}", "properties": {}}'
+
+
+def from_description(path: Path) -> SchemaInfo:
+    """pulsar-admin's file: JSON or YAML with `type`, `schema` and `properties`. Raises `UsageProblem`."""
+    found = _load(path)
+    if not isinstance(found, dict) or "type" not in found:
+        raise UsageProblem(f"{path} does not describe a schema", hint=f"write {EXAMPLE}")
+    if "schema" not in found and found["type"] in AVRO_DEFINITIONS:
+        raise UsageProblem(
+            f"{path} is a definition alone and does not say of which type",
+            hint=f"--type avro --schema-file {path}, or --type json",
+        )
+    definition = found.get("schema") or ""
+    text = definition if isinstance(definition, str) else json.dumps(definition)
+    properties = {str(key): str(value) for key, value in (found.get("properties") or {}).items()}
+    return SchemaInfo(_type(str(found["type"])), text, properties)
+
+
+def from_definition(kind: str, path: Path | None, properties: dict[str, str]) -> SchemaInfo:
+    """A type and the file with its definition, which a plain type does not have."""
+    return SchemaInfo(_type(kind), path.read_text(encoding="utf-8") if path else "", properties)
+
+
+def from_class(name: str, kind: str) -> SchemaInfo:
+    """A class of the official Python client's `pulsar.schema.Record`, as `module:Class`. Raises `UsageProblem`."""
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")  # a module beside the command, as `python -m` finds one
+    try:
+        record: Any = getattr(importlib.import_module(module), attribute)
+        definition = record.schema()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageProblem(f"{name} is no record class ({error})", hint="write MODULE:CLASS") from error
+    finally:
+        sys.path.remove("")
+    return SchemaInfo(_type(kind), json.dumps(definition))
+
+
+def _load(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return _load_yaml(path, text)
+
+
+def _load_yaml(path: Path, text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageProblem(f"{path} is neither JSON nor YAML", hint=f"write {EXAMPLE}") from error
+
+
+def _type(kind: str) -> str:
+    name = kind.upper()
+    if name not in TYPES:
+        raise UsageProblem(f"there is no schema type '{kind}'", hint=f"one of {', '.join(TYPES)}")
+    return name

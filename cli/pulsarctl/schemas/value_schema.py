@@ -1,0 +1,91 @@
+"""`--schema` of `produce`: which schema is announced, and how a message's text becomes its bytes.
+
+`bytes` announces none, `string` text; `avro:DEFINITION` takes JSON and sends Avro, `json:DEFINITION` sends the JSON as
+it is. The definition is Avro's, written out or the name of a file. `auto` takes what the topic has.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pulsarctl.admin.schemas import SchemaInfo
+from pulsarctl.errors import CliError, DoesNotFit, NotFound, UsageProblem
+
+Encode = Callable[[bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSchema:
+    """`announced` None: no schema; `encode` None: the bytes are sent as they are. `encode` raises `DoesNotFit`."""
+
+    announced: SchemaInfo | None = None
+    encode: Encode | None = None
+    notice: str = ""
+
+
+def parse_value_schema(text: str, of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
+    """`of_topic` gets the topic's schema for `auto`, as `Schemas.get` does. Raises `UsageProblem`."""
+    kind, _, definition = text.partition(":")
+    match kind.lower():
+        case "bytes":
+            return ValueSchema()
+        case "string":
+            return ValueSchema(SchemaInfo("STRING"), _text)
+        case "avro" | "json" if definition:
+            return _structured(kind.upper(), _definition(definition))
+        case "auto":
+            return _automatic(of_topic)
+    raise UsageProblem(
+        f"there is no schema '{text}'", hint="bytes, string, auto, avro:DEFINITION or json:DEFINITION; a file will do"
+    )
+
+
+def _definition(text: str) -> Any:
+    written = text.lstrip().startswith(("{", "[", '"'))
+    try:
+        return json.loads(text if written else Path(text).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CliError(f"cannot read {text}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageProblem(f"the definition of the schema is no JSON ({error})") from error
+
+
+def _structured(kind: str, definition: Any) -> ValueSchema:
+    from pulsarctl.schemas.avro_json import AvroCodec
+
+    codec = AvroCodec(definition)
+    return ValueSchema(SchemaInfo(kind, json.dumps(definition)), codec.encode if kind == "AVRO" else _json)
+
+
+def _automatic(of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
+    try:
+        found = of_topic()
+    except NotFound:
+        return ValueSchema(notice="the topic has no schema; messages are sent as bytes")
+    info, version = found["schemaInfo"], found["version"]
+    kind = info["type"]
+    if kind in ("AVRO", "JSON"):
+        made = _structured(kind, info["schema"])
+    elif kind in ("STRING", "NONE", "BYTES"):
+        made = parse_value_schema("string" if kind == "STRING" else "bytes", of_topic)
+    else:
+        raise UsageProblem(f"messages of schema type {kind} cannot be written here", hint="--schema bytes sends bytes")
+    return ValueSchema(made.announced, made.encode, f"messages are sent as {kind}, version {version} of the schema")
+
+
+def _text(data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise DoesNotFit(f"it is not UTF-8: {error.reason}") from error
+    return data
+
+
+def _json(data: bytes) -> bytes:
+    try:
+        json.loads(data)
+    except ValueError as error:
+        raise DoesNotFit(f"it is no JSON: {error}") from error
+    return data

@@ -1,0 +1,36 @@
+"""The partition that `--partition` names."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.shell.call import Call
+from pulsarctl.values.names import full_topic, partition_name
+
+
+def chosen(topic: str, partition: int | None) -> str:
+    """Full name of the topic, or of one partition. Raises `UsageProblem`."""
+    return full_topic(topic) if partition is None else partition_name(topic, partition)
+
+
+@contextmanager
+def explained(call: Call, topic: str, partition: int | None) -> Iterator[None]:
+    """A partition that was not found because the topic has fewer is told so, where the admin API can tell."""
+    try:
+        yield
+    except NotFound as error:
+        count = 0 if partition is None else _partitions(call, topic)
+        if partition is None or not 0 < count <= partition:
+            raise
+        raise NotFound(
+            f"{full_topic(topic)} has no partition {partition}: it has {count}, counted from 0",
+            reason=error.reason,
+            request=error.request,
+        ) from error
+
+
+def _partitions(call: Call, topic: str) -> int:
+    try:
+        return call.admin.topics.partitions(topic)
+    except CliError:
+        return 0

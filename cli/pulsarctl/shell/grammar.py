@@ -1,0 +1,222 @@
+"""Nouns and verbs, loaded when they are used: `pulsarctl tenants list` imports the tenants and nothing else.
+
+A command module has one `app: Noun`; its verbs are functions whose first parameter is the `Call`. Every verb
+takes the shared options (`options.py`) behind its own. Only the verb that is invoked is turned into a Typer
+command, because eighty of them cost more than the request to the broker.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+
+from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
+from pulsarctl.output import render
+from pulsarctl.shell import options
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.coercion import without_pydantic
+
+Body = TypeVar("Body", bound=Callable[..., None])
+Command = TyperCommand | TyperGroup
+
+
+class Verb(TyperCommand):
+    """A command with the shared options; its context is a `Call`."""
+
+    context_class = Call
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.shared = options.shared(self)
+        self.params.extend(self.shared)
+        self.help = _keep_lines(self.help or "")
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_pydantic(super().get_params(ctx))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return help_as_data(super().get_help_option(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        ctx.obj.update(options.given(ctx.params, self.shared))
+        try:
+            result = super().invoke(ctx)
+            render.flush()
+        except BrokenPipeError as error:  # whoever read our output has had enough: not a failure, but not success
+            render.abandon_stdout()
+            raise typer.Exit(BROKEN_PIPE) from error
+        return result
+
+
+class Noun(typer.Typer):
+    """The verbs of one noun, or one command by itself when its only verb has the noun's name."""
+
+    def __init__(self, name: str, help: str, *parts: "Noun") -> None:
+        """`parts` are nouns of the same name whose verbs are taken over: a noun may be spread over several files."""
+        super().__init__(name=name, help=help, add_completion=False, rich_markup_mode=None)
+        self.noun = name
+        self.summary = help
+        self.losing: set[str] = set()  # the spellings of verbs that lose data
+        for part in parts:
+            self.registered_commands.extend(part.registered_commands)
+            self.losing |= part.losing
+
+    def verb(
+        self,
+        name: str,
+        *aliases: str,
+        hidden: bool = False,
+        loses_data: bool = False,
+        help: str | None = None,
+        **context_settings: Any,
+    ) -> Callable[[Body], Body]:
+        """Registers a function under `name` and, unseen by help and completion, under its aliases.
+
+        One that loses data, such as messages or topics, is never suggested for a word that was mistyped.
+        """
+
+        def register(body: Body) -> Body:
+            self.losing.update((name, *aliases) if loses_data else ())
+            for spelling in (name, *aliases):
+                unseen = hidden or spelling != name
+                settings = context_settings or None
+                self.command(spelling, cls=Verb, help=help, hidden=unseen, context_settings=settings)(body)
+            return body
+
+        return register
+
+    def build(self) -> Command:
+        verbs = Verbs(self)
+        return verbs[self.noun] if list(verbs) == [self.noun] else NounGroup(self, verbs)
+
+
+class LazyCommands(MutableMapping[str, Command]):
+    """Commands by name, made when first asked for."""
+
+    def __init__(self, names: list[str], hidden: list[str]) -> None:
+        self.visible = names
+        self._names = names + hidden
+        self._made: dict[str, Command] = {}
+
+    def make(self, name: str) -> Command:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self.make(name)
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Command) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Verbs(LazyCommands):
+    def __init__(self, noun: Noun) -> None:
+        self._infos = {str(info.name): info for info in noun.registered_commands}
+        hidden = [name for name, info in self._infos.items() if info.hidden]
+        super().__init__([name for name in self._infos if name not in hidden], hidden)
+
+    def make(self, name: str) -> Command:
+        made = get_command_from_info(self._infos[name], pretty_exceptions_short=False, rich_markup_mode=None)
+        assert isinstance(made, TyperCommand)
+        return made
+
+
+class Modules(LazyCommands):
+    """Top-level commands and the modules they are in. A module that cannot be imported fails by itself."""
+
+    def __init__(self, modules: dict[str, str], visible: list[str], aliases: dict[str, str]) -> None:
+        super().__init__(visible, [name for name in (*modules, *aliases) if name not in visible])
+        self._modules = modules
+        self._aliases = aliases
+
+    def make(self, name: str) -> Command:
+        try:
+            app = import_module(self._modules[self._aliases.get(name, name)]).app
+        except ModuleNotFoundError as error:
+            raise CliError(
+                f"'{name}' needs the Python module {error.name}, which is not installed", hint=_install_hint(error.name)
+            ) from error
+        built = app.build()
+        assert isinstance(built, TyperCommand | TyperGroup)
+        return built
+
+
+class Group(TyperGroup):
+    """A group whose help is data and whose suggestions are safe to follow."""
+
+    suggested: Iterable[str] = ()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_pydantic(super().get_params(ctx))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return help_as_data(super().get_help_option(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        self.suggest_commands = False  # Typer's own suggestions know no harm
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise _unknown(ctx, args[0], self.suggested)
+        return super().resolve_command(ctx, args)
+
+
+class NounGroup(Group):
+    def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
+        super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
+        self.commands = verbs  # type: ignore[assignment]  # a mapping of our own: the group only reads it
+        self.visible = verbs.visible
+        self.suggested = [name for name in verbs if name not in noun.losing]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return self.visible
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Whole summaries: cut to what the longest name leaves of the line, they say nothing."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in self.visible])
+
+
+def help_as_data(option: Any) -> Any:
+    """The `--help` option, printing as everything else is printed."""
+
+    def show(ctx: Any, _option: Any, asked: bool) -> None:
+        if asked and not ctx.resilient_parsing:
+            render.line(ctx.get_help())
+            ctx.exit()
+
+    if option is not None:
+        option.callback = show
+    return option
+
+
+def _unknown(ctx: Any, word: str, known: Iterable[str]) -> UsageProblem:
+    found = " or ".join(f"'{name}'" for name in get_close_matches(word, list(known)))
+    meant = f" Did you mean {found}?" if found else ""
+    return UsageProblem(f"No such command '{word}'.{meant}", hint=f"{ctx.command_path} --help")
+
+
+def _keep_lines(help: str) -> str:
+    """Examples and paragraphs with indented lines are shown as they are; the others are filled."""
+    parts = help.split("\n\n")
+    return "\n\n".join(f"\b\n{part}" if "\n  " in part or part.startswith("Example") else part for part in parts)
+
+
+def _install_hint(module: str | None) -> str | None:
+    if module in ("pyspark", "pyarrow", "pandas"):
+        return "pip install 'pulsarctl[spark]'"
+    return None

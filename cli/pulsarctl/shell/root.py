@@ -1,0 +1,111 @@
+"""The root of the command tree: the options before the command, help without imports, and the translation of errors."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperOption
+from typer.exceptions import TyperException
+
+from pulsarctl import __version__
+from pulsarctl.errors import CliError
+from pulsarctl.output import render
+from pulsarctl.shell import options
+from pulsarctl.shell.exit_codes import exit_code, flushed
+from pulsarctl.shell.grammar import Group, Modules
+from pulsarctl.shell.nouns import ALIASES, COMMANDS, HIDDEN, MODULE_OF
+
+
+class Root(Group):
+    def __init__(self, **settings: Any) -> None:
+        context_settings = {"max_content_width": 100, "help_option_names": ["--help", "-h"]}
+        super().__init__(**{**settings, "no_args_is_help": True, "context_settings": context_settings})
+        modules = {name: f"pulsarctl.commands.{MODULE_OF.get(name, name)}" for name in (*COMMANDS, *HIDDEN)}
+        self._modules = Modules(modules, list(COMMANDS), ALIASES)
+        self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it
+        self.suggested = self._modules.visible
+        self.shared = options.shared()
+        for option in self.shared:
+            if option.name == "web_url":
+                option.opts = [
+                    *option.opts,
+                    "-s",
+                ]  # the Go tool's spelling; behind a command -s means other things
+        self.params.extend([*self.shared, _version_option()])
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return self._modules.visible
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """From the table: help imports no command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: Any) -> Any:
+        if ctx.params.pop("version", None):
+            render.line(f"pulsarctl {__version__}")
+            return None
+        ctx.obj.update(options.given(ctx.params, self.shared))
+        return super().invoke(ctx)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Runs one command and leaves with its exit code: the only place that knows both errors and codes."""
+        flags: dict[str, Any] = {}
+        try:
+            code = super().main(args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra)
+        except typer.Abort:
+            code = CliError.exit_code
+        except (CliError, TyperException, OSError) as problem:
+            code = _help_or_code(problem, flags)
+        sys.exit(flushed(code if isinstance(code, int) else 0, flags))
+
+
+def _help_or_code(problem: Exception, flags: dict[str, Any]) -> int:
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        render.notice(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
+        return 2
+    return exit_code(problem, flags)
+
+
+def _version_option() -> TyperOption:
+    app = typer.Typer(add_completion=False)
+
+    def version(
+        version: bool = typer.Option(False, "--version", "-v", "-V", help="Show the version."),
+    ) -> None:
+        """Only its parameter matters."""
+
+    app.command()(version)
+    option = typer.main.get_command(app).params[0]
+    assert isinstance(option, TyperOption)
+    return option
+
+
+def application() -> typer.Typer:
+    """The Typer app, for `main` and for tests (`typer.testing.CliRunner`)."""
+    app = typer.Typer(
+        name="pulsarctl",
+        cls=Root,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_pulsarctl)
+    return app
+
+
+def _pulsarctl() -> None:
+    """Admin and operations toolkit for Apache Pulsar, with a bundled broker.
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorized, 5 cannot connect, 6 conflict, 7
+    timeout, 8 already running, 10 partly failed, 130 interrupted.
+    """

@@ -1,0 +1,4 @@
+"""Verbs that several nouns share: policies, cursors, peeking.
+
+Only commands import it.
+"""

@@ -1,0 +1,75 @@
+"""Shows messages without consuming them; shared by the verbs of `topics` and `subscriptions`."""
+
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pulsarctl.admin.topics import Peeked
+from pulsarctl.errors import NotFound
+from pulsarctl.output import render
+from pulsarctl.output.render import Output
+from pulsarctl.records.peeked_text import BETWEEN, peeked_block
+from pulsarctl.records.record_output import Show, record_output
+from pulsarctl.shell.call import Call
+from pulsarctl.values.names import full_topic
+
+if TYPE_CHECKING:
+    from pulsarctl.raw.entry_record import EntryRecord
+
+Format = Annotated[
+    str | None, typer.Option("-F", "--format", metavar="TEMPLATE", help="Print each message like this; see read.")
+]
+Count = Annotated[int, typer.Option("-n", "--count", min=1, help="How many messages.")]
+
+
+def peek(call: Call, topic: str, subscription: str, messages: int, template: str | None) -> None:
+    """Prints up to so many messages that the subscription has not acknowledged; none is no error."""
+    show = _show(call, template)
+    printed = _print(islice(_unacknowledged(call, topic, subscription), messages), show)
+    if not printed:
+        call.notice("no message")
+
+
+def show_entry(call: Call, topic: str, found: Peeked, template: str | None) -> None:
+    """Prints the messages of one entry."""
+    _print(_records(topic, found), _show(call, template))
+
+
+def _records(topic: str, found: Peeked) -> Iterator["EntryRecord"]:
+    from pulsarctl.verbs.peeked import peeked_records
+
+    return peeked_records(full_topic(topic), *found)
+
+
+def _unacknowledged(call: Call, topic: str, subscription: str) -> Iterator["EntryRecord"]:
+    """Entry by entry, until the broker has no more."""
+    for number in count(1):
+        try:
+            found = call.admin.topics.peek(topic, subscription, number)
+        except NotFound as error:
+            if error.reason != "Message not found":  # the topic, its namespace, the subscription
+                raise
+            return
+        yield from _records(topic, found)
+
+
+def _show(call: Call, template: str | None) -> Show | None:
+    """None for text, which differs from what `read` prints. Raises `UsageProblem`."""
+    if template is None and call.output in (Output.AUTO, Output.TEXT):
+        return None
+    return record_output(call.output, template, frozenset({"index"} if template else ()))
+
+
+def _print(records: Iterator["EntryRecord"], show: Show | None) -> int:
+    """Returns how many there were."""
+    printed = 0
+    for record in records:
+        if show is not None:
+            render.data(show(record))
+        else:
+            render.data((BETWEEN if printed else b"") + peeked_block(record))
+        printed += 1
+    render.flush()
+    return printed
