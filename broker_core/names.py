@@ -1,11 +1,13 @@
 """Topic and namespace names: parse, validate, partition suffix. Pure.
 
 Short forms (Pulsar docs, "Topics"): `local` means `persistent://public/default/local`, `tenant/ns/local` means
-`persistent://tenant/ns/local`. The four-part form with a cluster is refused with a reason.
+`persistent://tenant/ns/local`. In the older form of four parts, `persistent://tenant/cluster/ns/local`, the namespace
+is `tenant/cluster/ns`, which is another one than `tenant/ns`, and the local name may hold slashes.
 Partition k of T is named `T-partition-k`, k a plain decimal without leading zeros.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +16,7 @@ from broker_core.errors import InvalidName
 PARTITION_SUFFIX = "-partition-"
 PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
+GLOBAL = "global"  # in the older form, in place of a cluster: the namespace is of all clusters
 
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
 RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
@@ -27,6 +30,8 @@ _PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]*)$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class NamespaceName:
+    """`local` is all behind the tenant: `ns`, or `cluster/ns` in the older form."""
+
     tenant: str
     local: str
 
@@ -36,14 +41,35 @@ class NamespaceName:
     @classmethod
     def parse(cls, text: str) -> "NamespaceName":
         parts = text.split("/")
-        if len(parts) != 2:
+        if len(parts) not in (2, 3):
             raise InvalidName(f"Invalid namespace format. namespace: {text}")
-        return cls(check_entity("Tenant", parts[0]), check_entity("Namespace", parts[1]))
+        return cls.of(parts[0], *parts[1:])
+
+    @classmethod
+    def of(cls, tenant: str, *rest: str) -> "NamespaceName":
+        """`rest`: the namespace, or a cluster and the namespace. Raises `InvalidName`."""
+        check_entity("Tenant", tenant)
+        for kind, name in zip(("Namespace", "Cluster"), reversed(rest), strict=False):
+            check_entity(kind, name)
+        return cls(tenant, "/".join(rest))
+
+    @property
+    def cluster(self) -> str:
+        """Of the older form; "" without one."""
+        return self.local.rpartition("/")[0]
+
+    @property
+    def exists_by_use(self) -> bool:
+        """In the older form a namespace of one cluster need not be made, as in Pulsar; one of all clusters must."""
+        return self.cluster not in ("", GLOBAL)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicName:
-    """`local` is the name within the namespace, partition suffix included; `partition` is -1 when it has none."""
+    """`local` is the name within the namespace, partition suffix included; `partition` is -1 when it has none.
+
+    `namespace_local`: as `NamespaceName.local`.
+    """
 
     domain: str
     tenant: str
@@ -118,16 +144,17 @@ _remembered = lru_cache(maxsize=4096)(_parsed)
 
 
 def _from_parts(domain: str, rest: str, text: str) -> TopicName:
-    parts = rest.split("/", 2)
-    if len(parts) != 3 or not parts[2]:
+    *names, local = rest.split("/", 3)
+    if len(names) < 2 or not local:
         raise InvalidName(f"Invalid topic name: {text}")
-    tenant, namespace, local = parts
-    check_entity("Tenant", tenant)
-    check_entity("Namespace", namespace)
-    if "/" in local:
-        raise InvalidName(
-            f"Invalid topic name: {text}: the form tenant/cluster/namespace/topic is not supported;"
-            " use tenant/namespace/topic"
-        )
+    namespace = NamespaceName.of(*names)
     found = _PARTITION.match(local)
-    return TopicName(domain, tenant, namespace, local, int(found.group(2)) if found else -1)
+    return TopicName(domain, namespace.tenant, namespace.local, local, int(found.group(2)) if found else -1)
+
+
+def within(namespace: NamespaceName, domain: str, topics: Iterable[str]) -> Iterator[str]:
+    """Those of the full topic names that are of the namespace."""
+    prefix = f"{domain}://{namespace}/"
+    for topic in topics:
+        if topic.startswith(prefix) and (namespace.cluster or "/" not in topic[len(prefix) :]):
+            yield topic

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-import re
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from urllib.parse import parse_qsl
 
 from broker_core.admin.browsers import BrowserRules, is_loopback
 from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.first_api import translate
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.storage.errors import StorageError
 
@@ -32,9 +32,6 @@ log = logging.getLogger(__name__)
 REQUEST_SECONDS = 60.0
 REQUESTS_AT_A_TIME = 1024  # Pulsar's maxConcurrentHttpRequests; more are answered 503
 CLOSE_SECONDS = 2.0
-
-# Topics of Pulsar's first API: tenant, cluster, namespace, topic. Below /admin/v2 such a path may mean other things.
-_FOUR_PARTS = re.compile(r"/(?:admin|lookup/v2/(?:topic|destination))/(?:non-)?persistent(?:/[^/]+){4}")
 
 _HANDLERS = "broker_core.admin.all_routes"
 _PROTOCOL = "broker_core.admin.protocol"
@@ -103,12 +100,14 @@ class Dispatcher:
         refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
         if refusal is not None:
             return json_answer({"reason": refusal}, 403)
-        found = self._routes.find(method, path)
+        second, cluster = translate(path)
+        found = self._routes.find(method, second)
         if isinstance(found, frozenset):
             return _no_route(method, path, found)
+        parts = {**found.parts, "cluster": cluster} if cluster else found.parts
         # The first of equal names counts, as in Pulsar.
         named = dict(reversed(parse_qsl(query, keep_blank_values=True)))
-        call = Call(self._broker, found.parts, named, await request.read(), request.headers)
+        call = Call(self._broker, parts, named, await request.read(), request.headers)
         return await _result(found.handler(call), f"{method} {path}")
 
 
@@ -140,9 +139,4 @@ def _no_route(method: str, path: str, known: frozenset[str]) -> Answer:
     if known:
         allowed = ", ".join(sorted(known))
         return json_answer({"reason": f"{method} is not allowed on {path}; allowed: {allowed}"}, 405)
-    if _FOUR_PARTS.match(path):
-        reason = (
-            "Invalid topic name: the form tenant/cluster/namespace/topic is not supported; use tenant/namespace/topic"
-        )
-        return json_answer({"reason": reason}, 412)
     return json_answer({"reason": f"this broker serves nothing at {path}"}, 404)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from broker_core.errors import InvalidName, InvalidRequest
-from broker_core.names import NamespaceName, TopicName, check_entity, parse_topic
+from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.json_values import whole_number
 
 if TYPE_CHECKING:
@@ -50,16 +50,23 @@ class Call:
         return unquote(self.parts[name])
 
     def namespace(self) -> NamespaceName:
-        tenant, local = self.part("tenant"), self.part("namespace")
-        return NamespaceName(check_entity("Tenant", tenant), check_entity("Namespace", local))
+        cluster = (self.part("cluster"),) if "cluster" in self.parts else ()
+        return NamespaceName.of(self.part("tenant"), *cluster, self.part("namespace"))
 
     def topic(self) -> TopicName:
         """The topic of the path; raises `InvalidName`."""
+        return self.topic_of(self.parts["domain"])
+
+    def topic_of(self, domain: str) -> TopicName:
+        """As `topic`, where the path has no domain."""
         namespace = self.namespace()
         try:
-            return parse_topic(f"{self.parts['domain']}://{namespace}/{unquote_plus(self.parts['topic'])}")
+            topic = parse_topic(f"{domain}://{namespace}/{unquote_plus(self.parts['topic'])}")
         except InvalidName:
             raise InvalidName("Topic name is not valid") from None
+        if topic.namespace != namespace:  # a slash in the topic would make it a name of four parts
+            raise InvalidName("Topic name is not valid")
+        return topic
 
     def subscription(self) -> str:
         return unquote_plus(unquote(self.parts["subscription"]))

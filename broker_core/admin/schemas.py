@@ -7,24 +7,16 @@ whether one would be when it would not.
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote_plus
 
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.routes import Route
-from broker_core.errors import IncompatibleSchema, InvalidName, InvalidRequest, InvalidSchema, SchemaNotFound
-from broker_core.names import PERSISTENT, TopicName, parse_topic
+from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema, SchemaNotFound
+from broker_core.names import PERSISTENT, TopicName
 from broker_core.schema.compatibility import Strategy
 from broker_core.schema.key_value import key_value_data, key_value_text
 from broker_core.schema.registry import SchemaVersion
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
-
-
-def _topic(call: Call) -> TopicName:
-    try:
-        return parse_topic(f"{PERSISTENT}://{call.namespace()}/{unquote_plus(call.parts['topic'])}")
-    except InvalidName:
-        raise InvalidName("Topic name is not valid") from None
 
 
 def _sent(call: Call) -> SchemaData:
@@ -62,20 +54,22 @@ def _strategy(call: Call, topic: TopicName) -> Strategy:
 
 
 async def get_latest(call: Call) -> dict[str, Any]:
-    return _shown(call.broker.schemas.latest(_topic(call)))
+    return _shown(call.broker.schemas.latest(call.topic_of(PERSISTENT)))
 
 
 async def get_version(call: Call) -> dict[str, Any]:
-    return _shown(call.broker.schemas.version(_topic(call), call.number("version")))
+    return _shown(call.broker.schemas.version(call.topic_of(PERSISTENT), call.number("version")))
 
 
 async def get_all(call: Call) -> dict[str, Any]:
-    return {"getSchemaResponses": [_shown(stored) for stored in call.broker.schemas.versions(_topic(call))]}
+    return {
+        "getSchemaResponses": [_shown(stored) for stored in call.broker.schemas.versions(call.topic_of(PERSISTENT))]
+    }
 
 
 async def post(call: Call) -> dict[str, Any]:
     """A new version, or the one that is the same; `isAllowAutoUpdateSchema` is about producers, not about this."""
-    topic = _topic(call)
+    topic = call.topic_of(PERSISTENT)
     version = await call.broker.schemas.put(topic, _sent(call), _strategy(call, topic))
     return {"version": {"version": version}}
 
@@ -83,13 +77,13 @@ async def post(call: Call) -> dict[str, Any]:
 async def delete(call: Call) -> dict[str, Any]:
     """Marks the end of the schema, which is a version of its own; with `force` all versions go."""
     if call.flag("force"):
-        await call.broker.schemas.forget(_topic(call))
+        await call.broker.schemas.forget(call.topic_of(PERSISTENT))
         return {"version": -1}
-    return {"version": await call.broker.schemas.delete(_topic(call))}
+    return {"version": await call.broker.schemas.delete(call.topic_of(PERSISTENT))}
 
 
 async def check_compatibility(call: Call) -> Answer:
-    topic = _topic(call)
+    topic = call.topic_of(PERSISTENT)
     strategy = _strategy(call, topic)
     try:
         await call.broker.schemas.check_compatible(topic, _sent(call), strategy)
@@ -100,14 +94,14 @@ async def check_compatibility(call: Call) -> Answer:
 
 async def find_version(call: Call) -> dict[str, Any]:
     """-1 when there is no such version."""
-    return {"version": call.broker.schemas.version_of(_topic(call), _sent(call))}
+    return {"version": call.broker.schemas.version_of(call.topic_of(PERSISTENT), _sent(call))}
 
 
 async def metadata(call: Call) -> Any:
     """Where Pulsar stores the versions; here they lie in no ledger, which is what -1 says."""
     index = [
         {"ledgerId": -1, "entryId": -1, "version": stored.version}
-        for stored in call.broker.schemas.versions(_topic(call))
+        for stored in call.broker.schemas.versions(call.topic_of(PERSISTENT))
     ]
     return {"info": index[-1], "index": index} if index else Answer(200)
 

@@ -153,7 +153,8 @@ class Tenancy:
         return sorted((name for name in self._namespaces if name.tenant == tenant), key=str)
 
     def has_namespace(self, name: NamespaceName) -> bool:
-        return name in self._namespaces
+        """Whether there may be topics in it."""
+        return name in self._namespaces or name.exists_by_use
 
     def namespace(self, name: NamespaceName) -> Namespace:
         if name not in self._namespaces:
@@ -162,11 +163,12 @@ class Tenancy:
 
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
         """Creates it with the settings of a REST `Policies` object; what is absent has Pulsar's default."""
-        check_new_entity("Namespace", name.local)
+        check_new_entity("Namespace", name.local.rpartition("/")[2])
         namespace = self._read_namespace(name, document or {})
         async with self._changing:
             tenant = self.tenant(name.tenant)
-            for cluster in namespace.replication_clusters:
+            named = [name.cluster] if name.exists_by_use else []
+            for cluster in (*namespace.replication_clusters, *named):
                 if cluster not in tenant.allowed_clusters:
                     refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
@@ -327,7 +329,7 @@ class Tenancy:
 
     def check_namespace_of(self, topic: TopicName) -> None:
         """Raises `NamespaceNotFound` unless the topic's namespace exists."""
-        if topic.namespace not in self._namespaces:
+        if not self.has_namespace(topic.namespace):
             raise NamespaceNotFound("Namespace not found")
 
     # Checks

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_core.names import within
+
 if TYPE_CHECKING:
     from broker_core.names import NamespaceName, TopicName
     from broker_core.storage.metadata import Metadata
@@ -41,5 +43,4 @@ class TopicDocuments:
 
     def of_namespace(self, namespace: NamespaceName, domain: str) -> list[str]:
         """Full names, sorted."""
-        prefix = f"{domain}://{namespace}/"
-        return sorted(key for key in (*self._metadata.list(TOPIC), *self._volatile) if key.startswith(prefix))
+        return sorted(within(namespace, domain, (*self._metadata.list(TOPIC), *self._volatile)))

@@ -27,7 +27,7 @@ from broker_core.errors import (
 )
 from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
-from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic, within
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.policies.system import without_limits
@@ -118,8 +118,7 @@ class TopicRegistry:
         """Raises `LimitReached` when the namespace may not get that many topics more."""
         limit = self._tenancy.effective_in(name.namespace).max_topics
         if limit and not is_system_topic(name):
-            prefix = f"{name.domain}://{name.namespace}/"
-            coming = [key for key in self._creating if key.startswith(prefix)]
+            coming = within(name.namespace, name.domain, self._creating)
             there = {*self.of_namespace(name.namespace, name.domain), *coming}
             check_topics(sum(not is_system_topic(parse_topic(key)) for key in there), new, limit)
 

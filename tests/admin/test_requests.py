@@ -136,18 +136,3 @@ async def test_a_web_page_may_not_change_anything(admin: Admin) -> None:
 
 async def test_a_body_beyond_a_megabyte_is_refused(admin: Admin) -> None:
     assert (await admin("PUT", "namespaces/public/new", raw=b" " * (1 << 21))).status == 413
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/admin/persistent/public/standalone/default/t/stats",
-        "/admin/non-persistent/public/standalone/default/t",
-        "/lookup/v2/topic/persistent/public/standalone/default/t",
-        "/lookup/v2/destination/persistent/public/standalone/default/t",
-    ],
-)
-async def test_a_topic_name_with_a_cluster_is_invalid_at_once(admin: Admin, path: str) -> None:
-    reply = await admin("GET", path)
-    assert reply.status == 412
-    assert reply.reason.startswith("Invalid topic name: the form tenant/cluster/namespace/topic is not supported")

@@ -130,15 +130,20 @@ def test_topics_of_events_are_created_by_use_also_where_others_are_not() -> None
         produce(raw, f"{PREFIX}__change_events")
 
 
-@pytest.mark.parametrize("topic", ["persistent://public/standalone/default/t", "public/standalone/default/t"])
-def test_a_name_with_a_cluster_is_invalid_on_every_command(raw: RawClient, topic: str) -> None:
+def test_a_short_name_with_a_cluster_is_invalid_on_every_command(raw: RawClient) -> None:
+    topic = "public/standalone/default/t"
     assert refused(raw, topic) == ServerError.InvalidTopicName
     assert partitions(raw, topic).error == ServerError.InvalidTopicName
     raw.send(client_commands.subscribe(3, topic, "s", 1))
     assert raw.expect(BaseCommand.ERROR).error == ServerError.InvalidTopicName
     raw.send(client_commands.lookup(4, topic))
     assert raw.expect(BaseCommand.LOOKUP_RESPONSE).error == ServerError.InvalidTopicName
+
+
+def test_the_topics_of_a_namespace_with_a_cluster_are_listed(raw: RawClient) -> None:
+    produce(raw, "persistent://public/standalone/default/t")
     command = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
     command.getTopicsOfNamespace.request_id, command.getTopicsOfNamespace.namespace = 5, "public/standalone/default"
     raw.send(frame(command))
-    assert raw.expect(BaseCommand.ERROR).error == ServerError.InvalidTopicName
+    listed = raw.expect(BaseCommand.GET_TOPICS_OF_NAMESPACE_RESPONSE).topics
+    assert list(listed) == ["persistent://public/standalone/default/t"]

@@ -3,7 +3,7 @@
 import pytest
 
 from broker_core.errors import InvalidName
-from broker_core.names import NamespaceName, check_new_entity, parse_topic
+from broker_core.names import NamespaceName, check_new_entity, parse_topic, within
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,28 @@ def test_a_name_of_another_form_is_refused(text: str) -> None:
         parse_topic(text)
 
 
-def test_the_old_four_part_form_is_refused_by_name() -> None:
-    with pytest.raises(InvalidName, match="tenant/cluster/namespace/topic is not supported"):
-        parse_topic("persistent://tenant/cluster/namespace/topic")
+@pytest.mark.parametrize("local", ["t", "with/slashes/in/it", "t-partition-3"])
+def test_a_name_of_four_parts_has_a_namespace_with_a_cluster(local: str) -> None:
+    name = parse_topic(f"persistent://tenant/cluster/ns/{local}")
+    assert str(name) == f"persistent://tenant/cluster/ns/{local}"
+    assert (name.namespace, name.namespace.cluster, name.local) == (
+        NamespaceName("tenant", "cluster/ns"),
+        "cluster",
+        local,
+    )
+    assert NamespaceName.parse("tenant/cluster/ns") == name.namespace
+
+
+@pytest.mark.parametrize("text", ["persistent://a/b c/d/t", "persistent://a/b/c d/t", "persistent://a//c/t", "a/b/c/t"])
+def test_a_name_of_four_parts_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(InvalidName):
+        parse_topic(text)
+
+
+def test_a_namespace_named_as_a_cluster_does_not_own_the_topics_of_that_cluster() -> None:
+    topics = ["persistent://a/b/t", "persistent://a/b/c/t", "persistent://a/bb/t", "non-persistent://a/b/t"]
+    assert list(within(NamespaceName("a", "b"), "persistent", topics)) == ["persistent://a/b/t"]
+    assert list(within(NamespaceName("a", "b/c"), "persistent", topics)) == ["persistent://a/b/c/t"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +64,7 @@ def test_a_partition_knows_its_topic() -> None:
     assert str(topic.partition_name(3)) == "persistent://a/b/t-partition-3"
 
 
-@pytest.mark.parametrize("text", ["a", "a/b/c", "a b/c", "/b"])
+@pytest.mark.parametrize("text", ["a", "a/b/c/d", "a b/c", "/b"])
 def test_a_namespace_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(InvalidName):
         NamespaceName.parse(text)

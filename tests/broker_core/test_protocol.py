@@ -203,10 +203,14 @@ def test_an_ack_of_an_unknown_consumer_is_answered_with_the_reason(raw: RawClien
     assert (answer.request_id, answer.error) == (78, pb.ConsumerNotFound)
 
 
-def test_a_four_part_name_is_refused_at_once(raw: RawClient) -> None:
-    raw.send(client_commands.lookup(8, "persistent://tenant/cluster/namespace/topic"))
-    refused = raw.expect(BaseCommand.LOOKUP_RESPONSE)
-    assert (refused.request_id, refused.error) == (8, pb.InvalidTopicName)
+def test_a_topic_name_of_four_parts_is_looked_up(raw: RawClient) -> None:
+    raw.send(client_commands.lookup(8, "persistent://property/cluster/namespace/topic"))
+    assert raw.expect(BaseCommand.LOOKUP_RESPONSE).response == pb.CommandLookupTopicResponse.Connect
+
+
+def test_a_namespace_of_all_clusters_must_be_made_first(raw: RawClient) -> None:
+    raw.send(client_commands.partitioned_metadata(8, "persistent://property/global/namespace/topic"))
+    assert raw.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE).error == pb.TopicNotFound
 
 
 def test_a_lookup_of_an_unknown_listener_fails(raw: RawClient) -> None:
