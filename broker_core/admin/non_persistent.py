@@ -28,17 +28,21 @@ def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotA
 
 
 def add_drop_rates(body: dict[str, Any], topic: Topic) -> dict[str, Any]:
-    """`msgDropRate` of the topic, its publishers and its subscriptions: messages a second that nobody got."""
+    """`msgDropRate` of the topic and its publishers: messages a second that no consumer got."""
     if not isinstance(topic, NonPersistentTopic):
         return body
-    dropped = {name: _rate(one) for name, one in topic.subscriptions.items()}
-    for name, subscription in body["subscriptions"].items():
-        subscription["msgDropRate"] = dropped.get(name, 0.0)
     for publisher in body["publishers"]:
         producer = topic.producers.get(publisher["producerName"])
         publisher["msgDropRate"] = _rate(producer)
-    body["msgDropRate"] = sum(dropped.values()) + sum(_rate(one) for one in topic.producers.values())
+    body["msgDropRate"] = sum(_rate(one) for one in (*topic.subscriptions.values(), *topic.producers.values()))
     return body
+
+
+def drop_rates(topic: Topic) -> dict[str, float]:
+    """The same of each subscription; empty where messages are not dropped."""
+    if not isinstance(topic, NonPersistentTopic):
+        return {}
+    return {name: _rate(one) for name, one in topic.subscriptions.items()}
 
 
 def _rate(one: object) -> float:

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.call import Call
+from broker_core.admin.call import Answer, Call
 from broker_core.admin.internal_stats_body import info_body, internal_body
-from broker_core.admin.non_persistent import add_drop_rates
+from broker_core.admin.non_persistent import add_drop_rates, drop_rates
 from broker_core.admin.routes import Route
-from broker_core.admin.stats_body import publisher_body, topic_body
+from broker_core.admin.stats_body import publisher_body, subscription_body, topic_body
 from broker_core.admin.targets import one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import Json, in_turns, json_in_turns
 from broker_core.stats.merged_stats import merge
 from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_of, topic_stats
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
+TO_SUBSCRIPTIONS = 2  # levels of the answer of a topic: its fields, its subscriptions
+
 # Of one partition alone; a merged publisher or consumer is on several connections.
 _OWN_PUBLISHER_FIELDS = ("accessMode", "address", "connectedSince", "clientVersion", "metadata", "producerName")
 _OWN_CONSUMER_FIELDS = ("address", "connectedSince", "clientVersion", "metadata")
 
 
-async def stats(call: Call) -> dict[str, Any]:
+async def stats(call: Call) -> Answer:
     topic = await one_topic(call)
-    return add_drop_rates(_body(call, await _snapshot(call, topic)), topic)
+    body = add_drop_rates(await _body(call, await _snapshot(call, topic), dropped=drop_rates(topic)), topic)
+    return await _answer(body, TO_SUBSCRIPTIONS)
 
 
-async def partitioned_stats(call: Call) -> dict[str, Any]:
+async def partitioned_stats(call: Call) -> Answer:
     """All partitions as one, and with `perPartition` each by itself."""
     name = _partitioned(call)
     parts = {
@@ -37,19 +42,19 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
         async for part in in_turns(call.broker.partitioned.existing(name))
     }
     total = merge(parts.values())
-    body = _body(call, total)
+    body = await _body(call, total, not_of_consumers=_OWN_CONSUMER_FIELDS)
     for field in ("deduplicationStatus", "ownerBroker"):
         del body[field]
     body["publishers"] = [] if call.flag("excludePublishers") else _merged_publishers(total)
-    for subscription in body["subscriptions"].values():
-        for consumer in subscription["consumers"]:
-            for field in _OWN_CONSUMER_FIELDS:
-                del consumer[field]
     body["oldestBacklogMessageAgeSeconds"] = 0  # as Pulsar: the sum does not know
     body["metadata"] = {"partitions": call.broker.partitioned.count(name), "deleted": False}
     shown = parts if call.flag("perPartition", True) else {}
-    body["partitions"] = {part: _body(call, one) async for part, one in in_turns(shown.items())}
-    return body
+    body["partitions"] = {part: await _body(call, one) async for part, one in in_turns(shown.items())}
+    return await _answer(body, 2 + TO_SUBSCRIPTIONS)
+
+
+async def _answer(body: dict[str, Any], depth: int) -> Answer:
+    return Answer(200, (await json_in_turns(body, depth)).encode())
 
 
 def _merged_publishers(total: TopicStats) -> list[dict[str, Any]]:
@@ -96,26 +101,44 @@ def _partitioned(call: Call) -> TopicName:
 
 async def _snapshot(call: Call, topic: Topic) -> TopicStats:
     """Exact: what is needed of the disk to weigh each backlog is read before."""
-    for subscription in list(topic.subscriptions.values()):
+    async for subscription in in_turns(list(topic.subscriptions.values())):
         await subscription.cursor.measure()
     earliest = await earliest_backlog(topic)
     shown = earliest if call.flag("getEarliestTimeInBacklog") else None
-    return topic_stats(topic, shown, oldest_of(topic, earliest))
+    return await topic_stats(topic, shown, oldest_of(topic, earliest))
 
 
-def _body(call: Call, snapshot: TopicStats) -> dict[str, Any]:
+async def _body(
+    call: Call,
+    snapshot: TopicStats,
+    *,
+    not_of_consumers: Iterable[str] = (),
+    dropped: Mapping[str, float] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Each subscription is written at once: as objects many of them would keep the collector of garbage busy."""
     body = topic_body(
         snapshot,
         owner=call.broker.http_url.removeprefix("http://"),
         now_ms=call.broker.clock.wall_ms(),
-        subscription_sizes=call.flag("subscriptionBacklogSize", True),
     )
+    with_size = call.flag("subscriptionBacklogSize", True)
+    async for name, one in in_turns(snapshot.subscriptions.items()):
+        subscription = subscription_body(one, with_size=with_size)
+        if name in dropped:
+            subscription["msgDropRate"] = dropped[name]
+        _trim_consumers(call, subscription, not_of_consumers)
+        body["subscriptions"][name] = Json.of(subscription)
     if call.flag("excludePublishers"):
         body["publishers"] = []
-    if call.flag("excludeConsumers"):
-        for subscription in body["subscriptions"].values():
-            subscription["consumers"] = []
     return body
+
+
+def _trim_consumers(call: Call, subscription: dict[str, Any], fields: Iterable[str]) -> None:
+    if call.flag("excludeConsumers"):
+        subscription["consumers"] = []
+    for consumer in subscription["consumers"]:
+        for field in fields:
+            del consumer[field]
 
 
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"

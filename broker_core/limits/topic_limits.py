@@ -29,6 +29,15 @@ class TopicLimits:
     same_address_producers: int
     same_address_consumers: int
 
+    @property
+    def any_of_producers(self) -> bool:
+        """Whether it is worth counting the producers; there may be many, and each comes through here."""
+        return self.in_force.current.max_producers > 0 or self.same_address_producers > 0
+
+    @property
+    def any_of_consumers(self) -> bool:
+        return self.in_force.current.max_consumers > 0 or self.same_address_consumers > 0
+
     def check_users_producers(self, connected: int) -> None:
         """Raises `ProducerBusy` when none may join that many producers; replicators neither count nor are asked."""
         if 0 < self.in_force.current.max_producers <= connected:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
 
 SAMPLE_SECONDS = 30.0
-SAMPLES_AT_A_TIME = 1000  # then others on the loop have their turn
 
 
 class Sample(NamedTuple):
@@ -64,5 +63,5 @@ async def sample_forever(rates: Callable[[], Iterable[Rate]]) -> None:
     """Samples whatever `rates()` yields, twice a minute; it must bear being iterated across awaits."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
-        async for rate in in_turns(rates(), SAMPLES_AT_A_TIME):
+        async for rate in in_turns(rates()):
             rate.sample()

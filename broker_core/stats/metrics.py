@@ -43,15 +43,17 @@ async def prometheus_text(broker: Broker) -> str:
     async for topic in in_turns(list(broker.topics.loaded.values())):
         namespace = str(topic.name.namespace)
         namespaces[namespace] = namespaces.get(namespace, 0) + 1
-        snapshot = topic_stats(topic)
+        snapshot = await topic_stats(topic)
         totals.add(snapshot)
         labels = f'{cluster},namespace="{namespace}",topic="{_escaped(str(topic.name))}"'
         _collect(samples, _topic_samples(labels, snapshot))
+        async for one in in_turns(snapshot.subscriptions.values()):
+            _collect(samples, _subscription_samples(f'{labels},subscription="{_escaped(one.name)}"', one))
     for namespace, count in namespaces.items():
         _collect(samples, [("pulsar_topics_count", f'{cluster},namespace="{namespace}"', count)])
     _collect(samples, _broker_samples(broker, cluster, totals, sum(namespaces.values())))
     _collect(samples, _process_samples(broker, cluster))
-    parts = [_lines(metric, samples[metric]) async for metric in in_turns(sorted(samples), at_a_time=1)]
+    parts = [_lines(metric, samples[metric]) async for metric in in_turns(sorted(samples))]
     return "".join(parts)
 
 
@@ -119,8 +121,6 @@ def _topic_samples(labels: str, stats: TopicStats) -> Iterator[Sample]:
     yield "pulsar_storage_logical_size", labels, stats.storage_bytes
     yield "pulsar_storage_backlog_size", labels, stats.backlog_bytes
     yield "pulsar_msg_backlog", labels, stats.backlog_entries
-    for one in stats.subscriptions.values():
-        yield from _subscription_samples(f'{labels},subscription="{_escaped(one.name)}"', one)
 
 
 def _subscription_samples(labels: str, stats: SubscriptionStats) -> Iterator[Sample]:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from broker_core.publishing.access import AccessMode
 from broker_core.rates.traffic import Traffic
+from broker_core.rates.turns import in_turns
 from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
+    from broker_core.storage.position import Position
     from broker_core.topic.topic import Topic
 
 NO_BACKLOG = -1  # publish time of the oldest message of an empty backlog
@@ -100,20 +102,25 @@ class TopicStats:
         return sum(one.backlog_entries for one in self.subscriptions.values())
 
 
-def topic_stats(
+async def topic_stats(
     topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = None, oldest: OldestMessage | None = None
 ) -> TopicStats:
-    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription and `oldest` where they were looked up."""
+    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription and `oldest` where they were looked up.
+
+    Of many subscriptions the last ones are a moment younger than the first.
+    """
     earliest = earliest_backlog_ms or {}
-    subscriptions = {
-        name: SubscriptionStats.of(one, earliest.get(name, 0)) for name, one in topic.subscriptions.items()
-    }
+    subscriptions: dict[str, SubscriptionStats] = {}
+    outgoing = Traffic.of([topic.delivered])
+    async for name, one in in_turns(list(topic.subscriptions.items())):
+        found = subscriptions[name] = SubscriptionStats.of(one, earliest.get(name, 0))
+        outgoing += found.traffic
     compaction = topic.compaction
     if compaction.cursor is not None:
         subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
-        outgoing=sum((one.traffic for one in subscriptions.values()), Traffic.of([topic.delivered])),
+        outgoing=outgoing,
         storage_bytes=topic.ledger.size,
         backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
         created_ms=topic.created_ms,
@@ -140,11 +147,16 @@ def topic_stats(
 
 async def earliest_backlog(topic: Topic) -> dict[str, int]:
     """Publish time of each subscription's oldest unacknowledged message, or `NO_BACKLOG`; may read from disk."""
-    found = {}
-    for name, subscription in list(topic.subscriptions.items()):
+    found: dict[str, int] = {}
+    times: dict[Position, int] = {}  # many subscriptions wait for the same message, and it may have to be read
+    async for name, subscription in in_turns(list(topic.subscriptions.items())):
         oldest = subscription.cursor.oldest_unacknowledged()
-        published = await topic.ledger.publish_time(oldest) if oldest is not None else None
-        found[name] = published or NO_BACKLOG
+        if oldest is None:
+            found[name] = NO_BACKLOG
+            continue
+        if oldest not in times:
+            times[oldest] = await topic.ledger.publish_time(oldest) or NO_BACKLOG
+        found[name] = times[oldest]
     return found
 
 

@@ -210,6 +210,8 @@ class Topic:
 
     def check_room_for_producer(self, producer: Producer) -> None:
         """Raises `ProducerBusy` when there are enough producers, in all or from the client's address."""
+        if not self.limits.any_of_producers:
+            return
         if not producer.is_replicator:
             self.limits.check_users_producers(len(self.users_producers()))
         self.limits.check_producers([one.client for one in self.producers.values()], producer.client)
@@ -220,7 +222,8 @@ class Topic:
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` when there are enough consumers, in all or from the client's address."""
-        self.limits.check_consumers([consumer.client for consumer in self._consumers()], client)
+        if self.limits.any_of_consumers:
+            self.limits.check_consumers([consumer.client for consumer in self._consumers()], client)
 
     def producer_joined(self, name: str) -> None:
         self.deduplication.producer_joined(name)

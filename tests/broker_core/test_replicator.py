@@ -1,5 +1,6 @@
 """What another cluster's replicator sends: its producers, its markers, and the copies of messages."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,7 @@ def test_a_replicator_is_neither_counted_nor_shown_among_the_producers() -> None
         refused = raw.ask(producer(TOPIC, producer_id=4, producer_name="second"), BaseCommand.ERROR)
         assert refused.error == pb.ProducerBusy
         topic = loaded(broker)
-        assert [shown.name for shown in topic_stats(topic).publishers] == ["user"]
+        assert [shown.name for shown in asyncio.run(topic_stats(topic)).publishers] == ["user"]
 
 
 def test_copies_are_deduplicated_by_the_producer_they_are_of() -> None:

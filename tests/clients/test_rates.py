@@ -1,5 +1,6 @@
 """Publish, dispatch and subscribe rates as an official client meets them: slower, and refused only to subscribe."""
 
+import asyncio
 import contextlib
 import threading
 import time
@@ -295,6 +296,6 @@ def test_rates_are_kept_within_a_tenth_over_ten_seconds(
         received = [pool.submit(consumed_within, pulsar_broker, topic, name, 10) for name in dispatched]
         counted = [one.result() for one in (*sent, *received)]
 
-    by_size = topic_stats(loaded(pulsar_broker, topics[2])).incoming
+    by_size = asyncio.run(topic_stats(loaded(pulsar_broker, topics[2]))).incoming
     counted[2] = round(counted[2] * by_size.bytes / by_size.messages)
     assert counted == [pytest.approx(10 * rate, rel=0.1) for rate in (100, 2000, 1_000_000, 100, 2000)]

@@ -1,0 +1,55 @@
+"""Long work on the event loop in slices."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+
+from broker_core.rates.turns import TURN_SECONDS, Json, in_turns, json_in_turns
+
+
+def busy(items: int, seconds: float) -> Iterator[int]:
+    for number in range(items):
+        ends = time.perf_counter() + seconds
+        while time.perf_counter() < ends:
+            pass
+        yield number
+
+
+async def turns_of_others(work: Callable[[], Iterator[int]]) -> tuple[list[int], int]:
+    """The items of the work, and how often something else on the loop had its turn meanwhile."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    items = [item async for item in in_turns(work())]
+    counting.cancel()
+    return items, turns
+
+
+def test_others_have_their_turn_while_long_work_goes_on() -> None:
+    items, turns = asyncio.run(turns_of_others(lambda: busy(20, TURN_SECONDS)))
+    assert items == list(range(20))
+    assert turns >= 10
+
+
+def test_short_work_is_done_in_one_turn() -> None:
+    items, turns = asyncio.run(turns_of_others(lambda: iter(range(20))))
+    assert items == list(range(20))
+    assert turns <= 1
+
+
+def test_json_in_turns_is_the_same_json() -> None:
+    value = {"a": {"b": {"c": [1, None, "ü\n"]}, 'q"': {}}, "d": 1.5, "e": {}}
+    for depth in range(4):
+        assert json.loads(asyncio.run(json_in_turns(value, depth))) == value
+
+
+def test_what_is_json_already_stands_as_it_is() -> None:
+    value = {"subscriptions": {"s": Json.of({"x": 1})}}
+    assert asyncio.run(json_in_turns(value, 2)) == '{"subscriptions":{"s":{"x":1}}}'
