@@ -18,6 +18,7 @@ from typing import Protocol
 from broker_core.storage.errors import DirectoryLocked, NotOurDirectory
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+NOT_SUPPORTED = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 
 
 class Disk(Protocol):
@@ -33,6 +34,9 @@ class Disk(Protocol):
         """All of `data`, or OSError."""
 
     def sync(self, fd: int) -> None: ...
+
+    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
+        """As `pwrite` and `sync`, but only `data` is sure to be on stable storage then."""
 
     def preallocate(self, fd: int, offset: int, size: int) -> None:
         """Reserve zeroed space, so that a later sync need not write file metadata; may do nothing."""
@@ -76,6 +80,8 @@ class Disk(Protocol):
 
 
 class RealDisk:
+    _writes_through = hasattr(os, "RWF_DSYNC")  # Linux; not every file system of it
+
     def open(self, path: Path, *, create: bool = False) -> int:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return os.open(path, flags, 0o600)
@@ -108,6 +114,24 @@ class RealDisk:
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(fd)
+
+    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
+        written = self._write_through(fd, data, offset)
+        if written < len(data):
+            self.pwrite(fd, data[written:], offset + written)
+            self.sync(fd)
+
+    def _write_through(self, fd: int, data: bytes, offset: int) -> int:
+        """How many bytes one call has both written and synced; 0 where the platform has no such call."""
+        if not self._writes_through:
+            return 0
+        try:
+            return os.pwritev(fd, [data], offset, os.RWF_DSYNC)
+        except OSError as error:
+            if error.errno not in NOT_SUPPORTED:
+                raise
+        self._writes_through = False
+        return 0
 
     def preallocate(self, fd: int, offset: int, size: int) -> None:
         if not hasattr(os, "posix_fallocate"):

@@ -279,21 +279,28 @@ class Journal:
             # On a full disk the group may still fit where nothing can be reserved.
             with contextlib.suppress(OSError):
                 self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
+        self._write(self._fd, header, group.parts, end)
+        self._offset = end
+        self._live[self._number] = end
+        if self._offset + self._spare_ahead > self._written_before and self._offset > self._spare_ahead:
+            self._spare.make()
+
+    def _write(self, fd: int, header: bytes, parts: list[bytes | memoryview], end: int) -> None:
+        """Durable on return; a group of one piece, the usual case, by a single call."""
         crc, offset = 0, self._offset
-        for piece in _pieces(group.parts):
+        for piece in _pieces(parts):
             crc = crc32c(piece, crc)
             data = header + piece
             header = b""
             if offset + len(data) + GROUP_TRAILER.size == end:
                 data += GROUP_TRAILER.pack(crc)
-            self._disk.pwrite(self._fd, data, offset)
+                if self._sync and offset == self._offset:
+                    self._disk.write_synced(fd, data, offset)
+                    return
+            self._disk.pwrite(fd, data, offset)
             offset += len(data)
         if self._sync:
-            self._disk.sync(self._fd)
-        self._offset = end
-        self._live[self._number] = end
-        if self._offset + self._spare_ahead > self._written_before and self._offset > self._spare_ahead:
-            self._spare.make()
+            self._disk.sync(fd)
 
     def _should_change_file(self) -> bool:
         """The blocks of this file are used up, or never were written before, and a file that is ready waits."""

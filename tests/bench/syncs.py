@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 PROBE_WRITES = 300
-SYNC_CALLS = ("fdatasync", "fsync")
+SYNC_CALLS = ("fdatasync", "fsync", "pwritev2")  # the last one as RealDisk.write_synced has it
 ATTACH_SECONDS = 5.0
 
 

@@ -36,6 +36,10 @@ class ThrottledDisk(RealDisk):
         wait(self._sync_seconds)
         super().sync(fd)
 
+    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
+        self.pwrite(fd, data, offset)
+        self.sync(fd)
+
 
 def wait(seconds: float) -> None:
     if seconds > 0:

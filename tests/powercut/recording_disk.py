@@ -81,6 +81,15 @@ class RecordingDisk(RealDisk):
         super().sync(fd)
         self.log.add(Synced(self._open[fd], covers))
 
+    def _write_through(self, fd: int, data: bytes, offset: int) -> int:
+        """Until it returns it is a write like any other: lost, torn or whole after a cut."""
+        self.log.add(Written(self._open[fd], offset, bytes(data)))
+        covers = len(self.log)
+        written = super()._write_through(fd, data, offset)
+        if written == len(data):  # else `pwrite` and `sync` follow, and are logged themselves
+            self.log.add(Synced(self._open[fd], covers))
+        return written
+
     # -- names
 
     def sync_directory(self, path: Path) -> None:

@@ -22,6 +22,10 @@ class ForgetfulDisk(RecordingDisk):
         if not self.name_of(fd).endswith(".journal"):
             super().sync(fd)
 
+    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
+        self.pwrite(fd, data, offset)
+        self.sync(fd)
+
 
 def some_cuts(recording: Recording) -> list[int]:
     every = cuts(recording)

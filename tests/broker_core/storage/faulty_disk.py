@@ -49,6 +49,11 @@ class FaultyDisk(RealDisk):
         time.sleep(self.sync_seconds)
         super().sync(fd)
 
+    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
+        """In two steps, as on a platform that has no call for both: either may fail."""
+        self.pwrite(fd, data, offset)
+        self.sync(fd)
+
     def commit(self, connection: sqlite3.Connection) -> None:
         if ("commit", "") in self.failures:
             raise sqlite3.OperationalError("disk I/O error")

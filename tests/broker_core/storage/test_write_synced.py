@@ -1,0 +1,114 @@
+"""A group is written and synced by one call where the platform has one, and by two everywhere else."""
+
+import asyncio
+import errno
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from broker_core.config.broker import StorageConfig
+from broker_core.storage.disk import RealDisk
+from tests.broker_core.storage.storage import append, contents, opened, run_of
+
+DATA = bytes(range(256)) * 40
+needs_the_call = pytest.mark.skipif(not hasattr(os, "RWF_DSYNC"), reason="this platform has no write that syncs")
+
+
+class WatchedDisk(RealDisk):
+    """Notes the calls of the test and of the sync thread."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def _note(self, call: str) -> None:
+        if threading.current_thread().name in ("MainThread", "journal"):
+            self.calls.append(call)
+
+    def pwrite(self, fd: int, data: bytes, offset: int) -> None:
+        self._note("pwrite")
+        super().pwrite(fd, data, offset)
+
+    def sync(self, fd: int) -> None:
+        self._note("sync")
+        super().sync(fd)
+
+
+@pytest.fixture
+def fd(tmp_path: Path) -> Iterator[int]:
+    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    yield fd
+    os.close(fd)
+
+
+@needs_the_call
+def test_one_call_writes_and_syncs(fd: int) -> None:
+    disk = WatchedDisk()
+    disk.write_synced(fd, DATA, 7)
+    assert disk.calls == []
+    assert os.pread(fd, 20_000, 7) == DATA
+
+
+def test_a_platform_without_the_call_writes_and_syncs(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "RWF_DSYNC", raising=False)
+    monkeypatch.setattr(RealDisk, "_writes_through", False)
+    disk = WatchedDisk()
+    disk.write_synced(fd, DATA, 7)
+    assert disk.calls == ["pwrite", "sync"]
+    assert os.pread(fd, 20_000, 7) == DATA
+
+
+@needs_the_call
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_that_refuses_the_call_is_asked_once(
+    fd: int, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(fd: int, buffers: Sequence[bytes], offset: int, flags: int) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "pwritev", refuse)
+    disk = WatchedDisk()
+    disk.write_synced(fd, DATA, 0)
+    monkeypatch.undo()
+    disk.write_synced(fd, DATA, len(DATA))
+    assert disk.calls == ["pwrite", "sync"] * 2
+    assert os.pread(fd, 40_000, 0) == DATA * 2
+
+
+@needs_the_call
+def test_what_a_short_write_left_is_written_and_synced(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_some(fd: int, buffers: Sequence[bytes], offset: int, flags: int) -> int:
+        return os.pwrite(fd, buffers[0][:100], offset)
+
+    monkeypatch.setattr(os, "pwritev", write_some)
+    disk = WatchedDisk()
+    disk.write_synced(fd, DATA, 0)
+    assert disk.calls == ["pwrite", "sync"]
+    assert os.pread(fd, 20_000, 0) == DATA
+
+
+@needs_the_call
+def test_an_error_of_the_disk_is_no_reason_to_try_another_way(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(fd: int, buffers: Sequence[bytes], offset: int, flags: int) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pwritev", fail)
+    disk = WatchedDisk()
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        disk.write_synced(fd, DATA, 0)
+    assert disk.calls == []
+
+
+async def test_a_group_of_several_pieces_is_synced_as_a_whole(tmp_path: Path) -> None:
+    disk = WatchedDisk()
+    factory = await opened(tmp_path, StorageConfig(reserve_mb=0), disk=disk)
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"the first group opens a file"))
+    disk.calls.clear()
+    large = [bytes([number]) * (5 << 20) for number in range(2)]
+    await asyncio.gather(*(append(ledger, run_of(entry)) for entry in large))
+    assert disk.calls == ["pwrite", "pwrite", "sync"]
+    assert (await contents(ledger))[1:] == large
+    await factory.close()
