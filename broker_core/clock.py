@@ -34,6 +34,13 @@ class SystemClock:
         return time.clock_gettime(_WITH_SLEEP)
 
 
+LAST_MS = 253_402_300_799_999  # the end of the year 9999; clients may claim any time
+
+
 def iso(wall_ms: int) -> str:
-    """A wall time as Pulsar's JSON has it."""
-    return datetime.fromtimestamp(wall_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """A wall time as Pulsar's JSON has it; one before 1970 or after 9999 is shown as the nearest of these."""
+    return (
+        datetime.fromtimestamp(min(max(wall_ms, 0), LAST_MS) / 1000, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )

@@ -23,7 +23,7 @@ class TextFormatter(logging.Formatter):
         facts = "".join(f" {key}={_bare_or_quoted(value)}" for key, value in _facts(record).items())
         sentence = record.getMessage().replace("\n", "\\n")  # names come from clients: no line of their making
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {sentence}{facts}"
-        return line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
@@ -37,7 +37,7 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
             **_facts(record),
         }
-        if record.exc_info is not None:
+        if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
 

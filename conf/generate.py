@@ -22,6 +22,7 @@ TITLES = {
     "server": "Addresses, and the life of the process",
     "connection": "Connections",
     "commands": "What one command of a client may carry",
+    "http": "What clients of the admin API may hold",
     "storage": "Storage",
     "topics": "Topics and their limits",
     "topic_lists": "Lists of topics",

@@ -14,11 +14,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from broker_core.admin.body_memory import BodyMemory, Share
 from broker_core.admin.browsers import BrowserRules, is_loopback
 from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
+from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.storage.errors import StorageError
+from broker_core.wire.errors import EntryError
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -28,9 +32,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# No wait without a deadline: a request that takes longer is answered 500. Pulsar's own limit is the same.
-REQUEST_SECONDS = 60.0
-REQUESTS_AT_A_TIME = 1024  # Pulsar's maxConcurrentHttpRequests; more are answered 503
+client_log = ClientLog(__name__)
+
+LONGEST_REASON = 2_000  # characters; a reason may quote what was sent
+RECEIVE_BYTES = 32 * 1024  # of a connection, parsed in one go: a body may come in chunks of a byte
 CLOSE_SECONDS = 2.0
 
 _HANDLERS = "broker_core.admin.all_routes"
@@ -55,9 +60,12 @@ async def start_admin(broker: Broker, sockets: Sequence[socket.socket]) -> Admin
     protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
     handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
     dispatcher = Dispatcher(broker, handlers.all_routes(), web)
-    runner = web.ServerRunner(protocol.Connections(dispatcher.answer), shutdown_timeout=CLOSE_SECONDS)
+    runner = web.ServerRunner(
+        protocol.Connections(dispatcher.answer, broker.config.http), shutdown_timeout=CLOSE_SECONDS
+    )
     await runner.setup()
     for one in sockets:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
         await web.SockSite(runner, one).start()
     return AdminServer(runner, int(sockets[0].getsockname()[1]) if sockets else 0)
 
@@ -73,33 +81,36 @@ class Dispatcher:
         self._broker = broker
         self._routes = routes
         self._web = library
+        self._http = broker.config.http
+        self._memory = BodyMemory(self._http.body_memory_mb << 20)
         self._under_way = 0
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        answer = await self._bounded(request)
-        headers = [("Content-Type", answer.content_type)] if answer.body else []
-        headers += answer.headers
-        response: web.StreamResponse = self._web.Response(status=answer.status, body=answer.body, headers=headers)
-        return response
-
-    async def _bounded(self, request: web.BaseRequest) -> Answer:
-        if self._under_way >= REQUESTS_AT_A_TIME:
-            return json_answer({"reason": f"more than {REQUESTS_AT_A_TIME} requests at a time"}, 503)
+        if self._under_way >= self._http.max_requests:
+            refused = _refused(f"more than {self._http.max_requests} requests at a time", 503)
+            return await send(self._web, request, refused, self._http)
         self._under_way += 1
         try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                return await self._handle(request)
-        except TimeoutError:
-            return json_answer({"reason": f"no result within {REQUEST_SECONDS:g} seconds"}, 500)
+            with self._memory.share() as share:
+                answer = await self._bounded(request, share)
+                return await send(self._web, request, answer, self._http)
         finally:
             self._under_way -= 1
 
-    async def _handle(self, request: web.BaseRequest) -> Answer:
+    async def _bounded(self, request: web.BaseRequest, share: Share) -> Answer:
+        """No wait without a deadline: what takes longer is answered 503, and may be tried again."""
+        try:
+            async with asyncio.timeout(self._http.request_seconds):
+                return await self._handle(request, share)
+        except TimeoutError:
+            return _refused(f"no result within {self._http.request_seconds:g} seconds", 503)
+
+    async def _handle(self, request: web.BaseRequest, share: Share) -> Answer:
         path, _, query = request.raw_path.partition("?")
         method = "GET" if request.method == "HEAD" else request.method
         refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
         if refusal is not None:
-            return json_answer({"reason": refusal}, 403)
+            return _refused(refusal, 403)
         second, cluster = translate(path)
         found = self._routes.find(method, second)
         if isinstance(found, frozenset):
@@ -107,7 +118,11 @@ class Dispatcher:
         parts = {**found.parts, "cluster": cluster} if cluster else found.parts
         # The first of equal names counts, as in Pulsar.
         named = dict(reversed(parse_qsl(query, keep_blank_values=True)))
-        call = Call(self._broker, parts, named, await request.read(), request.headers)
+        try:
+            body = await read_body(request, share, self._http)
+        except BrokerError as error:
+            return _unread(request, error)
+        call = Call(self._broker, parts, named, body, request.headers, share)
         return await _result(found.handler(call), f"{method} {path}")
 
 
@@ -121,22 +136,35 @@ async def _result(work: Any, what: str) -> Answer:
     """The handler's answer; here, and only here, errors become statuses and reasons."""
     try:
         result = await work
+        if result is None:
+            return Answer(204)
+        return result if isinstance(result, Answer) else json_answer(result)
     except BrokerError as error:
-        return json_answer({"reason": error.reason}, error.http_status)
+        return _refused(error.reason, error.http_status)
+    except EntryError as error:  # a message is as its producer made it
+        return _refused(f"cannot read the message: {error}", 412)
     except StorageError as error:
-        return json_answer({"reason": str(error)}, PersistenceFailed.http_status)
+        return _refused(str(error), PersistenceFailed.http_status)
     except TimeoutError:
         raise
     except Exception as error:
-        log.exception("%s failed", what)
-        return json_answer({"reason": f"{type(error).__name__}: {error}"}, 500)
-    if result is None:
-        return Answer(204)
-    return result if isinstance(result, Answer) else json_answer(result)
+        log.exception("%s failed", what[:LONGEST_REASON])
+        return _refused(f"{type(error).__name__}: {error}", 500)
+
+
+def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:
+    if isinstance(error, BodyBroken):
+        client = request.remote or "a client that has left"
+        client_log.info(client, "", "a request body of %s did not arrive whole", client)
+    return _refused(error.reason, error.http_status)
+
+
+def _refused(reason: str, status: int) -> Answer:
+    return json_answer({"reason": reason[:LONGEST_REASON]}, status)
 
 
 def _no_route(method: str, path: str, known: frozenset[str]) -> Answer:
     if known:
         allowed = ", ".join(sorted(known))
-        return json_answer({"reason": f"{method} is not allowed on {path}; allowed: {allowed}"}, 405)
-    return json_answer({"reason": f"this broker serves nothing at {path}"}, 404)
+        return _refused(f"{method} is not allowed on {path}; allowed: {allowed}", 405)
+    return _refused(f"this broker serves nothing at {path}", 404)

@@ -9,7 +9,7 @@ anything that JSON can hold (200).
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
@@ -19,8 +19,10 @@ from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.json_values import whole_number
 
 if TYPE_CHECKING:
+    from broker_core.admin.body_memory import Share
     from broker_core.broker import Broker
 
+_ESCAPED = "backslashreplace"  # of lone surrogates, which is JSON's own spelling of them
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 
@@ -37,7 +39,7 @@ class Answer:
 class Call:
     """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names.
 
-    `headers`: their names are compared without case.
+    `headers`: their names are compared without case. `memory`: to be asked for before something large is read.
     """
 
     broker: Broker
@@ -45,6 +47,7 @@ class Call:
     query: Mapping[str, str]
     body: bytes
     headers: Mapping[str, str]
+    memory: Share
 
     def part(self, name: str) -> str:
         return unquote(self.parts[name])
@@ -83,10 +86,19 @@ class Call:
         """The body; None when it is absent or null, whatever its content type says."""
         if not self.body.strip():
             return None
+        bounds = self.broker.config.http
+        openings = self.body.count(b"[") + self.body.count(b"{")
+        if openings + self.body.count(b",") > bounds.max_json_values:
+            raise InvalidRequest(f"the request body has more than {bounds.max_json_values} values (httpMaxJsonValues)")
         try:
-            return json.loads(self.body)
+            found = json.loads(self.body)
         except ValueError as error:
             raise InvalidRequest(f"the request body is not JSON: {error}") from None
+        except RecursionError:
+            raise _too_deep(bounds.max_json_depth) from None
+        if openings > bounds.max_json_depth and is_deeper(found, bounds.max_json_depth):
+            raise _too_deep(bounds.max_json_depth)
+        return found
 
     def json_object(self) -> dict[str, Any]:
         """The body as an object; empty when it is absent, null or an empty string (tools send all three)."""
@@ -98,6 +110,22 @@ class Call:
         return found
 
 
+def _too_deep(most: int) -> InvalidRequest:
+    return InvalidRequest(f"the request body is nested more than {most} deep (httpMaxJsonDepth)")
+
+
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects are nested more than `most` deep; without a call per level, which has a limit too."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [inner for one in level if isinstance(one, list | dict) for inner in _members(one)]
+    return bool(level)
+
+
+def _members(value: list[Any] | dict[str, Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
 Handler = Callable[[Call], Awaitable[Any]]
 
 
@@ -106,4 +134,5 @@ def text(content: str) -> Answer:
 
 
 def json_answer(content: Any, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
+    """Half of a surrogate pair, which a client may have sent as `\\ud800`, is written like that again."""
+    return Answer(status, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors=_ESCAPED))

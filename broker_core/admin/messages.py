@@ -2,29 +2,37 @@
 
 The body is the payload of one entry, decompressed (a batch as a whole); what the message carries besides is in
 headers, spelled as Pulsar's tools expect them.
+
+Both come from whoever published the message: a body that a few bytes unpack to is bounded (`httpMaxMessageMB`) and
+unpacked in a thread, and nothing in a header can end it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.non_persistent import persistent_only
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
-from broker_core.errors import InvalidRequest, PreconditionFailed, TopicNotFound
+from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed, TopicNotFound
+from broker_core.policies.json_values import whole_number
 from broker_core.storage.position import Position
 from broker_core.topic import peek
-from broker_core.wire.compression import decompress
+from broker_core.wire.batch import plain_payload
 from broker_core.wire.message import parse_entry
 from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata
 
 Header = tuple[str, str]
 
 BYTES_TYPE = "application/octet-stream"
+# HTTP clients refuse more.
+HEADERS_MAX = 60_000  # bytes in all
+KEYS_MAX = 50  # of encryption, or clusters, each in a header
 
 
 async def peek_message(call: Call) -> Answer:
@@ -37,7 +45,7 @@ async def peek_message(call: Call) -> Answer:
     subscription = topic.subscriptions.get(name) or await topic.subscription(
         name, durable=True, start=None, earliest=True, properties={}
     )
-    return _answer(await peek.nth_unacknowledged(topic.ledger, subscription.cursor, number))
+    return await _shown(call, lambda: peek.nth_unacknowledged(topic.ledger, subscription.cursor, number))
 
 
 async def examine_message(call: Call) -> Answer:
@@ -49,35 +57,65 @@ async def examine_message(call: Call) -> Answer:
     text = call.query.get("messagePosition", "1")
     if not text.isdecimal():
         raise PreconditionFailed("messagePosition must be a number")
-    found = await peek.nth_entry(topic, int(text), from_end=call.query.get("initialPosition") != "earliest")
-    if found is None:
-        raise PreconditionFailed("Could not examine messages due to the total message is zero")
-    return _answer(found)
+    number = whole_number(text, "messagePosition")
+    from_end = call.query.get("initialPosition") != "earliest"
+    missing = PreconditionFailed("Could not examine messages due to the total message is zero")
+    return await _shown(call, lambda: peek.nth_entry(topic, number, from_end=from_end), missing)
 
 
 async def get_message(call: Call) -> Answer:
     topic = await one_topic(call, "GetMessageById is not allowed on partitioned-topic")
     position = Position(call.number("ledger"), call.number("entry"))
-    return _answer(await peek.entry_at(topic, position), "Message id not found")
+    missing = TopicNotFound("Message id not found")
+    return await _shown(call, lambda: peek.entry_at(topic, position), missing)
 
 
-def _answer(found: peek.Found | None, missing: str = "Message not found") -> Answer:
+_MISSING = TopicNotFound("Message not found")
+
+
+async def _shown(
+    call: Call, read: Callable[[], Awaitable[peek.Found | None]], missing: BrokerError = _MISSING
+) -> Answer:
+    """What `read` finds, as an answer. Room for the largest entry and body is waited for before it is read."""
+    config = call.broker.config
+    largest = config.http.max_shown_mb << 20
+    await call.memory.take(config.connection.max_message_size + largest)
+    found = await read()
     if found is None:
-        raise TopicNotFound(missing)
-    position, data = found
-    entry = parse_entry(data, verify=False)
-    metadata, payload = entry.metadata, entry.payload
-    headers = tuple(_headers(position, metadata, len(payload)))
-    if metadata.compression and not metadata.encryption_keys:
-        payload = decompress(metadata.compression, payload, metadata.uncompressed_size)
+        raise missing
+    answer = await asyncio.to_thread(_answer, *found, largest)
+    call.memory.keep(len(answer.body))
+    return answer
+
+
+def _answer(position: Position, data: bytes, largest: int) -> Answer:
+    """Raises `EntryError`."""
+    metadata, stored, _ = parse_entry(data, verify=False)
+    size = _size_of_texts(metadata)
+    if size > HEADERS_MAX or len(metadata.encryption_keys) + len(metadata.replicate_to) > KEYS_MAX:
+        raise PreconditionFailed(
+            f"cannot show message {position}: its properties and keys ({size} characters) do not fit into HTTP headers;"
+            " consume it instead"
+        )
+    payload = plain_payload(metadata, stored, largest)
+    headers = tuple((name, _text(value)) for name, value in _headers(position, metadata, len(stored)))
     return Answer(200, payload, BYTES_TYPE, headers)
+
+
+def _size_of_texts(metadata: MessageMetadata) -> int:
+    """What the headers take that a producer may make as long as it likes."""
+    pairs = sum(len(pair.key) + len(pair.value) for pair in metadata.properties)
+    keys = sum(len(key.value) for key in metadata.encryption_keys)
+    single = sum(len(getattr(metadata, field)) for field in LONG)
+    return pairs + keys + single + sum(map(len, metadata.replicate_to))
 
 
 def _headers(position: Position, metadata: MessageMetadata, stored_size: int) -> Iterator[Header]:
     yield "X-Pulsar-Message-ID", str(position)
     yield "X-Pulsar-Is-Encrypted", "true" if metadata.encryption_keys else "false"
     yield "X-Pulsar-txn-uncommitted", "false"
-    yield "X-Pulsar-PROPERTY", json.dumps({pair.key: pair.value for pair in metadata.properties}, separators=(",", ":"))
+    properties = {_unicode(pair.key): _unicode(pair.value) for pair in metadata.properties}
+    yield "X-Pulsar-PROPERTY", json.dumps(properties, separators=(",", ":"))
     yield from _of_fields(metadata)
     if metadata.HasField("num_messages_in_batch"):  # else clients would look for a batch in the body
         yield "X-Pulsar-num-batch-message", str(metadata.num_messages_in_batch)
@@ -87,7 +125,7 @@ def _headers(position: Position, metadata: MessageMetadata, stored_size: int) ->
     for key in metadata.encryption_keys:
         yield "X-Pulsar-Base64-encryption-keys", _base64(key.value)
     for cluster in metadata.replicate_to:
-        yield "X-Pulsar-replicated-to", cluster
+        yield "X-Pulsar-replicated-to", _unicode(cluster)
 
 
 # Field of the metadata -> its header; those that are set are shown.
@@ -104,6 +142,15 @@ TEXTS = {
     "total_chunk_msg_size": "total-chunk-msg-size",
     "chunk_id": "chunk-id",
 }
+LONG = (
+    "producer_name",
+    "partition_key",
+    "replicated_from",
+    "encryption_algo",
+    "uuid",
+    "ordering_key",
+    "encryption_param",
+)
 TRUTHS = {
     "partition_key_b64_encoded": "partition-key-b64-encoded",
     "null_partition_key": "null-partition-key",
@@ -118,7 +165,7 @@ BYTES = {
 
 
 def _of_fields(metadata: MessageMetadata) -> Iterator[Header]:
-    for names, as_text in ((TEXTS, _text), (TRUTHS, _truth), (TIMES, iso), (BYTES, _base64)):
+    for names, as_text in ((TEXTS, _unicode), (TRUTHS, _truth), (TIMES, iso), (BYTES, _base64)):
         for field, name in names.items():
             if metadata.HasField(field):  # type: ignore[arg-type]  # a name of a field, from the tables above
                 yield f"X-Pulsar-{name}", as_text(getattr(metadata, field))
@@ -128,9 +175,14 @@ def _truth(value: object) -> str:
     return str(value).lower()
 
 
-def _text(value: object) -> str:
-    """Nothing in a key may look like the end of a header."""
-    return "".join(letter if letter.isprintable() else " " for letter in str(value))
+def _unicode(value: object) -> str:
+    """A field of the metadata as text; protobuf hands over bytes where a producer wrote what is no UTF-8."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _text(value: str) -> str:
+    """Nothing in a value may look like the end of a header."""
+    return "".join(letter if letter.isprintable() else " " for letter in value)
 
 
 def _base64(value: bytes) -> str:

@@ -19,9 +19,14 @@ def read_position(body: Mapping[str, Any]) -> Position:
     return found.next if body.get("excluded") and found < LATEST and _batch_index(body) is None else found
 
 
-def read_open_bits(body: Mapping[str, Any]) -> int:
-    """The messages that are open of a batch in ResetCursorData, as a bit set without end; 0 when no index is given."""
+def read_open_bits(body: Mapping[str, Any], most: int) -> int:
+    """The messages that are open of a batch in ResetCursorData, as a bit set without end; 0 when no index is given.
+
+    `most`: how many messages a batch may have (`maxMessagesPerBatch`); the set grows with the index.
+    """
     index = _batch_index(body)
+    if index is not None and index >= most:
+        raise InvalidRequest(f"batchIndex must be less than {most} (maxMessagesPerBatch)")
     return 0 if index is None else -1 << index + bool(body.get("excluded"))
 
 

@@ -1,15 +1,33 @@
-"""The HTTP library's connection, told to carry out a request whatever comes after it.
+"""The HTTP library's connections, with our limits and our manners.
 
 Imported with the HTTP library, in a thread (`app.start_admin`).
+
+A client may take `httpServerIdleTimeout` for the head of a request; the library closes connections that are slower.
+What is not HTTP is answered 400 with a reason and logged in one line, however often it comes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 
+from broker_core.client_log import ClientLog
+from broker_core.config.http import HttpConfig
+
+log = ClientLog(__name__)
+
+LINGER_SECONDS = 2.0  # that a client may go on sending a body that was refused, so that it sees the answer
+HEAD_LINES = 4  # so many of the longest lines a head may fill
+LONGEST_REASON = 200
 _HEAD_END = b"\r\n\r\n"
+
+
+def reason_body(reason: str) -> bytes:
+    return json.dumps({"reason": reason}).encode()
 
 
 class Connection(web.RequestHandler):
@@ -19,17 +37,87 @@ class Connection(web.RequestHandler):
     answers the request, and then the bytes that are none with 400: so does this one, as it reads a head by itself.
     """
 
-    __slots__ = ()
+    __slots__ = ("_head_bytes", "_head_limit", "_most")
+
+    def __init__(self, server: Connections, config: HttpConfig) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]  # None is how to have no access log
+            keepalive_timeout=config.idle_seconds,
+            max_line_size=config.max_header_bytes,
+            max_field_size=config.max_header_bytes,
+            lingering_time=LINGER_SECONDS,
+            auto_decompress=False,  # a body of a few bytes may be gigabytes; Pulsar reads none that is compressed
+        )
+        self._most = config.max_connections
+        self._head_bytes = 0
+        self._head_limit = HEAD_LINES * config.max_header_bytes
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if self._manager is not None and len(self._manager.connections) > self._most and self.transport is not None:
+            self.transport.write(_refusal(503, f"more than {self._most} connections at a time"))
+            self.force_close()
 
     def data_received(self, data: bytes) -> None:
         end = data.find(_HEAD_END) + len(_HEAD_END)
         if len(_HEAD_END) <= end < len(data):
-            super().data_received(data[:end])
+            self._received(data[:end])
             data = data[end:]
+        self._received(data)
+
+    def _received(self, data: bytes) -> None:
+        """Between two requests all bytes are of a head; the library bounds its lines, but hardly their number."""
+        waiting = self._waiter is not None and not self._waiter.done()
+        self._head_bytes = self._head_bytes + len(data) if waiting else 0
+        if self._head_bytes > self._head_limit and self.transport is not None:
+            log.info(self._client, "", "closing an HTTP connection of %s: the head is too large", self._client)
+            self.transport.write(_refusal(431, f"the head of a request has more than {self._head_limit} bytes"))
+            self.force_close()
+            return
         super().data_received(data)
+
+    @property
+    def _client(self) -> str:
+        peer = self.peername
+        return str(peer[0]) if isinstance(peer, tuple) else "a client that has left"
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """For requests that are no HTTP, and for what no handler knows; closes the connection."""
+        why = " ".join((message or str(exc) or type(exc).__name__).split())[:LONGEST_REASON]
+        if status >= 500:
+            log.exception(self._client, "", "an HTTP request of %s failed: %s", self._client, why)
+        else:
+            log.info(self._client, "", "refusing an HTTP request of %s: %s", self._client, why)
+        if request.writer.output_size > 0:
+            raise ConnectionError("a part of the answer is sent already")
+        reason = f"cannot read the request: {why}" if status < 500 else why
+        response = web.Response(status=status, body=reason_body(reason), content_type="application/json")
+        response.force_close()
+        return response
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        log.info(self._client, "", "closing an HTTP connection of %s: %s", self._client, kw.get("exc_info") or args[0])
 
 
 class Connections(web.Server):
+    def __init__(self, answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], config: HttpConfig) -> None:
+        super().__init__(answer)
+        self._config = config
+
     def __call__(self) -> web.RequestHandler:
-        loop = asyncio.get_running_loop()
-        return Connection(self, loop=loop, access_log=None)  # type: ignore[arg-type]  # None is how to have no access log
+        return Connection(self, self._config)
+
+
+def _refusal(status: int, reason: str) -> bytes:
+    """An answer to what is not even a request."""
+    body = reason_body(reason)
+    head = f"HTTP/1.1 {status} Refused\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body

@@ -40,8 +40,9 @@ class _Node:
 
 class Routes:
     def __init__(self, routes: Iterable[Route]) -> None:
+        self.listed = tuple(routes)
         self._root = _Node()
-        for route in routes:
+        for route in self.listed:
             self._add(route)
 
     def _add(self, route: Route) -> None:

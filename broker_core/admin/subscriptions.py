@@ -109,7 +109,8 @@ async def reset_to_position(call: Call) -> None:
     topic = await one_topic(call, "Reset-cursor at position is not allowed for partitioned-topic")
     subscription = topic.get_subscription(call.subscription())
     body = call.json_object()
-    await subscription.reset(read_position(body), read_open_bits(body))
+    open_bits = read_open_bits(body, call.broker.config.commands.max_batch_messages)
+    await subscription.reset(read_position(body), open_bits)
 
 
 async def expire(call: Call) -> None:

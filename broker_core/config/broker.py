@@ -2,9 +2,9 @@
 
 A part of the broker receives its section, never the whole. `setting(...)` gives a field its Pulsar key, its
 default and its one sentence; `conf/standalone.yaml` is generated from these. Sections of features that policies
-turn on and off are in `config_features`, what bounds the commands of clients is in `config_commands`, and dispatch
-has `config_dispatch`. Sizes are in bytes unless the key says otherwise; -1 or 0 mean "no limit" where the sentence
-says so. Where values come from is the business of `config_sources`.
+turn on and off are in `features`, what bounds the commands of clients is in `commands`, what bounds their HTTP
+requests in `http`, and dispatch has `dispatch`. Sizes are in bytes unless the key says otherwise; -1 or 0 mean "no
+limit" where the sentence says so. Where values come from is the business of `sources`.
 """
 
 import dataclasses
@@ -23,6 +23,7 @@ from broker_core.config.features import (
     SchemaConfig,
     TopicListConfig,
 )
+from broker_core.config.http import HttpConfig
 from broker_core.config.setting import MB, setting
 
 
@@ -280,6 +281,7 @@ class BrokerConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
     commands: CommandConfig = field(default_factory=CommandConfig)
+    http: HttpConfig = field(default_factory=HttpConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)
     topic_lists: TopicListConfig = field(default_factory=TopicListConfig)

@@ -1,0 +1,91 @@
+"""How much memory the bodies of requests and answers take, all together.
+
+A request has one `Share`. What it reads of its client is taken as it arrives, and refused when there is no room; what
+it is about to read of a message waits for room, first come first served. Everything is given back when the answer is
+sent. A request waits before it holds anything, so two of them never wait for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from broker_core.errors import BrokerError
+
+
+class NoRoom(BrokerError):
+    """The bodies under way take all the memory that there is for them (HTTP 503)."""
+
+    http_status = 503
+
+
+class BodyMemory:
+    def __init__(self, limit: int) -> None:
+        self._limit = self._free = limit
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    def share(self) -> Share:
+        return Share(self)
+
+    def take_now(self, size: int) -> None:
+        """Raises `NoRoom`."""
+        if size > self._free:
+            raise NoRoom("the bodies of other requests take all the memory that there is for them; try again later")
+        self._free -= size
+
+    async def take(self, size: int) -> int:
+        """Waits until there is room, or all of it for what is larger; returns what was taken."""
+        size = min(size, self._limit)
+        if self._waiting or size > self._free:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((size, turn))
+            try:
+                await turn
+            except asyncio.CancelledError:
+                self._left(size, turn)
+                raise
+        else:
+            self._free -= size
+        return size
+
+    def _left(self, size: int, turn: asyncio.Future[None]) -> None:
+        """A request stops waiting; its turn may have come in the same moment, and then its room is given back."""
+        self.give(0 if turn.cancelled() else size)
+
+    def give(self, size: int) -> None:
+        self._free += size
+        while self._waiting and (self._waiting[0][1].cancelled() or self._waiting[0][0] <= self._free):
+            wanted, turn = self._waiting.popleft()
+            if not turn.cancelled():
+                self._free -= wanted
+                turn.set_result(None)
+
+
+class Share:
+    """What one request holds; a context manager that gives it back."""
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
+        self._held = 0
+
+    def take_now(self, size: int) -> None:
+        """Raises `NoRoom`."""
+        self._memory.take_now(size)
+        self._held += size
+
+    async def take(self, size: int) -> None:
+        self._held += await self._memory.take(size)
+
+    def keep(self, size: int) -> None:
+        """Gives back what is held beyond `size`, which is all that is needed from now on."""
+        spare = max(self._held - size, 0)
+        self._held -= spare
+        self._memory.give(spare)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: object, _where: TracebackType | None) -> None:
+        self.keep(0)

@@ -1,0 +1,84 @@
+"""The body of a request as it arrives, and an answer as its client takes it: bounded in size, memory and time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from broker_core.errors import BrokerError
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from broker_core.admin.body_memory import Share
+    from broker_core.admin.call import Answer
+    from broker_core.config.http import HttpConfig
+
+SLICE_BYTES = 256 * 1024
+AT_ONCE_BYTES = 64 * 1024  # an answer up to that is one write
+
+
+class BodyTooLarge(BrokerError):
+    http_status = 413
+
+
+class BodyTooSlow(BrokerError):
+    http_status = 408
+
+
+class BodyBroken(BrokerError):
+    """The client went, or what it sends is no body."""
+
+    http_status = 400
+
+
+async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) -> bytes:
+    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken` or `NoRoom`."""
+    limit, parts, size = config.max_body_bytes, [], 0
+    if not request.can_read_body:
+        return b""
+    _check_size(request.content_length or 0, limit)
+    try:
+        async with asyncio.timeout(config.idle_seconds):
+            async for part in request.content.iter_any():
+                size += len(part)
+                _check_size(size, limit)
+                share.take_now(len(part))
+                parts.append(part)
+    except TimeoutError:
+        raise BodyTooSlow(f"the request body did not arrive within {config.idle_seconds:g} seconds") from None
+    except BrokerError:
+        raise
+    except Exception as error:  # the HTTP library has many, some of its parser's own
+        raise BodyBroken(f"cannot read the request body: {type(error).__name__}") from None
+    return b"".join(parts)
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise BodyTooLarge(f"the request body has more than {limit} bytes (httpMaxRequestSize)")
+
+
+async def send(library: Any, request: web.BaseRequest, answer: Answer, config: HttpConfig) -> web.StreamResponse:
+    """Returns when the client has taken the answer, but for what the socket buffers hold; aborts one that is slow."""
+    headers = [("Content-Type", answer.content_type)] if answer.body else []
+    headers += answer.headers
+    if len(answer.body) <= AT_ONCE_BYTES or request.method == "HEAD":
+        small: web.StreamResponse = library.Response(status=answer.status, body=answer.body, headers=headers)
+        return small
+    response: web.StreamResponse = library.StreamResponse(status=answer.status, headers=headers)
+    response.content_length = len(answer.body)
+    try:
+        async with asyncio.timeout(config.request_seconds):
+            await _write(request, response, memoryview(answer.body))
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+    return response
+
+
+async def _write(request: web.BaseRequest, response: web.StreamResponse, body: memoryview) -> None:
+    await response.prepare(request)
+    for start in range(0, len(body), SLICE_BYTES):
+        await response.write(body[start : start + SLICE_BYTES])
+    await response.write_eof()

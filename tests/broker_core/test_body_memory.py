@@ -1,0 +1,70 @@
+"""Room for bodies, shared by requests: waited for in turn, refused, and given back."""
+
+import asyncio
+
+import pytest
+
+from broker_core.admin.body_memory import BodyMemory, NoRoom
+
+
+async def test_who_wants_more_than_is_free_waits_until_it_is_given_back() -> None:
+    memory = BodyMemory(10)
+    first, second = memory.share(), memory.share()
+    await first.take(6)
+    waiting = asyncio.create_task(second.take(6))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    first.keep(4)
+    await waiting
+
+
+async def test_requests_get_room_in_the_order_in_which_they_asked() -> None:
+    memory = BodyMemory(10)
+    holder, large, small = memory.share(), memory.share(), memory.share()
+    await holder.take(5)
+    turns = [asyncio.create_task(large.take(8)), asyncio.create_task(small.take(1))]
+    await asyncio.sleep(0)
+    assert not any(turn.done() for turn in turns)
+    holder.keep(0)
+    await asyncio.gather(*turns)
+
+
+async def test_one_that_stops_waiting_lets_the_next_one_go_on() -> None:
+    memory = BodyMemory(10)
+    await memory.share().take(5)
+    large, small = asyncio.create_task(memory.share().take(8)), asyncio.create_task(memory.share().take(1))
+    await asyncio.sleep(0)
+    large.cancel()
+    await small
+    with pytest.raises(asyncio.CancelledError):
+        await large
+
+
+async def test_one_that_is_cancelled_in_its_turn_gives_the_room_back() -> None:
+    memory = BodyMemory(10)
+    holder = memory.share()
+    await holder.take(10)
+    turn = asyncio.create_task(memory.share().take(10))
+    await asyncio.sleep(0)
+    holder.keep(0)
+    turn.cancel()
+    await asyncio.gather(turn, return_exceptions=True)
+    memory.take_now(10)
+
+
+async def test_what_arrives_is_refused_when_there_is_no_room() -> None:
+    memory = BodyMemory(10)
+    with memory.share() as share:
+        share.take_now(8)
+        with pytest.raises(NoRoom, match="try again later"):
+            memory.take_now(3)
+    memory.take_now(10)
+
+
+async def test_more_than_there_is_takes_all_there_is() -> None:
+    memory = BodyMemory(10)
+    with memory.share() as share:
+        await share.take(100)
+        with pytest.raises(NoRoom):
+            memory.take_now(1)
+    memory.take_now(10)
