@@ -1,0 +1,196 @@
+"""Three attackers, each in a thread: commands, requests, and connections that misbehave below HTTP."""
+
+import contextlib
+import http.client
+import itertools
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+from broker_core.admin.all_routes import all_routes
+from broker_core.wire import commands
+from broker_core.wire.frame import Command
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.abuse import http_table, rest_table, wire_table
+from tests.abuse.rest_table import RestInput
+from tests.abuse.tally import Tally
+from tests.abuse.wire_table import WireInput
+from tests.raw_client import Closed, RawClient
+from tests.raw_publishing import producer
+
+ANSWER_SECONDS = 20.0
+PREPARE_EVERY = 300  # inputs; what they deleted is made again
+TENANT = b'{"allowedClusters":["standalone"]}'
+PREPARATION = (
+    ("PUT", "tenants/abuse", TENANT),
+    ("PUT", "namespaces/abuse/wire", b""),  # what the requests do not touch
+    ("PUT", "persistent/abuse/wire/messages", b""),
+    ("PUT", "namespaces/abuse/ns", b""),
+    ("PUT", "persistent/abuse/ns/t", b""),
+    ("PUT", "persistent/abuse/ns/messages", b""),
+    ("PUT", "persistent/abuse/ns/parted/partitions", b"2"),
+    ("PUT", "persistent/abuse/ns/t/subscription/s", b""),
+)
+
+
+class Requests:
+    """Requests byte by byte as they are given, one after the other, on one connection while it lasts."""
+
+    def __init__(self, http_url: str) -> None:
+        parts = urlsplit(http_url)
+        self.address = ("127.0.0.1", parts.port or 80)
+        self.host = f"localhost:{parts.port}"
+        self._socket: socket.socket | None = None
+
+    def ask(self, method: str, target: str, body: bytes = b"") -> tuple[int, bytes]:
+        """The status and the body. Raises `OSError` or `http.client.HTTPException` when there is no answer."""
+        reused = self._socket is not None
+        try:
+            return self._ask(method, target, body)
+        except (OSError, http.client.HTTPException):
+            self.close()
+            if not reused:
+                raise
+            return self._ask(method, target, body)  # the broker may close a connection between two requests
+
+    def _ask(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
+        if self._socket is None:
+            self._socket = socket.create_connection(self.address, ANSWER_SECONDS)
+        head = f"{method} {target} HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: {len(body)}\r\n"
+        kind = "Content-Type: application/json\r\n" if body else ""
+        with contextlib.suppress(ConnectionError):  # it may have answered before it was sent all
+            self._socket.sendall(f"{head}{kind}\r\n".encode() + body)
+        response = http.client.HTTPResponse(self._socket, method=method)
+        response.begin()
+        found = response.status, response.read()
+        if response.will_close:
+            self.close()
+        return found
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+class Attack:
+    """What the three have in common: who they attack, what they report to, and when they end."""
+
+    def __init__(self, service_url: str, http_url: str, tally: Tally, seed: int) -> None:
+        self.service_url = service_url
+        self.http_url = http_url
+        self.tally = tally
+        self.seed = seed
+        self.stopped = threading.Event()
+
+    def start(self) -> list[threading.Thread]:
+        requests = Requests(self.http_url)
+        self.prepare(requests)
+        requests.close()
+        works = (self._commands, self._requests, self._connections)
+        threads = [threading.Thread(target=self._guarded, args=(work,), name=work.__name__) for work in works]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:
+            self.tally.fail(f"the attacker {work.__name__} ended: {type(error).__name__}: {error}")
+
+    def prepare(self, requests: Requests) -> None:
+        for method, path, body in PREPARATION:
+            requests.ask(method, f"/admin/v2/{path}", body)
+
+    def _commands(self) -> None:
+        chance = random.Random(self.seed)
+        table = list(wire_table.table())
+        chance.shuffle(table)
+        for one in itertools.chain(table, (wire_table.generated(chance) for _ in itertools.count())):
+            if self.stopped.is_set():
+                return
+            if not self.tally.leaves_out(one.name):
+                self._command(one)
+
+    def _command(self, one: WireInput) -> None:
+        data, started = one.make(), time.time()
+        try:
+            self._exchange(data, one.prepared)
+        except TimeoutError:
+            self.tally.fail(f"no PONG within {ANSWER_SECONDS:g} s: {one.name}")
+        except (ConnectionError, Closed):
+            pass  # to close the connection is an answer
+        self.tally.sent("commands", one.name, started)
+
+    def _exchange(self, data: bytes, prepared: bool) -> None:
+        with RawClient(self.service_url, handshake=prepared) as client:
+            client.socket.settimeout(ANSWER_SECONDS)
+            if prepared:
+                client.ask(producer(wire_table.TOPIC), BaseCommand.PRODUCER_SUCCESS)
+                client.send(wire_table.prelude())
+            client.send(data)
+            client.send(commands.ping())
+            deadline = time.monotonic() + ANSWER_SECONDS
+            while True:
+                item = client.next(max(deadline - time.monotonic(), 0.0))
+                if isinstance(item, Command) and item.type == BaseCommand.PONG:
+                    return
+
+    def _requests(self) -> None:
+        chance = random.Random(self.seed)
+        requests = Requests(self.http_url)
+        for number, one in enumerate(self._rest_inputs(chance)):
+            if self.stopped.is_set():
+                break
+            if number % PREPARE_EVERY == 0:
+                self.prepare(requests)
+            if not self.tally.leaves_out(one.name):
+                self._request(requests, one)
+        requests.close()
+
+    def _rest_inputs(self, chance: random.Random) -> Iterator[RestInput]:
+        routes = all_routes().listed
+        table = list(rest_table.table(routes))
+        chance.shuffle(table)
+        yield from table
+        while True:
+            yield rest_table.generated(routes, chance)
+
+    def _request(self, requests: Requests, one: RestInput) -> None:
+        body, started = one.body, time.time()
+        try:
+            status, answer = requests.ask(one.method, one.target, body)
+        except (OSError, http.client.HTTPException) as error:
+            self.tally.fail(f"no answer: {one.name}: {type(error).__name__}: {error}")
+        else:
+            self.tally.answered(one.name, status, answer)
+        self.tally.sent("requests", one.name, started)
+
+    def _connections(self) -> None:
+        chance = random.Random(self.seed)
+        target = http_table.Target(self.service_url, Requests(self.http_url))
+        with contextlib.closing(target.requests):
+            for name in self._scripts(chance):
+                if self.stopped.is_set():
+                    return
+                if not self.tally.leaves_out(name):
+                    self._connection(target, name)
+
+    def _scripts(self, chance: random.Random) -> Iterator[str]:
+        while True:
+            yield from chance.sample(list(http_table.TABLE), len(http_table.TABLE))
+
+    def _connection(self, target: http_table.Target, name: str) -> None:
+        started = time.time()
+        try:
+            for status, body in http_table.TABLE[name](target):
+                self.tally.answered(name, status, body)
+        except ConnectionError:
+            pass  # to hang up is an answer to what is not HTTP
+        except (OSError, http.client.HTTPException) as error:
+            self.tally.fail(f"no answer: {name}: {type(error).__name__}: {error}")
+        self.tally.sent("connections", name, started)

@@ -1,0 +1,71 @@
+"""The well-behaved client: publishes and consumes all the time, `python -m tests.abuse.client URL`.
+
+Each line on stdin is answered with what was seen since the last one: how many messages came back, whether one was
+missing or out of order, and the slowest way of one message from `send` to `receive`.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from tests.official_client import connect
+
+TOPIC = "persistent://public/default/well-behaved"
+PAUSE_SECONDS = 0.01
+SEND_MS = 10_000
+
+
+class WellBehaved:
+    def __init__(self, url: str) -> None:
+        client = connect(url)
+        self._consumer = client.subscribe(TOPIC, "well-behaved")
+        self._producer = client.create_producer(TOPIC, send_timeout_millis=SEND_MS)
+        self._lock = threading.Lock()
+        self._received = self._wrong = 0
+        self._slowest = 0.0
+        self._failure = ""
+        for work in (self._publish, self._consume):
+            threading.Thread(target=self._run, args=(work,), daemon=True).start()
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:
+            self._failure = f"{type(error).__name__}: {error}"
+
+    def _publish(self) -> None:
+        number, pause = 0, threading.Event()
+        while True:
+            self._producer.send(f"{number} {time.monotonic()}".encode())
+            number += 1
+            pause.wait(PAUSE_SECONDS)
+
+    def _consume(self) -> None:
+        expected = 0
+        while True:
+            message = self._consumer.receive()
+            number, sent = message.data().split()
+            self._consumer.acknowledge(message)
+            with self._lock:
+                self._received += 1
+                self._wrong += int(number) != expected
+                self._slowest = max(self._slowest, time.monotonic() - float(sent))
+            expected = int(number) + 1
+
+    def report(self) -> dict[str, object]:
+        with self._lock:
+            found = {"received": self._received, "wrong": self._wrong, "slowest": self._slowest}
+            self._received, self._wrong, self._slowest = 0, 0, 0.0
+            return {**found, "failure": self._failure}
+
+
+def main() -> None:
+    client = WellBehaved(sys.argv[1])
+    for _ in sys.stdin:
+        print(json.dumps(client.report()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

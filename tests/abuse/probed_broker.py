@@ -1,0 +1,102 @@
+"""`pulsarctl standalone` with a watch on its event loop: `python -m tests.abuse.probed_broker STALLS ...`.
+
+The watch is a timer of 10 ms on the loop. A timer that comes late was kept waiting by the loop's own work, by a thread
+that held the interpreter, or by the machine. The kernel says how long the thread was ready to run and had no
+processor (`/proc/thread-self/schedstat`, second figure); that part is subtracted, the rest is the broker's. One line
+of JSON per stall goes to the file STALLS, with the stack that a second thread found while the loop stood still.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from broker_core import log
+from broker_core.config.sources import load_config
+from broker_core.server import process
+from broker_core.server.server import Server
+
+COMMAND = (sys.executable, "-m", "tests.abuse.probed_broker")
+TICK_SECONDS = 0.01
+REPORTED_SECONDS = 0.02
+SUSPICIOUS_SECONDS = 0.03
+FRAMES = 12
+
+
+class LoopWatch:
+    """Started on the loop's own thread; ends with the process."""
+
+    def __init__(self, stalls: Path) -> None:
+        self._file = stalls.open("a")
+        self._loop = asyncio.get_running_loop()
+        self._schedstat = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+        self._thread = threading.get_ident()
+        self._due = time.monotonic() + TICK_SECONDS
+        self._waited = self._queued()
+        self._cpu = time.thread_time()
+        self._stack: list[str] = []
+        self._loop.call_later(TICK_SECONDS, self._tick)
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _queued(self) -> float:
+        """Seconds that this thread was ready and had no processor."""
+        return int(os.pread(self._schedstat, 100, 0).split()[1]) / 1e9
+
+    def _tick(self) -> None:
+        now, waited, cpu = time.monotonic(), self._queued(), time.thread_time()
+        late = now - self._due
+        own = late - (waited - self._waited)
+        if own >= REPORTED_SECONDS:
+            self._report(own, late, cpu - self._cpu)
+        self._stack = []
+        self._due, self._waited, self._cpu = now + TICK_SECONDS, waited, cpu
+        self._loop.call_later(TICK_SECONDS, self._tick)
+
+    def _report(self, own: float, late: float, cpu: float) -> None:
+        line = {"at": time.time(), "own": own, "late": late, "cpu": cpu, "stack": self._stack}
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(TICK_SECONDS)
+            if time.monotonic() - self._due > SUSPICIOUS_SECONDS and not self._stack:
+                frames = traceback.extract_stack(sys._current_frames()[self._thread])[-FRAMES:]
+                self._stack = [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
+
+
+class WatchedServer(Server):
+    def __init__(self, *arguments: Any, stalls: Path) -> None:
+        super().__init__(*arguments)
+        self._stalls = stalls
+
+    async def start(self) -> None:
+        await super().start()
+        self._watch = LoopWatch(self._stalls)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("stalls", type=Path)
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--print-urls")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--http-port", type=int)
+    parser.add_argument("-X", action="append", default=[], dest="settings")
+    options = parser.parse_args()
+    ports = {"brokerServicePort": options.port, "webServicePort": options.http_port}
+    loaded = load_config(None, environment={}, options=options.settings, flags=ports)
+    options.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log.start_logging()
+    server = WatchedServer(loaded.config, options.data_dir, stalls=options.stalls)
+    process.run(server, lambda urls: print(json.dumps(urls), flush=True))
+
+
+if __name__ == "__main__":
+    main()

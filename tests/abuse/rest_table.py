@@ -1,0 +1,284 @@
+"""Hostile requests per REST route: an example of each body and query, every part of them and of the path replaced.
+
+`ROWS` has a row for each path of the routing table. The methods are those that the path is routed with.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.admin.routes import Route
+from tests.abuse.hostile import BODIES, NUMBERS, PARTS, VALUES, document, places, replaced
+
+NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+SCHEMA = "/admin/v2/schemas/{tenant}/{namespace}/{topic}"
+WRITES = ("PUT", "POST")
+
+# What a working request has in its path.
+ORDINARY = {
+    "domain": "persistent",
+    "tenant": "abuse",
+    "namespace": "ns",
+    "topic": "t",
+    "subscription": "s",
+    "bundle": "0x00000000_0x40000000",
+    "cluster": "standalone",
+    "role": "role",
+    "name": "brokerServicePort",
+    "value": "1",
+    "number": "1",
+    "timestamp": "1",
+    "count": "1",
+    "seconds": "100",
+    "ledger": "0",
+    "entry": "0",
+    "version": "0",
+}
+TOPICS = ("t", "parted", "t-partition-0", "parted-partition-1", "messages")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`body`: an example of what its PUT and POST take. `query`: the names that the handlers read."""
+
+    body: Any = None
+    query: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RestInput:
+    """`content`: bytes, or what becomes JSON only when it is sent; tens of thousands of them are kept."""
+
+    name: str
+    method: str
+    target: str
+    content: Any = b""
+
+    @property
+    def body(self) -> bytes:
+        return self.content if isinstance(self.content, bytes) else document(self.content)
+
+
+RATE = {
+    "dispatchThrottlingRateInMsg": 1000,
+    "dispatchThrottlingRateInByte": 1 << 20,
+    "relativeToPublishRate": False,
+    "ratePeriodInSecond": 1,
+}
+QUOTA = {"limitSize": 1 << 30, "limitTime": -1, "policy": "producer_request_hold"}
+POSITION = {"ledgerId": 0, "entryId": 0, "partitionIndex": -1, "batchIndex": -1, "excluded": False, "properties": {}}
+AVRO = {"type": "AVRO", "schema": '{"type":"record","name":"R","fields":[]}', "properties": {"a": "b"}}
+PROPERTIES = {"key": "value"}
+APPLIED = ("applied",)
+
+POLICIES: dict[str, Any] = {
+    "retention": {"retentionTimeInMinutes": 60, "retentionSizeInMB": 60},
+    "messageTTL": 3600,
+    "compactionThreshold": 1 << 20,
+    "publishRate": {"publishThrottlingRateInMsg": 1000, "publishThrottlingRateInByte": 1 << 20},
+    "dispatchRate": RATE,
+    "subscriptionDispatchRate": RATE,
+    "replicatorDispatchRate": RATE,
+    "subscribeRate": {"subscribeThrottlingRatePerConsumer": 100, "ratePeriodInSecond": 30},
+    "maxProducersPerTopic": 1000,
+    "maxConsumersPerTopic": 1000,
+    "maxConsumersPerSubscription": 1000,
+    "maxSubscriptionsPerTopic": 1000,
+    "maxTopicsPerNamespace": 10_000,
+    "maxUnackedMessagesPerConsumer": 1000,
+    "maxUnackedMessagesPerSubscription": 1000,
+    "deduplication": False,
+    "deduplicationSnapshotInterval": 100,
+    "delayedDelivery": {"tickTime": 1000, "active": True, "maxDeliveryDelayInMillis": 0},
+    "inactiveTopicPolicies": {
+        "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+        "maxInactiveDurationSeconds": 3600,
+        "deleteWhileInactive": True,
+    },
+    "autoTopicCreation": {"allowAutoTopicCreation": True, "topicType": "partitioned", "defaultNumPartitions": 2},
+    "autoSubscriptionCreation": {"allowAutoSubscriptionCreation": True},
+    "subscriptionExpirationTime": 60,
+    "subscriptionTypesEnabled": ["Exclusive", "Shared", "Failover", "Key_Shared"],
+    "encryptionRequired": False,
+    "schemaCompatibilityStrategy": "FULL",
+    "schemaAutoUpdateCompatibilityStrategy": "Full",
+    "schemaValidationEnforced": False,
+    "isAllowAutoUpdateSchema": True,
+    "persistence": {
+        "bookkeeperEnsemble": 2,
+        "bookkeeperWriteQuorum": 2,
+        "bookkeeperAckQuorum": 2,
+        "managedLedgerMaxMarkDeleteRate": 0.0,
+    },
+    "backlogQuota": QUOTA,
+    "backlogQuotaMap": None,
+    "maxProducers": 1000,
+    "maxConsumers": 1000,
+    "maxUnackedMessagesOnConsumer": 1000,
+    "maxUnackedMessagesOnSubscription": 1000,
+    "maxMessageSize": 1000,
+    "deduplicationEnabled": False,
+}
+# Queries of single policies, beside `applied`.
+POLICY_QUERIES = {"messageTTL": ("messageTTL",), "backlogQuota": ("backlogQuotaType",)}
+
+OF_NAMESPACES_ONLY = """
+maxProducersPerTopic maxConsumersPerTopic maxTopicsPerNamespace maxUnackedMessagesPerConsumer
+maxUnackedMessagesPerSubscription deduplication autoTopicCreation subscriptionExpirationTime encryptionRequired
+schemaAutoUpdateCompatibilityStrategy isAllowAutoUpdateSchema
+"""
+OF_TOPICS_ONLY = """
+maxProducers maxConsumers maxUnackedMessagesOnConsumer maxUnackedMessagesOnSubscription maxMessageSize
+deduplicationEnabled
+"""
+POLICIES_OF = {
+    "N": [name for name in POLICIES if name not in OF_TOPICS_ONLY.split()],
+    "T": [name for name in POLICIES if name not in OF_NAMESPACES_ONLY.split()],
+}
+
+PATHS_WITHOUT_BODY_OR_QUERY = """
+/admin/v2/brokers /admin/v2/brokers/{cluster} /admin/v2/brokers/leaderBroker /admin/v2/brokers/health
+/admin/v2/brokers/ready /admin/v2/brokers/version /admin/v2/brokers/configuration
+/admin/v2/brokers/configuration/values /admin/v2/brokers/configuration/runtime
+/admin/v2/brokers/configuration/{name}/{value} /admin/v2/brokers/configuration/{name}
+/admin/v2/brokers/internal-configuration /admin/v2/brokers/damage
+/admin/v2/brokers/damage/accept /status.html /metrics /admin/v2/clusters /admin/v2/tenants
+/admin/v2/namespaces/{tenant} N/bundles N/unload N/{bundle}/unload N/clearBacklog N/clearBacklog/{subscription}
+N/{bundle}/clearBacklog N/{bundle}/clearBacklog/{subscription} N/unsubscribe/{subscription}
+N/{bundle}/unsubscribe/{subscription} N/permissions T/permissions
+/admin/v2/{domain}/{tenant}/{namespace}/partitioned T/unload T/createMissedPartitions T/terminate
+T/terminate/partitions T/compaction T/trim T/lastMessageId T/messageid/{timestamp}
+T/subscription/{subscription}/position/{number} T/ledger/{ledger}/entry/{entry} T/internalStats
+T/partitioned-internalStats T/internal-info T/subscriptions T/subscription/{subscription}/skip_all
+T/subscription/{subscription}/skip/{count} T/subscription/{subscription}/resetcursor/{timestamp}
+T/subscription/{subscription}/expireMessages/{seconds} T/all_subscription/expireMessages/{seconds}
+S/schema/{version} S/schemas S/metadata /lookup/v2/topic/{domain}/{tenant}/{namespace}/{topic}
+/lookup/v2/topic/{domain}/{tenant}/{namespace}/{topic}/bundle
+"""
+
+ROWS: dict[str, Row] = {
+    **{path: Row() for path in PATHS_WITHOUT_BODY_OR_QUERY.split()},
+    **{
+        f"{level}/{name}": Row(POLICIES[name], (*APPLIED, *POLICY_QUERIES.get(name, ())))
+        for level, names in POLICIES_OF.items()
+        for name in names
+    },
+    "/admin/v2/clusters/{cluster}": Row({"serviceUrl": "http://x:1", "brokerServiceUrl": "pulsar://x:1"}),
+    "/admin/v2/tenants/{tenant}": Row({"adminRoles": ["a"], "allowedClusters": ["standalone"]}, ("force",)),
+    "N": Row(
+        {
+            "bundles": {"boundaries": ["0x00000000", "0x80000000", "0xffffffff"], "numBundles": 2},
+            "replication_clusters": ["standalone"],
+            "auth_policies": {"namespace_auth": {}, "topic_auth": {}},
+            "properties": PROPERTIES,
+            "backlog_quota_map": {"destination_storage": QUOTA},
+            "topicDispatchRate": {"standalone": RATE},
+            "publishMaxMessageRate": {},
+            "message_ttl_in_seconds": 3600,
+            "retention_policies": POLICIES["retention"],
+            "persistence": POLICIES["persistence"],
+            "deduplicationEnabled": False,
+            "autoTopicCreationOverride": POLICIES["autoTopicCreation"],
+            "schema_compatibility_strategy": "FULL",
+            "subscription_types_enabled": ["Shared"],
+            "max_producers_per_topic": 1000,
+            "compaction_threshold": 1000,
+        },
+        ("force",),
+    ),
+    "N/topics": Row(None, ("mode", "includeSystemTopic")),
+    "N/replication": Row(["standalone"]),
+    "T/replication": Row(["standalone"], APPLIED),
+    "N/properties": Row(PROPERTIES),
+    "N/permissions/{role}": Row(["produce"]),
+    "T/permissions/{role}": Row(["produce"]),
+    "T/{subscription}/dispatchRate": Row(RATE, APPLIED),
+    "/admin/v2/{domain}/{tenant}/{namespace}": Row(None, ("includeSystemTopic",)),
+    "T": Row(PROPERTIES, ("force",)),
+    "T/partitions": Row({"partitions": 2, "properties": PROPERTIES}, ("force", "checkAllowAutoCreation")),
+    "T/backlogSize": Row(POSITION),
+    "T/examinemessage": Row(None, ("messagePosition", "initialPosition")),
+    "T/properties": Row(PROPERTIES, ("key",)),
+    "T/stats": Row(None, ("getEarliestTimeInBacklog", "subscriptionBacklogSize", "excludePublishers")),
+    "T/partitioned-stats": Row(None, ("perPartition", "excludeConsumers")),
+    "T/subscription/{subscription}": Row(POSITION, ("force",)),
+    "T/subscription/{subscription}/resetcursor": Row(POSITION),
+    "T/subscription/{subscription}/expireMessages": Row(POSITION),
+    "T/subscription/{subscription}/properties": Row(PROPERTIES),
+    "S/schema": Row(AVRO, ("force",)),
+    "S/compatibility": Row(AVRO),
+    "S/version": Row(AVRO),
+}
+
+QUERY_VALUES = {**PARTS, "true": "true", "empty": "", "one": "1"}
+
+
+def row_name(path: str) -> str:
+    """The path of a route as ROWS spells it."""
+    for prefix, letter in ((NAMESPACE, "N"), (SCHEMA, "S"), (TOPIC, "T")):
+        if path == prefix or path.startswith(prefix + "/"):
+            return letter + path[len(prefix) :]
+    return path
+
+
+def table(routes: Iterable[Route]) -> Iterator[RestInput]:
+    for route in routes:
+        row = ROWS[row_name(route.path)]
+        for topic in TOPICS:
+            yield _input(route, row, f"topic={topic}", {"topic": topic})
+        yield _input(route, row, "domain=non-persistent", {"domain": "non-persistent"})
+        for name in _variables(route.path):
+            for what, value in PARTS.items():
+                yield _input(route, row, f"{name}={what}", {name: value})
+        for name in row.query:
+            for what, value in QUERY_VALUES.items():
+                yield _input(route, row, f"?{name}={what}", query=f"?{name}={value}")
+        yield from _bodies(route, row)
+
+
+def _bodies(route: Route, row: Row) -> Iterator[RestInput]:
+    for what, body in BODIES.items() if route.method in WRITES else [("not-json", BODIES["not-json"])]:
+        yield _input(route, row, f"body {what}", body=body)
+    if route.method in WRITES and row.body is not None:
+        for place in places(row.body):
+            for what, value in VALUES.items():
+                name = ".".join(map(str, place)) or "body"
+                yield _input(route, row, f"{name}={what}", body=replaced(row.body, place, value))
+
+
+def generated(routes: tuple[Route, ...], chance: random.Random) -> RestInput:
+    """Any route, with several parts of path, query and body replaced."""
+    route = chance.choice(routes)
+    row = ROWS[row_name(route.path)]
+    variables, names = {"topic": chance.choice(TOPICS)}, []
+    for name in _variables(route.path):
+        if chance.random() < 0.2:
+            what, variables[name] = chance.choice(list(PARTS.items()))
+            names.append(f"{name}={what}")
+    body = row.body
+    for place in chance.sample(list(places(body)), k=min(2, len(list(places(body))))):
+        what, value = chance.choice(list((NUMBERS if chance.random() < 0.5 else VALUES).items()))
+        body = replaced(body, place, value)
+        names.append(f"{'.'.join(map(str, place)) or 'body'}={what}")
+    query = "?" + "&".join(f"{name}={chance.choice(list(QUERY_VALUES.values()))}" for name in row.query)
+    return _input(route, row, " ".join(names), variables, query, body)
+
+
+def _variables(path: str) -> list[str]:
+    return [segment[1:-1] for segment in path.split("/") if segment.startswith("{")]
+
+
+def _input(
+    route: Route,
+    row: Row,
+    what: str,
+    variables: dict[str, str] | None = None,
+    query: str = "",
+    body: Any = None,
+) -> RestInput:
+    target = route.path.format_map({**ORDINARY, **(variables or {})}) + query
+    if body is None:
+        body = row.body if route.method in WRITES and row.body is not None else b""
+    return RestInput(f"{route.method} {route.path} {what}", route.method, target, body)
