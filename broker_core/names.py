@@ -101,6 +101,18 @@ class TopicName:
         return parse_topic(f"{self}{PARTITION_SUFFIX}{index}")
 
 
+def without_partition(topic: str) -> str:
+    """The full name of the partitioned topic, of one of its partitions; other full names as they are.
+
+    As `parse_topic(topic).base`, for lists of thousands.
+    """
+    if PARTITION_SUFFIX not in topic:
+        return topic
+    local = topic.split("/", 4)[4]
+    found = _PARTITION.match(local)
+    return topic[: found.end(1) - len(local)] if found else topic
+
+
 def check_entity(kind: str, name: str) -> str:
     """Returns `name`, or raises `InvalidName` with the admin API's reason (`Tenant name is not valid`)."""
     if not _ENTITY.match(name):

@@ -6,7 +6,9 @@ deleted for being unused, and policies meant for users' topics pass them by. Nam
 (`__mine`, a client's `-multiTopicsReader-` names) are users' names.
 """
 
-from broker_core.names import NamespaceName, TopicName
+from collections.abc import Iterable
+
+from broker_core.names import NamespaceName, TopicName, without_partition
 
 SYSTEM_NAMESPACE = NamespaceName("pulsar", "system")
 TRANSACTION_COORDINATOR_ASSIGN = "transaction_coordinator_assign"
@@ -25,8 +27,18 @@ EVENT_TOPICS = frozenset(
 
 def is_system_topic(name: TopicName) -> bool:
     """Whether a topic, or the partitioned topic that it belongs to, is the broker's own."""
-    local = name.base.local
-    return local in EVENT_TOPICS or local.endswith(PENDING_ACK_SUFFIX) or name.namespace == SYSTEM_NAMESPACE
+    return name.namespace == SYSTEM_NAMESPACE or _is_system_name(name.base.local)
+
+
+def users_topics(namespace: NamespaceName, topics: Iterable[str]) -> list[str]:
+    """Those of a namespace's topics, by full name, that are not the broker's own."""
+    if namespace == SYSTEM_NAMESPACE:
+        return []
+    return [topic for topic in topics if not _is_system_name(without_partition(topic).split("/", 4)[4])]
+
+
+def _is_system_name(local: str) -> bool:
+    return local in EVENT_TOPICS or local.endswith(PENDING_ACK_SUFFIX)
 
 
 def is_broker_internal(name: TopicName) -> bool:

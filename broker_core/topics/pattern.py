@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from broker_core.names import parse_topic
+from broker_core.names import without_partition
 
 SCHEME_END = "://"
 
@@ -34,8 +34,7 @@ class TopicPattern:
 
     def matches(self, topic: str) -> bool:
         """Whether the full name of a topic, or of one of its partitions, is meant."""
-        base = str(parse_topic(topic).base)
-        return self._fullmatch(base.partition(SCHEME_END)[2]) is not None
+        return self._fullmatch(without_partition(topic).partition(SCHEME_END)[2]) is not None
 
     def filter(self, topics: Iterable[str]) -> list[str]:
         return [topic for topic in topics if self.matches(topic)]

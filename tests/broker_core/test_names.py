@@ -3,7 +3,7 @@
 import pytest
 
 from broker_core.errors import InvalidName
-from broker_core.names import NamespaceName, check_new_entity, parse_topic, within
+from broker_core.names import NamespaceName, check_new_entity, parse_topic, within, without_partition
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,19 @@ def test_a_new_tenant_has_a_name_that_pulsar_takes(name: str) -> None:
 
 def test_a_name_that_an_older_release_took_is_still_read() -> None:
     assert str(NamespaceName.parse("shöp/ü")) == "shöp/ü"
+
+
+@pytest.mark.parametrize(
+    "local", ["t", "t-partition-0", "t-partition-12", "t-partition-01", "-partition-3", "a\n-partition-1"]
+)
+@pytest.mark.parametrize("before", ["", "x-partition-7-"])
+def test_without_partition_is_the_topic_that_parsing_finds(local: str, before: str) -> None:
+    full = f"persistent://a/b/{before}{local}"
+    assert without_partition(full) == str(parse_topic(full).base)
+
+
+def test_only_names_of_sensible_length_are_remembered() -> None:
+    """Four thousand names of 5 MB each were 20 GB."""
+    short, long = "persistent://a/b/t", "persistent://a/b/" + "t" * 2000
+    assert parse_topic(short) is parse_topic(short)
+    assert parse_topic(long) is not parse_topic(long)

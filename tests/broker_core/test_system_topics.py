@@ -5,9 +5,9 @@ import pytest
 from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.config.features import DeduplicationConfig
-from broker_core.names import parse_topic
+from broker_core.names import NamespaceName, parse_topic
 from broker_core.policies.topic_policies import TopicPolicies
-from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
+from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic, users_topics
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 
 
@@ -54,3 +54,18 @@ def policies(broker: EmbeddedBroker, topic: str) -> TopicPolicies:
 
 def held(policies: TopicPolicies) -> tuple[int, int, int, bool]:
     return policies.ttl_seconds, policies.retention.minutes, policies.max_producers, policies.deduplication_enabled
+
+
+@pytest.mark.parametrize("namespace", ["public/default", "pulsar/system"])
+def test_users_topics_are_those_that_are_no_system_topics(namespace: str) -> None:
+    locals_ = [
+        "t",
+        "__change_events",
+        "__change_events-partition-0",
+        "t__transaction_pending_ack",
+        "__mine",
+        "t-partition-3",
+    ]
+    topics = [f"persistent://{namespace}/{local}" for local in locals_]
+    expected = [topic for topic in topics if not is_system_topic(parse_topic(topic))]
+    assert users_topics(NamespaceName.parse(namespace), topics) == expected

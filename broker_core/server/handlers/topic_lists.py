@@ -6,12 +6,14 @@ taken what was sent before: any number of questions costs the memory of one answ
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from broker_core.errors import NotAllowed, TopicFenced
-from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
+from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName
+from broker_core.rates.turns import in_turns
 from broker_core.server.session import Session
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import users_topics
 from broker_core.topics.pattern import InvalidPattern, TopicPattern
 from broker_core.topics.watcher import TopicListWatcher
 from broker_core.wire import commands
@@ -33,14 +35,16 @@ async def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTop
     """Sends the answer itself, so that the next question is only looked at when this answer is on its way."""
     namespace = NamespaceName.parse(command.namespace)
     async with session.large_answer():
-        session.outbound.send(_topics(session.broker, namespace, command))
+        session.outbound.send(await _topics(session.broker, namespace, command))
 
 
-def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandGetTopicsOfNamespace) -> bytes:
-    topics = [topic for domain in MODES[command.mode] for topic in users_topics(broker, namespace, domain)]
+async def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandGetTopicsOfNamespace) -> bytes:
+    """What there is at the beginning, in slices: other clients have their turn meanwhile."""
+    topics = [topic for domain in MODES[command.mode] for topic in _listed(broker, namespace, domain)]
     pattern = _pattern(broker, command.topics_pattern) if command.topics_pattern else None
     if pattern is not None:
-        topics = pattern.filter(topics)
+        topics = [topic async for topic in in_turns(topics) if pattern.matches(topic)]
+    await asyncio.sleep(0)
     found = topics_hash(topics)
     changed = not command.topics_hash or command.topics_hash != found
     answer = commands.topics_of_namespace(
@@ -59,8 +63,8 @@ def _checked(broker: Broker, answer: bytes) -> bytes:
     return answer
 
 
-def users_topics(broker: Broker, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
-    return [topic for topic in broker.topics.of_namespace(namespace, domain) if not is_system_topic(parse_topic(topic))]
+def _listed(broker: Broker, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
+    return users_topics(namespace, broker.topics.of_namespace(namespace, domain))
 
 
 def _pattern(broker: Broker, text: str) -> TopicPattern | None:
@@ -102,7 +106,7 @@ def _watcher(session: Session, command: pb.CommandWatchTopicList) -> TopicListWa
     except InvalidPattern as error:
         raise NotAllowed(f"Invalid topics pattern {error}") from None
     return TopicListWatcher(
-        session.outbound, command.watcher_id, namespace, pattern, lambda: users_topics(broker, namespace)
+        session.outbound, command.watcher_id, namespace, pattern, lambda: _listed(broker, namespace)
     )
 
 
