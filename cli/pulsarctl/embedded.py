@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,11 @@ from pulsarctl.errors import AlreadyRunning, CliError
 from pulsarctl.termination import orderly_end
 
 LOCK_POLL_SECONDS = 0.02
+SILENT_SECONDS = 0.5  # a shorter wait is not worth a line
 ANSWER_SECONDS = 2.0
+
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,17 @@ class Urls:
 
 
 @contextmanager
-def embedded_broker(directory: Path, lock_timeout_seconds: float, log_level: str = "error") -> Iterator[Urls]:
-    """The addresses to use while the block runs. Raises `AlreadyRunning` naming the owner, or `CliError`."""
+def embedded_broker(
+    directory: Path, lock_timeout_seconds: float, log_level: str = "error", say: Say = lambda text: None
+) -> Iterator[Urls]:
+    """The addresses to use while the block runs; `say` gets a line when that takes a wait.
+
+    Raises `AlreadyRunning` naming the owner, or `CliError`.
+    """
     directory = directory.expanduser().absolute()
     deadline = time.monotonic() + lock_timeout_seconds
     with orderly_end():
-        taken = _take(directory, log_level, deadline)
+        taken = _take(directory, log_level, deadline, say)
         if isinstance(taken, Urls):
             yield taken
             return
@@ -46,11 +55,11 @@ def embedded_broker(directory: Path, lock_timeout_seconds: float, log_level: str
             taken.stop()
 
 
-def _take(directory: Path, log_level: str, deadline: float) -> "Urls | _Embedded":
+def _take(directory: Path, log_level: str, deadline: float, say: Say) -> "Urls | _Embedded":
     """A broker of our own on the directory, or the addresses of the `standalone` that owns it."""
     from broker_core.storage.errors import DirectoryLocked
 
-    while (urls := _wait_for_lock(directory, deadline)) is None:
+    while (urls := _wait_for_lock(directory, deadline, say)) is None:
         broker = _Embedded(directory, log_level)
         try:
             broker.start()
@@ -61,18 +70,22 @@ def _take(directory: Path, log_level: str, deadline: float) -> "Urls | _Embedded
     return urls
 
 
-def _wait_for_lock(directory: Path, deadline: float) -> Urls | None:
+def _wait_for_lock(directory: Path, deadline: float, say: Say) -> Urls | None:
     """None when nobody owns the directory; the addresses of a `standalone` that does. Raises `AlreadyRunning`."""
     from broker_core.storage.directory import owner_of
     from broker_core.storage.disk import RealDisk
 
     pause = threading.Event()
+    started, said = time.monotonic(), False
     while (owner := owner_of(RealDisk(), directory)) is not None:
         urls = _offered(directory, owner)
         if urls is not None:
             return urls
         if time.monotonic() >= deadline:
             raise _locked(directory, owner)
+        if not said and time.monotonic() - started > SILENT_SECONDS:
+            said = True
+            say(f"waiting for the data directory {directory}, which is in use by {owner or 'another process'}")
         pause.wait(LOCK_POLL_SECONDS)
     return None
 

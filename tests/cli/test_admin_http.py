@@ -148,13 +148,14 @@ def test_a_broker_that_hangs_up_is_exit_5(cli_alone: Cli) -> None:
 @pytest.mark.parametrize(
     ("flags", "header"),
     [
-        (["--token", "abc"], "Bearer abc"),
+        (["--quiet", "--token", "abc"], "Bearer abc"),
         (["--token-file", "{file}"], "Bearer from-file"),
-        (["--auth-params", "token:xyz"], "Bearer xyz"),
+        (["--quiet", "--auth-params", "token:xyz"], "Bearer xyz"),
         (
             [
                 "--auth-plugin",
                 "org.apache.pulsar.client.impl.auth.AuthenticationToken",
+                "--quiet",
                 "--auth-params",
                 "file://{file}",
             ],
@@ -164,6 +165,7 @@ def test_a_broker_that_hangs_up_is_exit_5(cli_alone: Cli) -> None:
             [
                 "--auth-plugin",
                 "org.apache.pulsar.client.impl.auth.AuthenticationBasic",
+                "--quiet",
                 "--auth-params",
                 '{"userId":"a","password":"b"}',
             ],

@@ -139,7 +139,7 @@ def test_a_subscription_is_moved_to_its_first_message(cli: Cli, client: pulsar.C
 def test_a_subscription_is_moved_to_a_time(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a", b"b")
     cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
-    assert cli("consume", topic, "-s", "s", "--from", "@-1h", "-e", "-F", "%v\\n") == consumed("a\nb\n", 2)
+    assert cli("consume", topic, "-s", "s", "--from", "@-1h", "-e", "-F", "%v\\n").stdout == "a\nb\n"
 
 
 def test_consuming_stops_behind_a_message(cli: Cli, client: pulsar.Client, topic: str) -> None:

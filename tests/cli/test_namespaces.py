@@ -56,7 +56,7 @@ def test_a_retention_too_small_to_be_kept_is_said(cli: Cli, namespace: str) -> N
         "notice: a retention time of 59 is less than a minute and stored as 0\n"
         "notice: a retention size of 500K is less than 1 MiB and stored as 0\n"
     )
-    assert cli("namespaces", "set-retention", namespace, "-t", "59", "-s", "0", "-q") == OK
+    assert cli("namespaces", "set-retention", namespace, "-t", "59", "-s", "0", "--quiet") == OK
 
 
 def test_a_compaction_threshold_is_bytes(cli: Cli, namespace: str) -> None:

@@ -121,7 +121,7 @@ def test_a_chosen_text_becomes_a_tombstone(cli: Cli, client: pulsar.Client, topi
 
 
 def test_event_time_is_set(cli: Cli, client: pulsar.Client, topic: str) -> None:
-    assert cli("produce", topic, "-m", "a", "--event-time", "2023-11-14T22:13:20Z") == done(1)
+    assert cli("produce", topic, "-m", "a", "--event-time", "2023-11-14T22:13:20Z").exit_code == 0
     assert messages(client, topic, 1)[0].event_timestamp() == 1_700_000_000_000
 
 
@@ -204,7 +204,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
     outcome = cli_alone("produce", "t", "-m", "a", "--url", "pulsar://localhost:1")
     assert (outcome.exit_code, outcome.stdout) == (5, "")
     assert outcome.stderr == (
-        "error: cannot connect to pulsar://localhost:1 (from --service-url): Connection refused\n"
+        "error: cannot connect to pulsar://localhost:1 (from --url): Connection refused\n"
         "hint: start a broker with 'pulsarctl standalone', or name another one with --url URL\n"
     )
 
@@ -216,7 +216,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-p", "x"), "'x' is not KEY=VALUE"),
         (("-H", "x"), "'x' is not KEY:VALUE"),
         (("-vs", "avro:{}"), "this is no Avro schema"),
-        (("--event-time", "soon"), "'@soon' is not a time"),
+        (("--event-time", "soon"), "'soon' is not a time"),
         (("-kvk", "k"), "the official client sends no KeyValue schemas"),
     ],
 )

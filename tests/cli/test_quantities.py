@@ -4,7 +4,6 @@ import pytest
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.quantities import human_size, parse_duration, parse_seconds, parse_size
-from pulsarctl.values.times import parse_timestamp_ms
 
 
 @pytest.mark.parametrize(
@@ -61,17 +60,3 @@ def test_sizes_are_shown_in_binary_units() -> None:
         "5.0 GiB",
         "3.0 TiB",
     ]
-
-
-@pytest.mark.parametrize("text", ["1h", "@-1h", "@1h"])
-def test_a_duration_is_a_point_that_long_ago(text: str) -> None:
-    assert parse_timestamp_ms(text, lambda: 10_000_000) == 10_000_000 - 3_600_000
-
-
-def test_an_iso_time_is_a_point_in_time() -> None:
-    assert parse_timestamp_ms("2026-01-31T12:00:00Z", lambda: 0) == 1_769_860_800_000
-
-
-def test_a_wrong_time_is_refused() -> None:
-    with pytest.raises(UsageProblem):
-        parse_timestamp_ms("yesterday", lambda: 0)

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,15 +12,18 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire.frame import Command, FrameDecoder
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.client.reachability import _connect_frame, check_answers
+from pulsarctl.output.next_steps import after_no_answer, is_of_use
+from pulsarctl.settings.settings import Settings
 from tests.cli.http_stub import HttpStub, Reply
+from tests.cli.program import run
 from tests.cli.runner import Cli, Outcome
 
-HINT = "hint: start a broker with 'pulsarctl standalone', or name another one with --url URL\n"
+HINT = "hint: check the address, or name another broker with --url URL\n"
 WORDS = pytest.mark.parametrize("words", [["produce", "t", "-m", "x"], ["consume", "t", "-e"]])
 
 
 def failed(url: str, reason: str, exit_code: int = 5) -> Outcome:
-    return Outcome(exit_code, "", f"error: cannot connect to {url} (from --service-url): {reason}\n{HINT}")
+    return Outcome(exit_code, "", f"error: cannot connect to {url} (from --url): {reason}\n{HINT}")
 
 
 @WORDS
@@ -69,7 +73,7 @@ def test_a_port_that_hangs_up_is_no_broker(cli_alone: Cli, words: list[str]) -> 
 
 def test_it_is_enough_that_one_of_the_addresses_is_a_broker(pulsar_broker: EmbeddedBroker) -> None:
     web, broker = (urlsplit(url).netloc for url in (pulsar_broker.http_url, pulsar_broker.service_url))
-    check_answers(f"pulsar://{web},{broker}", "here", 20, None)
+    check_answers(Settings(service_url=f"pulsar://{web},{broker}"), 20)
 
 
 @pytest.mark.parametrize("token", [None, "short", "long" * 5000])
@@ -79,3 +83,46 @@ def test_the_first_frame_is_a_connect(token: str | None) -> None:
     found = command.message
     assert (found.client_version, found.protocol_version) == ("pulsarctl", 19)
     assert (found.auth_method_name, found.auth_data) == (("token", token.encode()) if token else ("", b""))
+
+
+@WORDS
+@pytest.mark.parametrize(
+    ("scheme", "port", "reason"),
+    [
+        ("http", "binary", "no web server answers: is that the port of the admin API?"),
+        ("https", "binary", "it does not answer in TLS"),
+        ("https", "web", "it does not answer in TLS"),
+        ("pulsar+ssl", "binary", "it does not answer in TLS"),
+        ("pulsar+ssl", "web", "it does not answer in TLS"),
+    ],
+)
+def test_a_scheme_that_is_not_the_ports_is_one_sentence(
+    tmp_path: Path, pulsar_broker: EmbeddedBroker, words: list[str], scheme: str, port: str, reason: str
+) -> None:
+    address = pulsar_broker.service_url if port == "binary" else pulsar_broker.http_url
+    url = f"{scheme}://127.0.0.1:{urlsplit(address).port}"
+    ended = run(tmp_path, *words, "--url", url)
+    assert Outcome(ended.exit_code, ended.stdout.decode(), ended.stderr) == failed(url, reason)
+
+
+@pytest.mark.parametrize(
+    ("host", "hint"),
+    [
+        ("localhost", "start a broker with 'pulsarctl standalone', or name another one with --url URL"),
+        ("pulsar.invalid", "check the address, or name another broker with --url URL"),
+    ],
+)
+def test_a_broker_can_be_started_on_this_machine_only(host: str, hint: str) -> None:
+    assert after_no_answer([host], "--url", connected=False) == hint
+
+
+@pytest.mark.parametrize(
+    ("hint", "words", "useful"),
+    [
+        ("see what there is: pulsarctl tenants list", ["tenants", "list", "-o", "json"], False),
+        ("see what there is: pulsarctl tenants list", ["tenants", "get", "x"], True),
+        ("confirm with --yes", ["topics", "delete"], True),
+    ],
+)
+def test_a_hint_never_repeats_the_command_that_failed(hint: str, words: list[str], useful: bool) -> None:
+    assert is_of_use(hint, words) is useful

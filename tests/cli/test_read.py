@@ -54,11 +54,11 @@ def test_up_to_a_message(cli: Cli, topic: str, five: list[str]) -> None:
 
 
 def test_since_a_time(cli: Cli, topic: str, five: list[str]) -> None:
-    assert cli("read", topic, "--from", "@-1h", "-e", "-F", "%v\\n") == values(0, 1, 2, 3, 4)
+    assert cli("read", topic, "--from", "@-1h", "-e", "-F", "%v\\n").stdout == values(0, 1, 2, 3, 4).stdout
 
 
 def test_up_to_a_time(cli: Cli, topic: str, five: list[str]) -> None:
-    assert cli("read", topic, "-m", "earliest", "--to", "@-1h", "-F", "%v\\n") == values()
+    assert cli("read", topic, "-m", "earliest", "--to", "@-1h", "-F", "%v\\n").stdout == ""
 
 
 def test_the_last_messages(cli: Cli, topic: str, five: list[str]) -> None:
@@ -141,7 +141,7 @@ def test_a_topic_that_is_not_there_is_not_found_and_not_made(cli: Cli, pulsar_br
 def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
     outcome = cli_alone("read", "t", "--url", "pulsar://localhost:1")
     assert (outcome.exit_code, outcome.stdout) == (5, "")
-    assert outcome.stderr.startswith("error: cannot connect to pulsar://localhost:1 (from --service-url): ")
+    assert outcome.stderr.startswith("error: cannot connect to pulsar://localhost:1 (from --url): ")
 
 
 @pytest.mark.parametrize(

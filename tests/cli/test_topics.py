@@ -108,7 +108,7 @@ def test_subscriptions_are_made_moved_and_deleted(cli: Cli, topic: str) -> None:
     assert cli("topics", "create-subscription", topic, "-s", "billing", "-m", "earliest") == OK
     assert cli("subscriptions", "create", topic, "audit") == OK
     assert cli("topics", "subscriptions", topic) == Outcome(0, "audit\nbilling\n", "")
-    assert cli("topics", "reset-cursor", topic, "-s", "billing", "-t", "1h") == OK
+    assert cli("topics", "reset-cursor", topic, "-s", "billing", "-t", "1h").exit_code == 0
     assert cli("subscriptions", "seek", topic, "audit", "-m", "earliest") == OK
     assert cli("topics", "clear-backlog", topic, "-s", "billing") == OK
     assert cli("topics", "unsubscribe", topic, "-s", "billing") == OK

@@ -24,6 +24,7 @@ from pulsarctl.errors import (
     TimedOut,
     UsageProblem,
 )
+from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings.credentials import authorization
 from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
 
@@ -169,19 +170,32 @@ class AdminHttp:
         return parts.path + (f"?{parts.query}" if parts.query else "")
 
     def _unreachable(self, tried: str, error: Exception, method: str = "") -> CannotConnect:
+        connected = bool(method) or type(error).__name__.startswith("SSL")
         what = f"no answer to {method}" if method else "cannot reach the broker at"
         return CannotConnect(
             f"{what} {tried} (URL from {self._origin}): {_words(error)}",
-            hint="start a broker with 'pulsarctl standalone', or name another one with --admin-url URL",
+            hint=after_no_answer(
+                [urlsplit(base).hostname or "" for base in self._addresses], "--admin-url", connected=connected
+            ),
             request=f"{method} {tried}".lstrip(),
         )
+
+    def _hint(self, status: int, reason: str, target: str) -> str | None:
+        """What to do next, where there is something better than reading the reason."""
+        if status == 404:
+            return _hint_of_missing(reason, target)
+        if status != 401:
+            return None
+        if authorization(self._settings) is None:
+            return "present a token with --token-file FILE or PULSARCTL_TOKEN"
+        return "check the credentials: 'pulsarctl context show --resolved' says where they come from"
 
     def _refused(self, method: str, target: str, status: int, text: str) -> CliError:
         reason = _reason(text) or http.client.responses.get(status, f"HTTP {status}")
         request = f"{method} {self._base}{target}"
         return ERROR_OF_STATUS.get(status, CliError)(
             f"{reason} ({status} for {request}, URL from {self._origin})",
-            hint=_hint(status, reason, target),
+            hint=self._hint(status, reason, target),
             status=status,
             reason=reason,
             request=request,
@@ -203,14 +217,9 @@ def _open(base: str, settings: Settings) -> http.client.HTTPConnection:
     timeout = min(CONNECT_TIMEOUT_SECONDS, settings.request_timeout_seconds)
     if parts.scheme == "http":
         return http.client.HTTPConnection(host, parts.port or 80, timeout=timeout)
-    import ssl
+    from pulsarctl.settings.tls import client_context
 
-    context = ssl.create_default_context(cafile=settings.tls_trust_cert_path)
-    context.check_hostname = settings.tls_verify_hostname and not settings.tls_allow_insecure
-    if settings.tls_allow_insecure:
-        context.verify_mode = ssl.CERT_NONE
-    if settings.tls_cert_file:
-        context.load_cert_chain(settings.tls_cert_file, settings.tls_key_file)
+    context = client_context(settings)
     return http.client.HTTPSConnection(host, parts.port or 443, timeout=timeout, context=context)
 
 
@@ -249,19 +258,21 @@ def _reason(text: str) -> str:
 def _words(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return f"the host name is unknown ({error.strerror})"
+    if type(error).__name__.startswith("SSL"):  # `ssl` itself costs as much to import as the request
+        from pulsarctl.settings.tls import words
+
+        return words(error)  # type: ignore[arg-type]  # its name says it
+    if type(error) is http.client.BadStatusLine:  # not its subclass for a connection that was closed
+        return "what answers is no web server: is that the port of the admin API?"
     if isinstance(error, TimeoutError):
         return f"no connection within {CONNECT_TIMEOUT_SECONDS:g} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _hint(status: int, reason: str, target: str) -> str | None:
-    """What to do next, where there is something better than reading the reason."""
+def _hint_of_missing(reason: str, target: str) -> str | None:
+    """Where the names are that the broker knows."""
     parts = target.partition("?")[0].split("/")
     noun = parts[3] if len(parts) > 3 else ""
-    if status == 401:
-        return "give a token with --token, --token-file or PULSARCTL_TOKEN"
-    if status != 404:
-        return None
     if noun == "tenants" or "Tenant" in reason:
         return "see what there is: pulsarctl tenants list"
     if noun == "clusters":

@@ -72,8 +72,7 @@ class Messaging:
 
     def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         self._settings = settings
-        origin, token = settings.origin("service_url"), credentials.token(settings)
-        check_answers(settings.service_url, origin, timeout_seconds, token)
+        check_answers(settings, timeout_seconds)
         self._client = pulsar.Client(
             settings.service_url,
             authentication=_authentication(settings),

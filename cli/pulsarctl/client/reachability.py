@@ -1,7 +1,7 @@
 """Whether a broker listens at a service URL, asked before the official client is started.
 
 That client retries a refused connection, or one to a web server, until its operation timeout and then says
-`ConnectError`; the operating system says at once, and says why.
+`ConnectError`; the operating system says at once, and says why. Its log would go to stderr as well.
 """
 
 import socket
@@ -11,6 +11,13 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
+from pulsarctl.output.next_steps import after_no_answer
+from pulsarctl.settings import credentials
+from pulsarctl.settings.settings import Settings
+
+Ask = Callable[
+    [socket.socket, float], None
+]  # raises `OSError` when what answers by the deadline is not what it should be
 
 HEAD = struct.Struct(">II")  # of a frame without payload: its size behind these four bytes, the command's size
 ANSWER_BYTES_MAX = 1 << 20  # far above CONNECTED or an error
@@ -26,52 +33,91 @@ def addresses(service_url: str) -> list[tuple[str, int]]:
     return [_address(scheme, host, service_url) for host in rest.split("/", 1)[0].split(",")]
 
 
-def check_reachable(service_url: str, origin: str, timeout_seconds: float) -> None:
-    """Returns when one of the brokers accepts a connection. Raises `CannotConnect` with the last one's reason.
+def check_reachable(settings: Settings, timeout_seconds: float) -> None:
+    """Returns when one of the brokers accepts a connection. Raises `CannotConnect` with the last one's reason."""
+    _first_that_passes(settings, time.monotonic() + timeout_seconds, lambda connection, deadline: None)
 
-    `origin` says where the URL came from, because most failures are about which broker was asked.
+
+def check_answers(settings: Settings, timeout_seconds: float) -> None:
+    """As `check_reachable`, and one answers in the protocol of the URL's scheme, in TLS where that says so.
+
+    Raises `TimedOut` when it is silent.
     """
-    _first_that_passes(service_url, origin, time.monotonic() + timeout_seconds, lambda connection, deadline: None)
+    scheme = settings.service_url.partition("://")[0]
+    ask = _ask_web_server if scheme in ("http", "https") else _hello(credentials.token(settings))
+    if scheme in ("pulsar+ssl", "https"):
+        ask = _in_tls(settings, ask)
+    _first_that_passes(settings, time.monotonic() + timeout_seconds, ask)
 
 
-def check_answers(service_url: str, origin: str, timeout_seconds: float, token: str | None) -> None:
-    """As `check_reachable`, and the broker answers in Pulsar's binary protocol. Raises `TimedOut` when it is silent.
-
-    Only where the connection is a plain one: that of `pulsar://`.
-    """
-    if not service_url.startswith("pulsar://"):
-        check_reachable(service_url, origin, timeout_seconds)
-        return
-    hello = _connect_frame(token)
+def _hello(token: str | None) -> Ask:
+    frame = _connect_frame(token)
 
     def shake_hands(connection: socket.socket, deadline: float) -> None:
-        connection.sendall(hello)
-        head = b""
-        while len(head) < HEAD.size:
-            connection.settimeout(max(0.001, deadline - time.monotonic()))
-            chunk = connection.recv(64)
-            if not chunk:
-                raise OSError("it hangs up: is that the port of the binary protocol?")
-            head += chunk
+        head = _answer(connection, frame, HEAD.size, deadline)
         frame_size, command_size = HEAD.unpack_from(head)
         if frame_size != command_size + 4 or frame_size > ANSWER_BYTES_MAX:
             who = "a web server answers" if head.startswith((b"HTTP", b"<")) else "what answers is no broker"
             raise OSError(f"{who}: is that the port of the binary protocol?")
 
-    _first_that_passes(service_url, origin, time.monotonic() + timeout_seconds, shake_hands)
+    return shake_hands
 
 
-def _first_that_passes(
-    service_url: str, origin: str, deadline: float, check: Callable[[socket.socket, float], None]
-) -> None:
+def _ask_web_server(connection: socket.socket, deadline: float) -> None:
+    try:
+        head = _answer(connection, b"GET / HTTP/1.0\r\n\r\n", len(b"HTTP/"), deadline)
+    except (ConnectionError, HungUp) as error:
+        raise OSError("no web server answers: is that the port of the admin API?") from error
+    if not head.startswith(b"HTTP/"):
+        raise OSError("what answers is no web server: is that the port of the admin API?")
+
+
+def _in_tls(settings: Settings, ask: Ask) -> Ask:
+    import ssl
+
+    from pulsarctl.settings.tls import client_context, words
+
+    context = client_context(settings)
+
+    def ask_in_tls(connection: socket.socket, deadline: float) -> None:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        host = addresses(settings.service_url)[0][0]
+        try:
+            with context.wrap_socket(connection, server_hostname=host) as secured:
+                ask(secured, deadline)
+        except ssl.SSLError as error:
+            raise OSError(words(error)) from error
+
+    return ask_in_tls
+
+
+def _answer(connection: socket.socket, question: bytes, least_bytes: int, deadline: float) -> bytes:
+    connection.sendall(question)
+    head = b""
+    while len(head) < least_bytes:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        chunk = connection.recv(64)
+        if not chunk:
+            raise HungUp("it hangs up: is that the port of the binary protocol?")
+        head += chunk
+    return head
+
+
+class HungUp(OSError):
+    """The other side closed the connection instead of answering."""
+
+
+def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
     problem: OSError | None = None
     kind: type[CliError] = CannotConnect
-    for address in addresses(service_url):
+    connected = False
+    found = addresses(settings.service_url)
+    for address in found:
         kind = CannotConnect
         try:
             with socket.create_connection(address, max(0.001, deadline - time.monotonic())) as connection:
-                kind = TimedOut
-                check(connection, deadline)
+                kind, connected = TimedOut, True
+                ask(connection, deadline)
             return
         except TimeoutError as error:
             problem = OSError("it accepts connections and says nothing") if kind is TimedOut else error
@@ -79,9 +125,9 @@ def _first_that_passes(
             problem, kind = error, CannotConnect
     reason = (problem.strerror or str(problem)) if problem else "no address"
     raise kind(
-        f"cannot connect to {service_url} (from {origin}): {reason}",
-        hint="start a broker with 'pulsarctl standalone', or name another one with --url URL",
-        request=service_url,
+        f"cannot connect to {settings.service_url} (from {settings.origin('service_url')}): {reason}",
+        hint=after_no_answer([host for host, _ in found], "--url", connected=connected),
+        request=settings.service_url,
     )
 
 

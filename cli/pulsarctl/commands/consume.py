@@ -58,7 +58,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.termination import orderly_end
-from pulsarctl.values.positions import Latest, parse_position
+from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
@@ -137,6 +137,9 @@ def consume(
         start=None if start is None else parse_position(start, now_ms),
         end=Latest() if exit_on_end else None if to is None else parse_position(to, now_ms),
     )
+    for what, place in (("from", reach.start), ("to", reach.end)):
+        if isinstance(place, AtTime):
+            call.notice_time(what, place.publish_time_ms)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=reach.end is not None)
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}

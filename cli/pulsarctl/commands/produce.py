@@ -15,8 +15,8 @@ from pulsarctl.shell.arguments import Topic, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.positions import AtTime, parse_position
 from pulsarctl.values.quantities import parse_duration
+from pulsarctl.values.times import parse_time_ms
 
 ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
@@ -52,13 +52,18 @@ NullValue = Annotated[
 ]
 OrderingKey = Annotated[str | None, typer.Option("--ordering-key", metavar="KEY", help="Ordering key.")]
 EventTime = Annotated[
-    str | None, typer.Option("--event-time", metavar="TIME", help="Event time: 13 digits (ms) or ISO-8601.")
+    str | None,
+    typer.Option("--event-time", metavar="TIME", help="Event time: milliseconds or ISO-8601, UTC without an offset."),
 ]
 DeliverAfter = Annotated[
-    str | None, typer.Option("--deliver-after", metavar="DURATION", help="Deliver to Shared consumers this late.")
+    str | None,
+    typer.Option("--deliver-after", metavar="DURATION", help="Delay delivery by DURATION; Shared and Key_Shared only."),
 ]
 DeliverAt = Annotated[
-    str | None, typer.Option("--deliver-at", metavar="TIME", help="Deliver to Shared consumers at this time.")
+    str | None,
+    typer.Option(
+        "--deliver-at", metavar="TIME", help="Delay delivery until TIME, as --event-time; Shared and Key_Shared only."
+    ),
 ]
 Compression = Annotated[str, typer.Option("-z", "--compression", metavar="KIND", help=", ".join(COMPRESSIONS) + ".")]
 DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="One entry a message.")]
@@ -162,8 +167,8 @@ def produce(
     options = PublishOptions(
         properties=pairs(properties) | _headers(headers),
         ordering_key=ordering_key,
-        event_time_ms=_time(event_time, now_ms),
-        deliver_at_ms=_deliver_at(deliver_after, deliver_at, now_ms),
+        event_time_ms=_time(call, "event time", event_time, now_ms),
+        deliver_at_ms=_deliver_at(call, deliver_after, deliver_at, now_ms),
         compression=_compression(compression),
         batching=not disable_batching,
         chunking=chunking,
@@ -176,6 +181,8 @@ def produce(
         send_timeout_ms=max(1, round(seconds * 1000)),
         schema=schema.announced,
     )
+    if outgoing.lines == STDIN and render.stdin_is_terminal():
+        call.notice("reading messages from stdin, one per line; Ctrl-D ends")
     name = chosen(topic, partition)
     shape = Shape(key, key_delimiter, tombstone, null_value, schema.encode)
     client = Messaging(settings, seconds)
@@ -221,19 +228,19 @@ def _headers(headers: list[str] | None) -> dict[str, str]:
     return found
 
 
-def _time(text: str | None, now_ms: int) -> int:
+def _time(call: Call, what: str, text: str | None, now_ms: int) -> int:
     """Milliseconds since the epoch; 0 when not given."""
     if text is None:
         return 0
-    position = parse_position(f"@{text.removeprefix('@')}", now_ms)
-    assert isinstance(position, AtTime)
-    return position.publish_time_ms
+    time_ms = parse_time_ms(text, now_ms)
+    call.notice_time(what, time_ms)
+    return time_ms
 
 
-def _deliver_at(after: str | None, at: str | None, now_ms: int) -> int:
+def _deliver_at(call: Call, after: str | None, at: str | None, now_ms: int) -> int:
     if after is not None and at is not None:
         raise UsageProblem("--deliver-after and --deliver-at exclude each other")
-    return _time(at, now_ms) if after is None else now_ms + round(parse_duration(after) * 1000)
+    return _time(call, "deliver at", at, now_ms) if after is None else now_ms + round(parse_duration(after) * 1000)
 
 
 def _compression(name: str) -> str:

@@ -14,7 +14,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.termination import orderly_end
-from pulsarctl.values.positions import AtMessage, Latest, parse_position
+from pulsarctl.values.positions import AtMessage, AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
 StartMessageId = Annotated[
@@ -110,6 +110,9 @@ def read(
     now_ms = time.time_ns() // 1_000_000
     position = parse_position(start or start_message_id, now_ms)
     end = Latest() if exit_on_end else None if to is None else parse_position(to, now_ms)
+    for what, place in (("from", position), ("to", end)):
+        if isinstance(place, AtTime):
+            call.notice_time(what, place.publish_time_ms)
     stops = stops_of(num_messages, parse_duration(idle_timeout), bounded=end is not None)
     settings = call.settings
     details = {"metadata": print_metadata, "hexadecimal": hexadecimal, "hide_content": hide_content}
@@ -125,7 +128,7 @@ def read(
 
     seconds = parse_duration(timeout)
     call.with_resource(orderly_end())
-    check_reachable(settings.service_url, settings.origin("service_url"), seconds)
+    check_reachable(settings, seconds)
     reading = Reading(
         settings,
         seconds,

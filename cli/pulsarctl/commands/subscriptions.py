@@ -6,7 +6,7 @@ import typer
 
 from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import UsageProblem
-from pulsarctl.shell.arguments import Force, Properties, Topic, Yes, pairs
+from pulsarctl.shell.arguments import TIME, Force, Properties, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs import cursors, peeking
@@ -139,9 +139,7 @@ def seek(
     topic: Topic,
     name: Name = None,
     subscription: Option = None,
-    time: Annotated[
-        str | None, typer.Option("-t", "--time", metavar="TIME", help="10m for 10 minutes ago, or ISO-8601.")
-    ] = None,
+    time: Annotated[str | None, typer.Option("-t", "--time", metavar="TIME", help=TIME)] = None,
     message_id: Annotated[
         str | None,
         typer.Option("-m", "--message-id", "--messageId", metavar="POSITION", help="earliest, latest or id."),

@@ -17,6 +17,7 @@ from pulsarctl.termination import undisturbed
 POLL_MS = 200  # how long Ctrl-C may wait inside the client
 RECORDS_AT_ONCE = 256
 FOREVER = 0
+SILENT_SECONDS = 1.0  # a shorter wait for the first message is not worth a line
 
 
 class Source(Protocol):
@@ -53,12 +54,16 @@ def consume_all(
     printed = 0
     progress = render.Progress(quiet=quiet or show is not None)
     last = start = time.monotonic()
+    said = quiet
     while not source.ended and (stops.count == FOREVER or printed < stops.count):
         most = RECORDS_AT_ONCE if stops.count == FOREVER else min(RECORDS_AT_ONCE, stops.count - printed)
         records = source.receive(POLL_MS, 1 if rate else most)
         if not records:
             if stops.idle_seconds and time.monotonic() - last >= stops.idle_seconds:
                 break
+            if not said and not printed and time.monotonic() - start >= SILENT_SECONDS:
+                said = True
+                render.notice("waiting for messages; Ctrl-C stops")
             continue
         _print_and_settle(source, records, show)
         printed += len(records)

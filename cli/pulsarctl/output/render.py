@@ -143,6 +143,10 @@ class Progress:
             streams.err_control("\r\x1b[K")
 
 
+def stdin_is_terminal() -> bool:
+    return streams.is_terminal(sys.stdin)
+
+
 def can_ask() -> bool:
     """Whether a question would reach somebody: both the question and the answer need a terminal."""
     return streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr)

@@ -64,6 +64,7 @@ def resolve(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Pat
             if name not in values:
                 values[name] = _convert(name, value, label)
                 origins[name] = label
+    _check_embedded(values, origins)
     return Settings(**values, origins=origins, notices=_notices(origins, layers))
 
 
@@ -84,13 +85,18 @@ _FROM_ENVIRONMENT = [
 _BOOLEANS = ("tls_allow_insecure", "tls_verify_hostname", "quiet", "verbose")
 _DURATIONS = ("request_timeout_seconds", "lock_timeout_seconds")
 _CONNECTION = ("web_url", "service_url")
+_SECRETS = ("token", "auth_params")  # a command line is seen by every user of the machine, and kept in a history
+
+
+def _flag(name: str) -> str:
+    return "--url" if name == "service_url" else "--" + _FLAG_NAMES.get(name, name).replace("_", "-")
 
 
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
     """(label, values) from the strongest to the weakest."""
     given = {name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")}
     for name, value in given.items():
-        yield f"--{_FLAG_NAMES.get(name, name)}".replace("_", "-"), {name: value}
+        yield _flag(name), {name: value}
     named = flags.get("context") or environ.get("PULSARCTL_CONTEXT")
     chosen = "--context" if flags.get("context") else "PULSARCTL_CONTEXT"
     file = None if flags.get("no_context") else contexts.ContextFile(contexts.default_path(environ))
@@ -131,6 +137,16 @@ def _convert(name: str, value: Any, label: str) -> Any:
     return value
 
 
+def _check_embedded(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+    """Raises `UsageProblem` for an address on the command line that the embedded broker would outweigh."""
+    named = [origins[name] for name in _CONNECTION if origins.get(name, "").startswith("--")]
+    if values.get("embedded") is not None and named:
+        raise UsageProblem(
+            f"{named[0]} and {origins['embedded']} exclude each other: an embedded broker has its own addresses",
+            hint=f"leave out {named[0]}, or {origins['embedded']}",
+        )
+
+
 def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]:
     """A variable that outvotes the selected context is the classic way to talk to the wrong cluster: say so."""
     hidden = [label for label, layer in layers if label.startswith("current context") and layer]
@@ -138,3 +154,13 @@ def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]
     if not hidden or not decided:
         return ()
     return (f"notice: {', '.join(decided)} is set and outweighs the {hidden[0]}",)
+
+
+def warnings(flags: Mapping[str, Any]) -> list[str]:
+    """What is to be said of the options of a command line, whatever the command does with them."""
+    return [
+        f"warning: {_flag(name)} shows a secret to every user of this machine; "
+        f"use --token-file FILE or the environment variable {environment_variable(name)}"
+        for name in _SECRETS
+        if name in flags
+    ]

@@ -19,6 +19,8 @@ Properties = Annotated[
     typer.Option("-p", "--property", metavar="KEY=VALUE", help="A property; may be repeated."),
 ]
 
+TIME = "ISO-8601 (UTC without an offset), @MILLISECONDS, or 10m for 10 minutes ago."
+
 
 def csv(values: list[str] | None) -> list[str]:
     """A list option: repeated, comma-separated, or both."""

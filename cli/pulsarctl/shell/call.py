@@ -15,6 +15,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
 from pulsarctl.settings.settings import Settings, resolve
+from pulsarctl.values.times import utc
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -65,6 +66,10 @@ class Call(typer.Context):
         if not (self.settings.quiet if quiet is None else quiet):
             render.notice(text)
 
+    def notice_time(self, what: str, time_ms: int) -> None:
+        """Says which instant a time on the command line was taken for: a wrong one is easy to type."""
+        self.notice(f"{what} {utc(time_ms)}")
+
     def confirm(self, question: str, *, yes: bool, several: bool = False) -> None:
         """Asks before something is lost. The one rule of all verbs that lose data:
 
@@ -84,7 +89,10 @@ class Call(typer.Context):
     def _embedded(self, settings: Settings, directory: Path) -> Settings:
         from pulsarctl.embedded import embedded_broker
 
-        urls = self.with_resource(embedded_broker(directory, settings.lock_timeout_seconds, settings.log_level))
+        def say(text: str) -> None:
+            self.notice(text, quiet=settings.quiet)
+
+        urls = self.with_resource(embedded_broker(directory, settings.lock_timeout_seconds, settings.log_level, say))
         origin = f"--embedded {directory}"
         origins = {**settings.origins, "service_url": origin, "web_url": origin}
         return replace(settings, service_url=urls.service_url, web_url=urls.http_url, origins=origins)

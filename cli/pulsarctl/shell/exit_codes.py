@@ -1,15 +1,19 @@
 """The one place where an error becomes an exit code."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
 from pulsarctl.output import render
+from pulsarctl.output.next_steps import is_of_use
 
 
-def exit_code(problem: Exception, flags: dict[str, Any]) -> int:
-    """Prints what went wrong and returns the code that the process ends with."""
+def exit_code(problem: Exception, flags: dict[str, Any], words: Sequence[str] = ()) -> int:
+    """Prints what went wrong and returns the code that the process ends with. `words` are the command line."""
     failure = problem if isinstance(problem, CliError) else _as_cli_error(problem)
+    if failure.hint and not is_of_use(failure.hint, words):
+        failure.hint = None
     asked = flags.get("output") or os.environ.get("PULSARCTL_OUTPUT")
     render.error(failure, as_object=asked in (render.Output.JSON, render.Output.JSONL))
     return failure.exit_code

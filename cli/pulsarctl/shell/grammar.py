@@ -16,6 +16,7 @@ from typer.main import get_command_from_info
 
 from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
 from pulsarctl.output import render
+from pulsarctl.settings.settings import warnings
 from pulsarctl.shell import options
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.coercion import without_pydantic
@@ -43,6 +44,8 @@ class Verb(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj.update(options.given(ctx.params, self.shared))
+        for text in [] if ctx.obj.get("quiet") else warnings(ctx.obj):
+            render.notice(text)
         try:
             result = super().invoke(ctx)
             render.flush()

@@ -1,7 +1,8 @@
 """The options that every command accepts, before or after its name: where the broker is, who asks, how to
 print.
 
-A command's own options win: where one has a `-q` of its own, the shared `--quiet` keeps its long name only.
+A command's own options win, but none of these has a short name that means something else in a command of ours: `-q` is
+pulsar-client's queue size and never `--quiet`.
 """
 
 import copy
@@ -31,7 +32,9 @@ def _declared(
     context: Annotated[Text, typer.Option("--context", metavar="NAME", help="Use this context.")] = None,
     no_context: Annotated[bool, typer.Option("--no-context", help="Use no context.")] = False,
     config_file: Annotated[Text, typer.Option("--config-file", metavar="FILE", help="Read this client.conf.")] = None,
-    token: Annotated[Text, typer.Option("--token", metavar="TOKEN", help="Token to present.")] = None,
+    token: Annotated[
+        Text, typer.Option("--token", metavar="TOKEN", help="Token to present; other users of the machine can see it.")
+    ] = None,
     token_file: Annotated[Text, typer.Option("--token-file", metavar="FILE", help="File with the token.")] = None,
     auth_plugin: Annotated[Text, typer.Option("--auth-plugin", metavar="CLASS", help="As in client.conf.")] = None,
     auth_params: Annotated[Text, typer.Option("--auth-params", metavar="TEXT", help="As in client.conf.")] = None,
@@ -57,7 +60,7 @@ def _declared(
         Text, typer.Option("--lock-timeout", metavar="DURATION", help="Wait for DIR to be free, 30s.")
     ] = None,
     log_level: Annotated[Text, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warn or error.")] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notices on stderr.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no notices on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Say where each address comes from.")] = False,
 ) -> None:
     """Only its parameters matter."""

@@ -65,15 +65,15 @@ class Root(Group):
         except typer.Abort:
             code = CliError.exit_code
         except (CliError, TyperException, OSError) as problem:
-            code = _help_or_code(problem, flags)
+            code = _help_or_code(problem, flags, sys.argv[1:] if args is None else args)
         sys.exit(flushed(code if isinstance(code, int) else 0, flags))
 
 
-def _help_or_code(problem: Exception, flags: dict[str, Any]) -> int:
+def _help_or_code(problem: Exception, flags: dict[str, Any], words: Sequence[str]) -> int:
     if type(problem).__name__ == "NoArgsIsHelpError":
         render.notice(problem.ctx.get_help())  # type: ignore[attr-defined]  # the class is not public
         return 2
-    return exit_code(problem, flags)
+    return exit_code(problem, flags, words)
 
 
 def _version_option() -> TyperOption:

@@ -2,15 +2,14 @@
 
     earliest | latest | L:E[:P[:B]] | @TIME | @-DURATION | -N (last N messages of each partition) | +N | index:N
 
-TIME is 13 digits (milliseconds), 10 digits (seconds), a date or ISO-8601; without an offset it is UTC.
+TIME is what `times` reads.
 """
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.values.quantities import parse_duration
+from pulsarctl.values.times import parse_time_ms
 
 _MESSAGE_ID = re.compile(r"(\d+):(-1|\d+)(?::(-1|\d+))?(?::(-1|\d+))?")
 
@@ -72,7 +71,7 @@ def parse_position(text: str, now_ms: int) -> Position:
     if found := _MESSAGE_ID.fullmatch(lowered):
         return AtMessage(*(int(number) for number in found.groups("-1")))
     if lowered.startswith("@"):
-        return AtTime(_time_ms(text.strip()[1:], now_ms))
+        return AtTime(parse_time_ms(text, now_ms))
     if re.fullmatch(r"-\d+", lowered):
         return LastMessages(int(lowered[1:]))
     if re.fullmatch(r"\+\d+", lowered):
@@ -83,20 +82,3 @@ def parse_position(text: str, now_ms: int) -> Position:
         f"'{text}' is not a position",
         hint="write earliest, latest, LEDGER:ENTRY[:PARTITION[:BATCH]], @TIME, @-1h, -N (the last N), +N or index:N",
     )
-
-
-def _time_ms(text: str, now_ms: int) -> int:
-    if text.startswith("-"):
-        return now_ms - round(parse_duration(text[1:]) * 1000)
-    if text.isdecimal():
-        if len(text) not in (10, 13):
-            raise UsageProblem(f"'@{text}' is not a time", hint="a time has 13 digits (ms) or 10 digits (s)")
-        return int(text) * (1000 if len(text) == 10 else 1)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        hint = "write @2026-01-31T08:00:00Z, @1767225600000 or @-1h"
-        raise UsageProblem(f"'@{text}' is not a time", hint=hint) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)

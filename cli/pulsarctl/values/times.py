@@ -1,25 +1,62 @@
-"""Points in time as one types them -> milliseconds since the epoch."""
+"""Points in time as one types them: one grammar in every command. Pure.
 
-from collections.abc import Callable
-from datetime import datetime
+    13 digits (milliseconds) | 10 digits (seconds) | a date or ISO-8601, UTC without an offset | -DURATION (ago)
+
+Where pulsar-admin takes a duration, DURATION alone means that long ago. A `@` may stand before each of them; in a
+position it must.
+"""
+
+from datetime import UTC, datetime
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.quantities import parse_duration
 
+GRAMMAR = "write 2026-01-31T08:00:00Z, 1767225600000 (ms) or 1767225600 (s), or -1h for an hour ago"
+LAST_MS = 253_402_300_799_999  # the year 9999
 
-def parse_timestamp_ms(text: str, now_ms: Callable[[], int]) -> int:
-    """A duration means that long ago; else ISO-8601, or `@` before a duration or time, as in `@-1h`.
 
-    Without an offset a time is this machine's local time. Raises `UsageProblem`.
+def parse_time_ms(text: str, now_ms: int, *, or_duration: bool = False) -> int:
+    """Milliseconds since the epoch; `now_ms` is what durations count back from.
+
+    `or_duration`: `1h` is an hour ago, as `-1h` is. Raises `UsageProblem`.
     """
-    word = text.removeprefix("@").removeprefix("-")
+    word = text.strip().removeprefix("@")
+    if word.isdecimal() and len(word) in (10, 13):
+        return _checked(int(word) * (1000 if len(word) == 10 else 1), text)
+    if word.startswith("-"):
+        return _checked(now_ms - _milliseconds(word[1:], text), text)
+    if or_duration and not (word.isdecimal() and text.strip().startswith("@")):
+        try:
+            return _checked(now_ms - round(parse_duration(word) * 1000), text)
+        except UsageProblem:
+            if word.isdecimal():
+                raise
+    return _checked(_iso_ms(word, text), text)
+
+
+def utc(time_ms: int) -> str:
+    """`2026-01-31T08:00:00.000Z`, for what a command says about a time that it was given."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _milliseconds(duration: str, text: str) -> int:
     try:
-        return now_ms() - int(parse_duration(word) * 1000)
-    except UsageProblem:
-        pass
+        return round(parse_duration(duration) * 1000)
+    except UsageProblem as error:
+        raise UsageProblem(f"'{text}' is not a time: {error.message}", hint=error.hint) from error
+
+
+def _iso_ms(word: str, text: str) -> int:
     try:
-        return int(datetime.fromisoformat(word).timestamp() * 1000)
+        moment = datetime.fromisoformat(word)
     except ValueError as error:
-        raise UsageProblem(
-            f"'{text}' is not a point in time", hint="write 10m (that long ago) or 2026-01-31T12:00:00Z"
-        ) from error
+        raise UsageProblem(f"'{text}' is not a time", hint=GRAMMAR) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def _checked(time_ms: int, text: str) -> int:
+    if not 0 <= time_ms <= LAST_MS:
+        raise UsageProblem(f"'{text}' is before 1970 or after 9999", hint=GRAMMAR)
+    return time_ms

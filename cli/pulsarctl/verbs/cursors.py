@@ -5,7 +5,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.quantities import parse_seconds
-from pulsarctl.values.times import parse_timestamp_ms
+from pulsarctl.values.times import parse_time_ms
 
 
 def reset(call: Call, topic: str, subscription: str, time: str | None, message_id: str | None, excluded: bool) -> None:
@@ -16,7 +16,9 @@ def reset(call: Call, topic: str, subscription: str, time: str | None, message_i
     if (time is None) == (message_id is None):
         raise UsageProblem("reset to what?", hint="either -t TIME or -m MESSAGE_ID")
     if time is not None:
-        call.admin.topics.reset_cursor_to_time(topic, subscription, parse_timestamp_ms(time, now_ms))
+        time_ms = parse_time_ms(time, now_ms(), or_duration=True)
+        call.admin.topics.reset_cursor_to_time(topic, subscription, time_ms)
+        call.notice_time(f"subscription {subscription} of {topic} is moved to", time_ms)
         return
     position = MessageId.parse(str(message_id))
     whole = position.is_end and not excluded  # one message is in one partition; the broker says so

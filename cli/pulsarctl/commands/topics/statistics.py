@@ -7,11 +7,11 @@ import typer
 from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import NotFound
 from pulsarctl.output.render import Output, resolve, show
-from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.arguments import TIME, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import now_ms
-from pulsarctl.values.times import parse_timestamp_ms
+from pulsarctl.values.times import parse_time_ms
 
 app = Noun("topics", "")
 
@@ -118,13 +118,15 @@ def last_message_id(call: Call, topic: Topic) -> None:
 def message_id_at(
     call: Call,
     topic: Topic,
-    time: Annotated[str, typer.Option("-d", "--datetime", metavar="TIME", help="ISO-8601, or 10m for 10 minutes ago.")],
+    time: Annotated[str, typer.Option("-d", "--datetime", metavar="TIME", help=TIME)],
 ) -> None:
     """Show the id of the first message published at or after a time.
 
     Example: pulsarctl topics get-message-id orders -d 2026-01-31T12:00:00Z
     """
-    call.show(call.admin.topics.message_id_at(topic, parse_timestamp_ms(time, now_ms)))
+    time_ms = parse_time_ms(time, now_ms(), or_duration=True)
+    call.show(call.admin.topics.message_id_at(topic, time_ms))
+    call.notice_time("first message at or after", time_ms)
 
 
 @app.verb("get-backlog-size")

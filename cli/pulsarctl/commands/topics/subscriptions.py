@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pulsarctl.admin.topics import MessageId
-from pulsarctl.shell.arguments import Force, Properties, Subscription, Topic, Yes, pairs
+from pulsarctl.shell.arguments import TIME, Force, Properties, Subscription, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import parse_seconds
@@ -114,9 +114,7 @@ def reset_cursor(
     call: Call,
     topic: Topic,
     subscription: Subscription,
-    time: Annotated[
-        str | None, typer.Option("-t", "--time", metavar="TIME", help="10m for 10 minutes ago, or ISO-8601.")
-    ] = None,
+    time: Annotated[str | None, typer.Option("-t", "--time", metavar="TIME", help=TIME)] = None,
     message_id: Annotated[
         str | None, typer.Option("-m", "--messageId", metavar="POSITION", help="earliest, latest or LEDGER:ENTRY.")
     ] = None,
