@@ -181,6 +181,9 @@ class Deduplication:
             self._chunks.persist(write.name, write.chunk)
         if write.highest is not None:
             self._ids.persist(write.name, write.highest)
+            if write.name not in self._connected:  # a replicator's copy, or the producer has left meanwhile
+                self._inactive.pop(write.name, None)
+                self.producer_left(write.name)
         self._new_entries += write.entries
         if self._new_entries >= self._config.snapshot_entries:
             self._want_snapshot()
@@ -199,12 +202,6 @@ class Deduplication:
 
     def producer_joined(self, name: str) -> None:
         self._inactive.pop(name, None)
-
-    def heard_of(self, name: str) -> None:
-        """A replicator brought messages of a producer of another cluster, which is never connected here."""
-        if name not in self._connected:
-            self._inactive.pop(name, None)
-            self.producer_left(name)
 
     def producer_left(self, name: str) -> None:
         """It is remembered for a while; beyond the most producers, those that left first are forgotten first."""

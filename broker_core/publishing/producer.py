@@ -16,7 +16,6 @@ from broker_core.limits.publish_throttle import PublishThrottle
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.entry_checks import entry_refusal
 from broker_core.publishing.replication import by_original_producer, is_replicator
-from broker_core.publishing.sequence_ids import NO_PRODUCER
 from broker_core.rates.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
@@ -134,8 +133,6 @@ class Producer:
             if self.closed:
                 return
             self._publish_once(run.slice(first, stop), name)
-            if name != NO_PRODUCER:
-                self.topic.deduplication.heard_of(name)
 
     def _publish_whole(self, run: SendRun) -> None:
         pending = self._begin(run)

@@ -159,3 +159,12 @@ def test_copies_are_deduplicated_by_the_producer_they_are_of() -> None:
         assert [receipt.sequence_id for receipt in receipts] == [7, 3, 0, 0, 7, 8, 4]
         repeated = [receipt.message_id.ledgerId == (1 << 64) - 1 for receipt in receipts]
         assert repeated == [False, False, False, False, True, False, False]
+
+
+def test_the_producers_of_copies_are_forgotten_when_there_are_too_many() -> None:
+    config = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True, max_producers=2))
+    with EmbeddedBroker(config=config) as broker:
+        replicate(broker, *(copy(number, b"x", original=f"p{number}") for number in range(1, 6)))
+        deduplication = loaded(broker).deduplication
+        known = [broker.call(deduplication.last_sequence_id(f"p{number}")) for number in range(1, 6)]
+        assert known == [-1, -1, -1, 4, 5]
