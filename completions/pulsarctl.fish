@@ -24,7 +24,7 @@ function __pulsarctl_commands
         case 'ops'
             printf '%s\t%s\n' backlog 'Count what each subscription has not acknowledged: messages, bytes, and how old they are.'
         case 'storage'
-            printf '%s\t%s\n' dump 'Print headers, records and checksums; damage where it is, and then exit code 1.' check 'Read everything and verify every checksum; prints what is damaged and exits with 1, or nothing and 0.' accept-loss 'Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.'
+            printf '%s\t%s\n' dump 'Print headers, records and checksums; damage where it is, and then exit code 1.' check 'Read everything and verify every checksum; prints what is damaged and exits with 1, or nothing and 0.' accept-loss 'Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.' rebuild 'Make a lost or damaged metadata.sqlite again from catalog.log, the ledgers, and the journal.'
     end
 end
 function __pulsarctl_options
@@ -247,6 +247,8 @@ function __pulsarctl_options
             printf '%s\t%s\n' --resolved 'What a command would use here, and where each value comes from.'
         case 'ops backlog'
             printf '%s\t%s\n' --master 'Where Spark runs: local[N], spark://HOST:PORT, yarn, k8s://...' --subscription 'Only these; all by default.' --conf 'A setting of Spark; may be repeated.'
+        case 'storage rebuild'
+            printf '%s\t%s\n' --journal-directory 'Where the journal is, if the broker runs with journalDirectory.'
     end
 end
 function __pulsarctl_kind
@@ -271,7 +273,7 @@ function __pulsarctl_complete
     end
     if contains -- $typed[-1] -o --output
         string split ' ' 'auto table text json jsonl yaml name'
-    else if contains -- $typed[-1] --config --config-file --data-dir --embedded --filename --files --from-file --lines --ready-file --schema-file --tls-cert-file --tls-key-file --tls-trust-cert-path --token-file -c -f -l
+    else if contains -- $typed[-1] --config --config-file --data-dir --embedded --filename --files --from-file --journal-directory --lines --ready-file --schema-file --tls-cert-file --tls-key-file --tls-trust-cert-path --token-file -c -f -l
         __fish_complete_path $current
     else if string match -q -- '-*' $current
         __pulsarctl_options "$at"

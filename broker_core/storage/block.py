@@ -4,7 +4,8 @@ A record is one run of entries: the very same bytes go to the journal and to the
 
     u32 crc32c      of all that follows in this record
     u32 length      of the whole record, this header included
-    u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 compacted entries, 6 their index
+    u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 compacted entries, 6 their index,
+                    7 batch acknowledgements, 8 commit (JSON), 9 page sums
     u8  flags       1: with delivery times
     u16 0
     u32 n           entries in the table
@@ -36,6 +37,8 @@ INDEX = 4
 COMPACTED = 5
 COMPACTED_INDEX = 6
 BATCH_ACKS = 7
+COMMIT = 8
+PAGE_SUMS = 9
 
 DELAYED = 1  # flag of a record: delivery times follow the blob
 

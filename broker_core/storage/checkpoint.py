@@ -19,12 +19,14 @@ from typing import TypeVar
 
 from broker_core.config.broker import StorageConfig
 from broker_core.storage.catalog import Catalog
+from broker_core.storage.catalog_rows import checkpoint_rows
 from broker_core.storage.disk import Disk
 from broker_core.storage.journal import Journal
 from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.metadata import Metadata, Statement, checkpoint_statements
+from broker_core.storage.metadata import Metadata
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.recovery import rewrite_ledger
+from broker_core.storage.tables import RowChange
 from broker_core.storage.writer import Writer
 
 log = logging.getLogger("broker_core.storage")
@@ -56,7 +58,7 @@ class Checkpoints:
         self._journaled = 0  # bytes since the last checkpoint
         self._changed: set[Ledger] = set()  # since the last checkpoint
         self._unsynced: dict[int, Path] = {}  # by ledger: files that recovery wrote, or that a failed checkpoint left
-        self._uncommitted: list[Statement] = []  # of a failed checkpoint
+        self._uncommitted: list[RowChange] = []  # of a failed checkpoint
         self._folders: set[Path] = set()  # of removed files
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
@@ -91,14 +93,14 @@ class Checkpoints:
             self._disarm()
             self._journaled = 0
             number = await self._journal.rotate()
-            # No await until the statements are made: they and the flushed buffers are one state.
+            # No await until the rows are made: they and the flushed buffers are one state.
             self._writer.flush_buffers()
             written = self._writer.barrier()
             for ledger in self._changed:
                 ledger.changed = False
                 self._unsynced[ledger.info.id] = ledger.path
             self._changed.clear()
-            self._uncommitted += checkpoint_statements(self._catalog, number)
+            self._uncommitted += checkpoint_rows(self._catalog, number)
             await written
             await self._sync_files()
             await self._metadata.run(partial(self._metadata.commit, list(self._uncommitted)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from broker_core.config.broker import StorageConfig
 from broker_core.storage import filenames, migration
 from broker_core.storage.disk import Disk
-from broker_core.storage.errors import DirectoryLocked, NotOurDirectory
+from broker_core.storage.errors import CatalogUnusable, DirectoryLocked, NotOurDirectory
 
 log = logging.getLogger(__name__)
 
@@ -17,8 +17,9 @@ log = logging.getLogger(__name__)
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
     """Create or check the directory and lock it; returns the descriptor that holds the lock. Blocks.
 
-    Raises DirectoryLocked, FormatTooNew, NotOurDirectory, OSError.
+    Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
     """
+    journals = filenames.journal_directory(directory, config.journal_directory)
     disk.make_directory(directory)
     if not disk.exists(filenames.format_file(directory)) and _is_foreign(disk, directory):
         raise NotOurDirectory(
@@ -29,13 +30,52 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
     try:
         if not disk.exists(filenames.format_file(directory)):
             migration.write_version(disk, directory, filenames.FORMAT_VERSION)
+        _refuse_without_catalog(disk, directory, journals)
         migration.migrate(disk, directory)
         disk.make_directory(filenames.ledgers_directory(directory))
-        disk.make_directory(filenames.journal_directory(directory, config.journal_directory))
+        disk.make_directory(journals)
     except BaseException:
         disk.close(lock)
         raise
     return lock
+
+
+def _refuse_without_catalog(disk: Disk, directory: Path, journals: Path) -> None:
+    """Before anything opens the database: SQLite would make a new one, and ledgers would be given ids again."""
+    database = filenames.metadata_file(directory)
+    if has_data(disk, directory, journals) and (problem := missing(disk, database)) is not None:
+        raise CatalogUnusable(database, problem)
+
+
+def missing(disk: Disk, path: Path) -> str | None:
+    if not disk.exists(path):
+        return "it is missing"
+    fd = disk.open(path)
+    try:
+        return None if disk.size(fd) else "it is empty"
+    finally:
+        disk.close(fd)
+
+
+def has_data(disk: Disk, directory: Path, journals: Path) -> bool:
+    """Whether the directory holds what only a catalog explains."""
+    if disk.exists(filenames.catalog_log(directory)):
+        return True
+    if disk.exists(journals) and any(filenames.journal_number(name) for name in disk.list_directory(journals)):
+        return True
+    ledgers = filenames.ledgers_directory(directory)
+    return disk.exists(ledgers) and any(disk.list_directory(ledgers / name) for name in disk.list_directory(ledgers))
+
+
+def highest_id(disk: Disk, directory: Path) -> int:
+    """The highest id that a file of the directory has; it must not be given again, whatever the catalog says."""
+    ledgers = filenames.ledgers_directory(directory)
+    folders = [name for name in disk.list_directory(ledgers) if name.isdecimal()]
+    for folder in sorted(folders, key=int, reverse=True):
+        found = [filenames.file_id(name) for name in disk.list_directory(ledgers / folder)]
+        if ids := [number for number in found if number is not None]:
+            return max(ids)
+    return 0
 
 
 def wipe(disk: Disk, directory: Path) -> None:

@@ -78,6 +78,9 @@ class Disk(Protocol):
 
     def commit(self, connection: sqlite3.Connection) -> None: ...
 
+    def merge(self, connection: sqlite3.Connection) -> bool:
+        """Move SQLite's write-ahead log into the database; False when a reader kept some of it out."""
+
 
 class RealDisk:
     _writes_through = hasattr(os, "RWF_DSYNC")  # Linux; not every file system of it
@@ -218,14 +221,23 @@ class RealDisk:
     def connect(self, path: Path) -> sqlite3.Connection:
         _make_private(path)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        if sys.platform == "darwin":
-            connection.execute("PRAGMA fullfsync=ON")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA wal_autocheckpoint=0")  # by `merge` only: page sums go with it
+            if sys.platform == "darwin":
+                connection.execute("PRAGMA fullfsync=ON")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def commit(self, connection: sqlite3.Connection) -> None:
         connection.execute("COMMIT")
+
+    def merge(self, connection: sqlite3.Connection) -> bool:
+        busy, frames, merged = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return not busy and frames == merged
 
 
 def _make_private(database: Path) -> None:

@@ -21,8 +21,10 @@ from broker_core.storage.block import (
     ENTRIES,
     HEADER,
     INDEX,
+    PAGE_SUMS,
     read_delivery_times,
 )
+from broker_core.storage.catalog_log import CatalogLog, decode_commit
 from broker_core.storage.damage import DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
@@ -110,6 +112,8 @@ def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
         return _marker
     if path.name == filenames.damage_file(path.parent).name:
         return _damage
+    if path.name == filenames.catalog_log(path.parent).name:
+        return _catalog_log
     handlers = {".journal": _journal, ".ledger": _ledger, ".compacted": _compacted, ".sqlite": _metadata}
     return handlers.get(path.suffix)
 
@@ -253,6 +257,21 @@ def _known_end(path: Path) -> int | None:
 # ---- metadata
 
 
+def _catalog_log(path: Path) -> Iterator[Found]:
+    catalog_log = CatalogLog(_disk, path)
+    state = catalog_log.read()
+    for record in catalog_log.records():
+        n, first = HEADER.unpack_from(record)[5], HEADER.unpack_from(record)[7]
+        if HEADER.unpack_from(record)[2] == PAGE_SUMS:
+            yield f"  sums of {n} pages"
+            continue
+        for change in decode_commit(record):
+            values = [value if not isinstance(value, bytes) else f"{len(value)} bytes" for value in change.values]
+            yield f"  commit {first} {'put' if change.put else 'delete'} {change.table} {json.dumps(values)}"
+    if state.problem is not None:
+        yield f"  {state.end:>10} end of the records; {path.stat().st_size - state.end} bytes are torn or damaged"
+
+
 class _reading:
     """A connection that changes nothing, also in a directory that is in use."""
 
@@ -272,6 +291,7 @@ def _metadata(path: Path) -> Iterator[Found]:
             for (problem,) in connection.execute("PRAGMA integrity_check"):
                 if problem != "ok":
                     yield DamageReport(path, 0, problem)
+            yield from _against_log(path, connection)
             tables = [
                 name
                 for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -280,6 +300,22 @@ def _metadata(path: Path) -> Iterator[Found]:
                 yield from _table(connection, table)
     except sqlite3.DatabaseError as error:
         yield DamageReport(path, 0, str(error))
+
+
+def _against_log(path: Path, connection: sqlite3.Connection) -> Iterator[DamageReport]:
+    """Where the database and the catalog log disagree."""
+    catalog_log = CatalogLog(_disk, filenames.catalog_log(path.parent))
+    if not catalog_log.exists:
+        return
+    state = catalog_log.read()
+    row = connection.execute("SELECT value FROM instance WHERE key = 'commit'").fetchone()
+    number = int(row[0]) if row else 0
+    if state.problem is not None and state.commit + 1 < number:  # a crash may tear the last commit
+        yield DamageReport(catalog_log.path, state.problem.offset, state.problem.reason)
+    if state.commit > number:
+        yield DamageReport(path, 0, f"commits {number + 1} to {state.commit} are missing")
+    elif state.commit == number and state.problem is None and not catalog_log.equals(connection):
+        yield DamageReport(path, 0, f"its rows are not those of {catalog_log.path.name}")
 
 
 def _table(connection: sqlite3.Connection, table: str) -> Iterator[Found]:

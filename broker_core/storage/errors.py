@@ -7,6 +7,7 @@
     ├── Fenced               a write failed and nobody knows whether it is on disk
     ├── DiskFull             no space; heals by itself when space returns
     ├── Terminated           the managed ledger takes no more entries
+    ├── CatalogUnusable      metadata.sqlite is lost or damaged; to be rebuilt
     ├── Damaged              bytes on disk that cannot be trusted, by file and offset
     └── Closed               the factory or the managed ledger was closed
 
@@ -56,6 +57,15 @@ class Terminated(StorageError):
 
 class Closed(StorageError):
     pass
+
+
+class CatalogUnusable(StorageError):
+    """Nothing is served from a directory whose catalog cannot be trusted, and nothing in it was touched."""
+
+    def __init__(self, database: Path, problem: str) -> None:
+        super().__init__(f"cannot use {database}: {problem}; run `pulsarctl storage rebuild {database.parent}`")
+        self.database = database
+        self.problem = problem
 
 
 class Damaged(StorageError):

@@ -8,7 +8,6 @@ hands out work and takes results.
 import asyncio
 import contextlib
 import logging
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,8 +20,10 @@ from broker_core.storage import changes, directory, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
+from broker_core.storage.catalog_log import CatalogLog
 from broker_core.storage.checkpoint import Checkpoints
 from broker_core.storage.damage import DamageRecord
+from broker_core.storage.database import Database
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
 from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, Fenced, Lost, StorageError
 from broker_core.storage.journal import Appender, Group, Journal
@@ -70,7 +71,8 @@ class ManagedLedgerFactory:
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
         index_bytes = config.index_cache_mb * _MB
         self.reader = Reader(disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger)
-        self.metadata = Metadata(disk, filenames.metadata_file(path), self._metadata_thread)
+        database = Database(disk, filenames.metadata_file(path), CatalogLog(disk, filenames.catalog_log(path)))
+        self.metadata = Metadata(database, self._metadata_thread)
         self._loaded: dict[str, ManagedLedger] = {}
         self._loading: dict[str, asyncio.Future[None]] = {}
         self._mark_timer: asyncio.TimerHandle | None = None
@@ -82,7 +84,7 @@ class ManagedLedgerFactory:
     ) -> "ManagedLedgerFactory":
         """Take the directory and bring it to the state of its last sync.
 
-        Raises DirectoryLocked, FormatTooNew, NotOurDirectory, OSError.
+        Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
         """
         factory = cls(directory, config, disk or RealDisk(), clock or SystemClock())
         await factory._open()
@@ -119,7 +121,7 @@ class ManagedLedgerFactory:
         self.damage.load()
         if self.damage.open:
             log.error("damage of an earlier run is not accepted yet: %s", self.damage.summary())
-        self.metadata.open()
+        self.metadata.open(may_create=not directory.has_data(self.disk, self.path, self._journal_directory))
         self.catalog = self.metadata.load_catalog()
         recovery = Recovery(
             self.disk,
@@ -134,6 +136,7 @@ class ManagedLedgerFactory:
         recovery.replay(self._journal_directory, self.metadata.first_journal, mark)
         for found in self._missing_files():
             self.damage.report(found)
+        self.catalog.next_id = max(self.catalog.next_id, directory.highest_id(self.disk, self.path) + 1)
         self._save_damage()
         return recovery
 
@@ -423,7 +426,7 @@ class ManagedLedgerFactory:
         await self._checkpoints.close()
         try:
             await self._write_everything()
-        except (StorageError, OSError, sqlite3.Error):
+        except (StorageError, OSError):
             log.exception("not everything was written; the journal is kept")
         self.acks.close()
         await self.space.close()

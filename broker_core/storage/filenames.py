@@ -1,11 +1,12 @@
 """Every file name of a data directory, built and parsed here (drawn in FORMAT.md).
 
-FORMAT                       "pulsarctl storage format 2": marks a directory as ours
+FORMAT                       "pulsarctl storage format 3": marks a directory as ours
 LOCK                         locked by the owning process, names it
 DAMAGE                       what was found damaged, and whether its loss is accepted; absent while all is well
 SYNCED                       how far the journal was synced, a moment ago
 RESERVE                      space kept for acknowledgements on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
+catalog.log                  the commits of metadata.sqlite again, to rebuild it from
 journal/0000000001.journal   numbered without gaps, ascending
 journal/0000000001.spare     to become a journal file; means nothing, deleted at start
 ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
@@ -16,12 +17,13 @@ delayed/                     scratch of delayed delivery, emptied at start
 import re
 from pathlib import Path
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 FORMAT_TEXT = "pulsarctl storage format {}\n"
 
 _SPARE = ".spare"
 _JOURNAL = re.compile(r"(\d{10,})\.journal\Z")
 _LEDGER = re.compile(r"(\d{10,})\.ledger\Z")
+_LEDGER_OR_COMPACTED = re.compile(r"(\d{10,})\.(?:ledger|compacted)\Z")
 _FORMAT = re.compile(r"pulsarctl storage format (\d+)\s*\Z")
 
 
@@ -53,6 +55,10 @@ def reserve_file(directory: Path) -> Path:
 
 def metadata_file(directory: Path) -> Path:
     return directory / "metadata.sqlite"
+
+
+def catalog_log(directory: Path) -> Path:
+    return directory / "catalog.log"
 
 
 def journal_directory(directory: Path, configured: str) -> Path:
@@ -101,4 +107,10 @@ def delayed_directory(directory: Path) -> Path:
 
 def ledger_number(name: str) -> int | None:
     match = _LEDGER.match(name)
+    return int(match[1]) if match else None
+
+
+def file_id(name: str) -> int | None:
+    """The id of a ledger or of a compacted ledger."""
+    match = _LEDGER_OR_COMPACTED.match(name)
     return int(match[1]) if match else None

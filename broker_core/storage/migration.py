@@ -4,42 +4,52 @@ Each step takes a directory from one version to the next. A step may be killed a
 its beginning, so it must be idempotent; only after it the FORMAT file names the new version.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from broker_core.storage import filenames
+from broker_core.storage.database import refused
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew, NotOurDirectory
-from broker_core.storage.metadata import BATCH_TABLE
+from broker_core.storage.tables import BATCH_TABLE
 
 Step = Callable[[Disk, Path], None]
 
 
 def _add_batch_table(disk: Disk, directory: Path) -> None:
     """The files are read as they are: the newer version only uses what the older one left at 0."""
-    connection = disk.connect(filenames.metadata_file(directory))
-    try:
+    database = filenames.metadata_file(directory)
+    with refused(database), contextlib.closing(disk.connect(database)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(BATCH_TABLE)
         disk.commit(connection)
-    finally:
-        connection.close()
 
 
-STEPS: Mapping[int, Step] = {1: _add_batch_table}  # version -> what makes the next version of it
+def _nothing(disk: Disk, directory: Path) -> None:
+    """A start without a catalog log begins one; the new version keeps older releases from leaving it behind."""
+
+
+STEPS: Mapping[int, Step] = {1: _add_batch_table, 2: _nothing}  # version -> what makes the next version of it
 
 
 def migrate(
     disk: Disk, directory: Path, steps: Mapping[int, Step] = STEPS, target: int = filenames.FORMAT_VERSION
 ) -> None:
     """Blocks. Raises FormatTooNew, NotOurDirectory. The caller holds the directory's lock."""
-    version = read_version(disk, directory)
-    if version > target:
-        raise FormatTooNew(directory, version, target)
+    version = check_version(disk, directory, target)
     while version < target:
         steps[version](disk, directory)
         version += 1
         write_version(disk, directory, version)
+
+
+def check_version(disk: Disk, directory: Path, target: int = filenames.FORMAT_VERSION) -> int:
+    """The version of the directory. Raises FormatTooNew, NotOurDirectory."""
+    version = read_version(disk, directory)
+    if version > target:
+        raise FormatTooNew(directory, version, target)
+    return version
 
 
 def read_version(disk: Disk, directory: Path) -> int:

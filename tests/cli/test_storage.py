@@ -1,5 +1,6 @@
 """`pulsarctl storage`: our own files as lines, damage pointed at; no broker needed."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,3 +77,30 @@ def test_the_loss_in_a_directory_that_is_in_use_is_accepted_through_its_broker(c
         assert "pulsarctl brokers accept-loss" in refused.stderr
         cli = Cli(data.parent, broker.http_url, broker.service_url)
         assert cli("brokers", "accept-loss").exit_code == 0
+
+
+def test_a_lost_catalog_is_refused_and_rebuilt_and_every_message_is_read(cli_alone: Cli, tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    with EmbeddedBroker(directory) as broker:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        assert cli("namespaces", "create", "public/kept").exit_code == 0
+        assert cli("topics", "create-subscription", "public/kept/t", "-s", "s", "-m", "earliest").exit_code == 0
+        assert cli("produce", "public/kept/t", "-m", "one", "-m", "two").exit_code == 0
+    for file in directory.glob("metadata.sqlite*"):
+        file.unlink()
+    refused = cli_alone("--embedded", str(directory), "topics", "list", "public/kept")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert f"metadata.sqlite: it is missing; run `pulsarctl storage rebuild {directory}`" in refused.stderr
+    rebuilt = cli_alone("storage", "rebuild", str(directory))
+    assert (rebuilt.exit_code, rebuilt.stderr) == (0, "")
+    assert "from catalog.log" in rebuilt.stdout
+    assert "not known" not in rebuilt.stdout
+    with EmbeddedBroker(directory) as broker:
+        cli = Cli(tmp_path, broker.http_url, broker.service_url)
+        consumed = cli("consume", "public/kept/t", "-s", "s", "-n", "2").stdout
+    assert re.findall(r"content:(\w+)", consumed) == ["one", "two"]
+
+
+def test_a_sound_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
+    outcome = cli_alone("storage", "rebuild", str(data))
+    assert outcome == Outcome(0, "", f"metadata.sqlite of {data} is sound: nothing to rebuild\n")

@@ -124,11 +124,18 @@ class RecordingDisk(RealDisk):
         return connection
 
     def commit(self, connection: sqlite3.Connection) -> None:
-        [(_, _, name)] = connection.execute("PRAGMA database_list").fetchall()
+        (_, _, name), *_ = connection.execute("PRAGMA database_list").fetchall()
         database = Path(name)
         self._note_changes(database)  # what was committed outside, such as the schema
         super().commit(connection)
         self._note_changes(database)
+
+    def merge(self, connection: sqlite3.Connection) -> bool:
+        (_, _, name), *_ = connection.execute("PRAGMA database_list").fetchall()
+        self._note_changes(Path(name))
+        merged = super().merge(connection)
+        self._note_changes(Path(name))
+        return merged
 
     def _note_changes(self, database: Path) -> None:
         for path in (database.with_name(database.name + "-wal"), database):

@@ -74,6 +74,41 @@ def accept_loss(
         call.notice("no damage to accept")
 
 
+@app.verb("rebuild")
+def rebuild(
+    call: Call,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data directory of standalone, not in use.")],
+    journal_directory: Annotated[
+        str, typer.Option(metavar="DIR", help="Where the journal is, if the broker runs with journalDirectory.")
+    ] = "",
+) -> None:
+    """Make a lost or damaged metadata.sqlite again from catalog.log, the ledgers, and the journal.
+
+    Prints what the new one holds and what could not be known. The old files are kept under other names.
+
+    Example: pulsarctl storage rebuild data
+    """
+    from broker_core.storage.errors import DirectoryLocked, StorageError
+    from broker_core.storage.rebuild import rebuild
+
+    try:
+        rebuilt = rebuild(_existing(directory), journal_directory)
+    except DirectoryLocked as error:
+        raise AlreadyRunning(f"cannot rebuild {directory}: {error}", hint="stop the broker first") from error
+    except (StorageError, OSError) as error:
+        raise CliError(f"cannot rebuild {directory}: {error}") from error
+    if rebuilt is None:
+        call.notice(f"metadata.sqlite of {directory} is sound: nothing to rebuild")
+        return
+    held = {"document": "documents", "managed_ledger": "topics", "ledger": "ledgers", "cursor": "subscriptions"}
+    counts = ", ".join(f"{name} {rebuilt.rows[table]}" for table, name in held.items())
+    render.line(f"rebuilt {directory}/metadata.sqlite from {', '.join(rebuilt.sources)}: {counts}")
+    for path in rebuilt.kept:
+        render.line(f"kept {path}")
+    for sentence in rebuilt.unknown:
+        render.line(f"not known: {sentence}")
+
+
 def _existing(path: Path) -> Path:
     if not path.exists():
         raise NotFound(f"there is no {path}")

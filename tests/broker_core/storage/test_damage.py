@@ -1,18 +1,26 @@
 """One test per kind of damage: a torn tail is dropped in silence, anything else is reported and nothing else hidden."""
 
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from broker_core.config.broker import StorageConfig
-from broker_core.storage import filenames, journal, ledger_file
+from broker_core.storage import filenames, journal, ledger_file, tables
 from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.dump import find_damage
-from broker_core.storage.errors import Damaged, DamageReport, DirectoryLocked, FormatTooNew, Lost, NotOurDirectory
+from broker_core.storage.errors import (
+    CatalogUnusable,
+    Damaged,
+    DamageReport,
+    DirectoryLocked,
+    FormatTooNew,
+    Lost,
+    NotOurDirectory,
+    StorageError,
+)
 from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
@@ -308,7 +316,7 @@ async def test_a_damaged_metadata_file_is_refused_by_name(tmp_path: Path) -> Non
     factory = await opened(tmp_path)
     await factory.close()
     filenames.metadata_file(tmp_path).write_bytes(b"not a database" * 1000)
-    with pytest.raises(Damaged, match=r"metadata\.sqlite"):
+    with pytest.raises(CatalogUnusable, match=r"metadata\.sqlite: file is not a database; run"):
         await opened(tmp_path)
 
 
@@ -360,8 +368,8 @@ async def test_a_directory_with_foreign_files_is_not_touched(tmp_path: Path) -> 
 async def test_a_metadata_file_with_a_failed_write_is_not_half_written(tmp_path: Path) -> None:
     factory = await opened(tmp_path)
     await factory.metadata.put("tenant", "a", {"x": 1})
-    with pytest.raises(sqlite3.Error):
-        factory.metadata.commit([("DELETE FROM document", ()), ("nonsense", ())])
+    with pytest.raises(StorageError):
+        factory.metadata.commit([tables.delete("document", "tenant"), tables.put("ledger", 1)])
     await factory.close()
     factory = await opened(tmp_path)
     assert factory.metadata.list("tenant") == {"a": {"x": 1}}

@@ -35,7 +35,7 @@ async def test_every_file_becomes_lines(tmp_path: Path) -> None:
     text = "\n".join(dump_lines(copy))
     assert "DAMAGE" not in text
     for part in (
-        "format 2",
+        f"format {filenames.FORMAT_VERSION}",
         "entries 143 bytes",
         "3:0..2 3 messages 3 bytes newest 1002",
         "sealed",
@@ -56,7 +56,7 @@ async def test_one_file_is_dumped_alone(tmp_path: Path) -> None:
     path = filenames.ledger_file(copy, 3)
     lines = list(dump_lines(path))
     assert lines[0].startswith(str(path))
-    assert lines[1].startswith("  ledger 3 format 2 created ")
+    assert lines[1].startswith(f"  ledger 3 format {filenames.FORMAT_VERSION} created ")
     assert "entries" in lines[2]
     assert len(lines) == 4
 

@@ -15,7 +15,7 @@ from tests.broker_core.storage.storage import Run, append, contents, entries_of,
 FORMATS = Path(__file__).parent / "formats"
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 async def test_a_directory_of_each_released_format_opens_with_everything_in_it(tmp_path: Path, version: int) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)

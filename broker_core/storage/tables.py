@@ -1,0 +1,104 @@
+"""The tables of metadata.sqlite, and changes of their rows as plain data.
+
+A change names its table and the values of a row, never SQL: the same changes go to the database and to the catalog
+log, and a rebuild repeats them (FORMAT.md).
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS instance(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS document(kind TEXT, key TEXT, doc TEXT NOT NULL, PRIMARY KEY(kind, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS managed_ledger(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, properties TEXT NOT NULL,
+  compacted TEXT NOT NULL, terminated_ledger INTEGER, terminated_entry INTEGER);
+CREATE TABLE IF NOT EXISTS ledger(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, created_ms INTEGER NOT NULL,
+  entries INTEGER NOT NULL, messages INTEGER NOT NULL, size INTEGER NOT NULL, end_offset INTEGER NOT NULL,
+  newest_ms INTEGER NOT NULL, written_ms INTEGER NOT NULL, sealed_ms INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS ledger_owner ON ledger(owner);
+CREATE TABLE IF NOT EXISTS cursor(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, name TEXT NOT NULL,
+  properties TEXT NOT NULL, mark_delete_ledger INTEGER NOT NULL, mark_delete_entry INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS cursor_owner ON cursor(owner);
+CREATE TABLE IF NOT EXISTS ack_window(cursor INTEGER, ledger INTEGER, base INTEGER NOT NULL, acked BLOB NOT NULL,
+  PRIMARY KEY(cursor, ledger)) WITHOUT ROWID;
+"""
+BATCH_TABLE = """
+CREATE TABLE IF NOT EXISTS ack_batches(cursor INTEGER, ledger INTEGER, batches INTEGER NOT NULL, open BLOB NOT NULL,
+  PRIMARY KEY(cursor, ledger)) WITHOUT ROWID
+"""
+
+# Table -> number of columns, and the columns of its key, which come first.
+TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "instance": (2, ("key",)),
+    "document": (3, ("kind", "key")),
+    "managed_ledger": (6, ("id",)),
+    "ledger": (10, ("id",)),
+    "cursor": (6, ("id",)),
+    "ack_window": (4, ("cursor", "ledger")),
+    "ack_batches": (4, ("cursor", "ledger")),
+}
+
+
+class Deflated:
+    """A blob that is made and compressed in the thread that commits it, not on the event loop."""
+
+    def __init__(self, data: Callable[[], bytes]) -> None:
+        self._data = data
+
+    def compressed(self) -> bytes:
+        return zlib.compress(self._data(), 1)
+
+
+class RowChange(NamedTuple):
+    """`put` replaces the row with the key that `values` begin with; without `put`, `values` begin a key to delete."""
+
+    put: bool
+    table: str
+    values: tuple[Any, ...]
+
+    def resolved(self) -> "RowChange":
+        """With its blobs made; for the thread that commits."""
+        if not any(isinstance(value, Deflated) for value in self.values):
+            return self
+        values = (value.compressed() if isinstance(value, Deflated) else value for value in self.values)
+        return RowChange(self.put, self.table, tuple(values))
+
+
+def put(table: str, *values: Any) -> RowChange:
+    return RowChange(True, table, values)
+
+
+def delete(table: str, *key: Any) -> RowChange:
+    """Deletes every row whose key begins with `key`."""
+    return RowChange(False, table, key)
+
+
+def execute(connection: sqlite3.Connection, change: RowChange) -> None:
+    """Raises KeyError for a table that does not exist, sqlite3.Error for values that do not fit it."""
+    columns, key = TABLES[change.table]
+    if change.put:
+        marks = ", ".join("?" * columns)
+        connection.execute(f"INSERT OR REPLACE INTO {change.table} VALUES({marks})", change.values)
+    else:
+        where = " AND ".join(f"{column} = ?" for column in key[: len(change.values)])
+        connection.execute(f"DELETE FROM {change.table} WHERE {where}", change.values)
+
+
+def create(connection: sqlite3.Connection) -> None:
+    for statement in (SCHEMA + BATCH_TABLE).split(";"):
+        if statement.strip():
+            connection.execute(statement)
+
+
+def exist(connection: sqlite3.Connection) -> bool:
+    row = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'instance'").fetchone()
+    return row is not None
+
+
+def all_rows(connection: sqlite3.Connection) -> Iterator[RowChange]:
+    """Every row of every table, as what would put it there."""
+    for table in TABLES:
+        for row in connection.execute(f"SELECT * FROM {table}"):
+            yield RowChange(True, table, row)

@@ -1,0 +1,212 @@
+"""A catalog that is lost or damaged is refused at start, and rebuilt with everything that was in it."""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from broker_core.storage import filenames
+from broker_core.storage.errors import CatalogUnusable, StorageError
+from broker_core.storage.position import EARLIEST
+from broker_core.storage.rebuild import rebuild
+from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
+
+DOCUMENT = {"publishRate": 7}
+TOPICS = 40
+SUBSCRIPTION = "s"
+
+
+async def written(path: Path, *, stopped: bool) -> Path:
+    """A directory with acknowledged and open entries behind a checkpoint and in the journal; crashed, or stopped."""
+    factory = await opened(path)
+    for number in range(TOPICS):
+        ledger = await factory.open_ledger(f"t{number}")
+        cursor = await ledger.open_cursor(SUBSCRIPTION, initial=EARLIEST, properties={"a": "b"})
+        first = await append(ledger, run_of(b"0", b"1", b"2"))
+        cursor.acknowledge(first.ledger_id, [1])
+    await factory.metadata.put("namespace", "a/b", DOCUMENT)
+    await factory.checkpoint()
+    await append(await factory.open_ledger("t0"), run_of(b"3"))
+    await factory.metadata.put("tenant", "later", {})
+    if stopped:
+        await factory.close()
+        return path
+    copy = crash(path)
+    await factory.close()
+    return copy
+
+
+async def holds_everything(path: Path) -> bool:
+    factory = await opened(path)
+    try:
+        for number in range(TOPICS):
+            ledger = await factory.open_ledger(f"t{number}")
+            last = [b"3"] if number == 0 else []
+            assert await contents(ledger) == [b"0", b"1", b"2", *last]
+            cursor = ledger.cursors[SUBSCRIPTION]
+            assert cursor.properties == {"a": "b"}
+            assert [entry for _, entry, _ in cursor.ack_ranges()] == [1]
+        assert factory.metadata.get("namespace", "a/b") == DOCUMENT
+        assert factory.metadata.get("tenant", "later") == {}
+        assert factory.damage.reports == []
+        return True
+    finally:
+        await factory.close()
+
+
+def database(path: Path) -> Path:
+    return filenames.metadata_file(path)
+
+
+def delete(path: Path) -> None:
+    for file in path.glob("metadata.sqlite*"):
+        file.unlink()
+
+
+def delete_the_main_file(path: Path) -> None:
+    database(path).unlink()
+
+
+def empty(path: Path) -> None:
+    database(path).write_bytes(b"")
+
+
+def cut(path: Path) -> None:
+    data = database(path).read_bytes()
+    database(path).write_bytes(data[: len(data) // 2])
+
+
+def zero_a_page(path: Path) -> None:
+    data = bytearray(database(path).read_bytes())
+    data[8192:12288] = bytes(4096)
+    database(path).write_bytes(data)
+
+
+def fill_with_text(path: Path) -> None:
+    database(path).write_bytes(b"not a database" * 1000)
+
+
+LOSSES = [delete, delete_the_main_file, empty, cut, zero_a_page, fill_with_text]
+
+
+def ledgers_in(path: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in path.rglob("*.ledger")}
+
+
+async def refused(path: Path) -> str:
+    """What a start says; it must leave the directory alone."""
+    before = ledgers_in(path)
+    with pytest.raises(CatalogUnusable) as caught:
+        await opened(path)
+    assert ledgers_in(path) == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
+async def test_a_directory_that_lost_its_catalog_is_refused_and_rebuilt(
+    tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    lose(path)
+    assert f"run `pulsarctl storage rebuild {path}`" in await refused(path)
+    rebuilt = rebuild(path)
+    assert rebuilt is not None
+    assert (rebuilt.sources, rebuilt.unknown) == (["catalog.log"], [])
+    assert rebuild(path) is None
+    assert await holds_everything(path)
+
+
+async def test_a_lost_write_ahead_log_is_refused_and_rebuilt(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", stopped=False)
+    database(copy).with_name("metadata.sqlite-wal").unlink()
+    assert "catalog.log has" in await refused(copy)
+    assert rebuild(copy) is not None
+    assert await holds_everything(copy)
+
+
+@pytest.mark.parametrize("name", ["metadata.sqlite", "metadata.sqlite-wal", "catalog.log"])
+async def test_a_flipped_bit_of_the_catalog_is_never_served(tmp_path: Path, name: str) -> None:
+    sound = await written(tmp_path / "d", stopped=name == "metadata.sqlite")
+    size = (sound / name).stat().st_size
+    chance = random.Random(name)
+    for _ in range(12):
+        copy = tmp_path / "copy"
+        shutil.copytree(sound, copy)
+        data = bytearray((copy / name).read_bytes())
+        data[chance.randrange(size)] ^= 1 << chance.randrange(8)
+        (copy / name).write_bytes(data)
+        try:
+            await (await opened(copy)).close()
+        except StorageError:
+            assert rebuild(copy) is not None
+        assert await holds_everything(copy)
+        shutil.rmtree(copy)
+
+
+async def test_the_second_copy_is_begun_again_when_it_is_gone(tmp_path: Path) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    filenames.catalog_log(path).unlink()
+    assert await holds_everything(path)
+    delete(path)
+    assert rebuild(path) is not None
+    assert await holds_everything(path)
+
+
+async def test_a_tool_of_sqlite_that_moved_pages_does_no_harm(tmp_path: Path) -> None:
+    copy = await written(tmp_path / "d", stopped=False)
+    sqlite3.connect(database(copy)).execute("VACUUM")
+    assert await holds_everything(copy)
+
+
+async def test_without_catalog_and_log_every_entry_is_still_there(tmp_path: Path) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    delete(path)
+    filenames.catalog_log(path).unlink()
+    assert "it is missing" in await refused(path)
+    rebuilt = rebuild(path)
+    assert rebuilt is not None
+    factory = await opened(path)
+    found = [entry for name in factory.ledger_names() for entry in await contents(await factory.open_ledger(name))]
+    assert sorted(found) == sorted([b"0", b"1", b"2"] * TOPICS + [b"3"])
+    assert len(rebuilt.unknown) == 1 + len(factory.ledger_names())
+    await factory.close()
+
+
+async def test_without_catalog_and_log_the_journal_tells_whose_ledgers_are(tmp_path: Path) -> None:
+    factory = await opened(tmp_path / "d")
+    ledger = await factory.open_ledger("t")
+    await ledger.open_cursor(SUBSCRIPTION, initial=EARLIEST)
+    await append(ledger, run_of(b"a"))
+    copy = crash(tmp_path / "d")
+    await factory.close()
+    delete(copy)
+    filenames.catalog_log(copy).unlink()
+    assert rebuild(copy) is not None
+    factory = await opened(copy)
+    ledger = await factory.open_ledger("t")
+    assert await contents(ledger) == [b"a"]
+    assert list(ledger.cursors) == [SUBSCRIPTION]
+    await factory.close()
+
+
+async def test_ids_that_are_on_disk_are_never_given_again(tmp_path: Path) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    stray = filenames.ledger_file(path, 5678)
+    stray.parent.mkdir()
+    stray.write_bytes(b"of a catalog that is gone")
+    factory = await opened(path)
+    position = await append(await factory.open_ledger("new"), run_of(b"x"))
+    assert position.ledger_id > 5678
+    await factory.close()
+    assert stray.read_bytes() == b"of a catalog that is gone"
+
+
+async def test_a_sound_directory_and_a_new_one_are_left_alone(tmp_path: Path) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    assert rebuild(path) is None
+    new = tmp_path / "new"
+    await (await opened(new)).close()
+    assert rebuild(new) is None
