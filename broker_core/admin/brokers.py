@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.call import Answer, Call, text
+from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
 from broker_core.errors import PreconditionFailed
-from broker_core.stats.health import check_health, degraded
+from broker_core.stats.health import check_health, degraded, unwell
 from broker_core.stats.metrics import prometheus_text
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ async def ready(_call: Call) -> Answer:
 
 
 async def status(call: Call) -> Answer:
+    """503 when nothing can be written any more, so that a load balancer goes elsewhere."""
+    if reason := unwell(call.broker):
+        return Answer(503, reason.encode(), TEXT_TYPE)
     return text(degraded(call.broker) or "OK")
 
 

@@ -38,6 +38,8 @@ class OneEntry:
 
 async def check_health(broker: Broker) -> None:
     """Raises a `BrokerError` that says what failed; its message lies there for as long as any without a reader."""
+    if reason := unwell(broker):
+        raise PersistenceFailed(reason)
     topic = await broker.topics.get(TOPIC, create=True)
     now = broker.clock.wall_ms()
     entry = build_entry(MessageMetadata(producer_name="healthcheck", sequence_id=now, publish_time=now), b"")
@@ -64,6 +66,11 @@ async def _publish(topic: Topic, run: OneEntry) -> Position:
 
     topic.publish(run, done)
     return await written
+
+
+def unwell(broker: Broker) -> str:
+    """Why no message can be taken, as far as that is known without trying; empty when it is not."""
+    return broker.storage.watch.gone
 
 
 def degraded(broker: Broker) -> str:

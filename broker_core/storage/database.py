@@ -51,10 +51,14 @@ def refused(path: Path) -> Iterator[None]:
 class Database:
     """Blocks; belongs to the metadata thread."""
 
-    def __init__(self, disk: Disk, path: Path, catalog_log: CatalogLog) -> None:
+    def __init__(
+        self, disk: Disk, path: Path, catalog_log: CatalogLog, still_there: Callable[[], None] = lambda: None
+    ) -> None:
+        """`still_there` raises StorageError when the directory is not the one that was opened."""
         self.path = path
         self._disk = disk
         self._log = catalog_log
+        self._still_there = still_there
         self._commit_number = 0
         self._unmerged = 0  # bytes, roughly
 
@@ -126,6 +130,7 @@ class Database:
 
     def commit(self, changes: Iterable[RowChange]) -> None:
         """All of them or none. Raises StorageError."""
+        self._still_there()
         rows = [change.resolved() for change in changes]
         rows.append(tables.put("instance", "commit", self._commit_number + 1))
 
@@ -192,7 +197,10 @@ class Database:
             log.error("cannot write %s: %s; it is begun again with the next commit", self._log.path, error)
 
     def close(self) -> None:
-        with translated(self.path):
-            self._merge()
-            self._log.close()
-            self._connection.close()
+        with contextlib.closing(self._connection), contextlib.closing(self._log):
+            try:
+                self._still_there()
+                with translated(self.path):
+                    self._merge()
+            except StorageError as error:  # SQLite's write-ahead log stays, and the next start uses it
+                log.error("%s was not put in order: %s", self.path, error)

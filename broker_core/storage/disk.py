@@ -48,6 +48,12 @@ class Disk(Protocol):
     def file_size(self, path: Path) -> int | None:
         """None when there is no such file."""
 
+    def links(self, fd: int) -> int:
+        """How many names the open file has; 0 when it was deleted."""
+
+    def identity(self, path: Path) -> tuple[int, int]:
+        """Device and number of a directory. Raises OSError when it is not there."""
+
     def sync_directory(self, path: Path) -> None: ...
 
     def make_directory(self, path: Path) -> None:
@@ -157,6 +163,13 @@ class RealDisk:
             return path.stat().st_size
         except FileNotFoundError:
             return None
+
+    def links(self, fd: int) -> int:
+        return os.fstat(fd).st_nlink
+
+    def identity(self, path: Path) -> tuple[int, int]:
+        found = os.stat(path)
+        return found.st_dev, found.st_ino
 
     def sync_directory(self, path: Path) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

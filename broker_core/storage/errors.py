@@ -5,6 +5,7 @@
     ├── FormatTooNew         written by a newer release; nothing was touched
     ├── NotOurDirectory      holds files, but not our FORMAT marker
     ├── Fenced               a write failed and nobody knows whether it is on disk
+    ├── DirectoryGone        the data directory was removed or unmounted under the broker
     ├── DiskFull             no space; heals by itself when space returns
     ├── Terminated           the managed ledger takes no more entries
     ├── CatalogUnusable      metadata.sqlite is lost or damaged; to be rebuilt
@@ -45,6 +46,10 @@ class NotOurDirectory(StorageError):
 
 class Fenced(StorageError):
     pass
+
+
+class DirectoryGone(StorageError, OSError):
+    """An OSError as well: whoever writes files treats it as one more way in which a write fails."""
 
 
 class DiskFull(StorageError):

@@ -25,7 +25,16 @@ from broker_core.storage.checkpoint import Checkpoints
 from broker_core.storage.damage import DamageRecord
 from broker_core.storage.database import Database
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
-from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, Fenced, Lost, StorageError
+from broker_core.storage.errors import (
+    Closed,
+    Damaged,
+    DamageReport,
+    DirectoryGone,
+    DiskFull,
+    Fenced,
+    Lost,
+    StorageError,
+)
 from broker_core.storage.journal import Appender, Group, Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -36,11 +45,13 @@ from broker_core.storage.reader import Reader
 from broker_core.storage.recovery import Recovery
 from broker_core.storage.space import DiskSpace
 from broker_core.storage.synced_mark import Mark, read_mark, write_mark
+from broker_core.storage.watch import DirectoryWatch
 from broker_core.storage.writer import Writer
 
 log = logging.getLogger("broker_core.storage")
 _MB = 1 << 20
 _MARK_SECONDS = 0.1  # between a sync and the mark that says so
+_LOOK_SECONDS = 2.0  # between two looks at the directory of an idle broker
 _T = TypeVar("_T")
 
 
@@ -59,7 +70,9 @@ class ManagedLedgerFactory:
         self._metadata_thread = ThreadPoolExecutor(1, "metadata")
         self._readers = ThreadPoolExecutor(2, "reader")
         self._files = OpenFiles(disk, config.open_files)
-        self.writer = Writer(disk, self._files, self.pressure, self._on_unwritten)
+        self.watch = DirectoryWatch(disk, path)
+        self._watching: asyncio.TimerHandle | None = None
+        self.writer = Writer(disk, self._files, self.pressure, self.watch, self._on_unwritten)
         self.space = DiskSpace(
             disk,
             path,
@@ -71,7 +84,8 @@ class ManagedLedgerFactory:
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
         index_bytes = config.index_cache_mb * _MB
         self.reader = Reader(disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger)
-        database = Database(disk, filenames.metadata_file(path), CatalogLog(disk, filenames.catalog_log(path)))
+        catalog_log = CatalogLog(disk, filenames.catalog_log(path))
+        database = Database(disk, filenames.metadata_file(path), catalog_log, self.watch.check)
         self.metadata = Metadata(database, self._metadata_thread)
         self._loaded: dict[str, ManagedLedger] = {}
         self._loading: dict[str, asyncio.Future[None]] = {}
@@ -107,15 +121,27 @@ class ManagedLedgerFactory:
             pace_ms=self.config.journal_pace_ms,
             max_bytes=self.config.journal_max_mb * _MB,
             on_synced=self._on_synced,
+            watch=self.watch,
         )
         self.acks = AckJournal(self.journal, self.catalog, self.config.ack_flush_ms / 1000, self._spawn)
         self._checkpoints = Checkpoints(
             self.disk, self._files, self.journal, self.writer, self.catalog, self.metadata, self.config
         )
         self.journal.start(recovery.journals)
+        self._watch_directory()
         self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
 
+    def _watch_directory(self) -> None:
+        """Also while nothing is written: an idle broker has to say that it is not well."""
+        self._spawn(self._look_at_directory())
+        self._watching = self._loop.call_later(_LOOK_SECONDS, self._watch_directory)
+
+    async def _look_at_directory(self) -> None:
+        with contextlib.suppress(DirectoryGone):  # it is logged, and `watch.gone`
+            await self.read_thread(self.watch.check)
+
     def _recover(self) -> Recovery:
+        self.watch.begin([self.path, self._journal_directory, filenames.ledgers_directory(self.path)])
         with contextlib.suppress(OSError):
             self.space.take_reserve()  # a full disk is noticed when something is to be written
         self.damage.load()
@@ -423,11 +449,13 @@ class ManagedLedgerFactory:
         self._closed = True
         if self._mark_timer is not None:
             self._mark_timer.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
         await self._checkpoints.close()
         try:
             await self._write_everything()
-        except (StorageError, OSError):
-            log.exception("not everything was written; the journal is kept")
+        except (StorageError, OSError) as error:
+            log.error("not everything was written, and the journal is kept: %s", error)
         self.acks.close()
         await self.space.close()
         if self._tasks:

@@ -28,6 +28,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.doorbell import doorbell
 from broker_core.storage.journal_spare import SpareFiles
 from broker_core.storage.pace import Pace
+from broker_core.storage.watch import DirectoryWatch
 
 FILE_MAGIC = b"PCJOURN1"
 FILE_HEADER = struct.Struct("<8sIIQQI")  # magic, format version, 0, number, end of the previous journal, crc
@@ -100,9 +101,11 @@ class Journal:
         pace_ms: float,
         max_bytes: int,
         on_synced: Callable[[Group, Exception | None], None],
+        watch: DirectoryWatch,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_synced = on_synced
+        self._watch = watch
         self._disk = disk
         self.directory = directory
         self._sync = sync
@@ -280,6 +283,7 @@ class Journal:
             with contextlib.suppress(OSError):
                 self._disk.preallocate(self._fd, self._offset, self._allocated - self._offset)
         self._write(self._fd, header, group.parts, end)
+        self._watch.check_written(self._fd)
         self._offset = end
         self._live[self._number] = end
         if self._offset + self._spare_ahead > self._written_before and self._offset > self._spare_ahead:
@@ -325,6 +329,7 @@ class Journal:
 
     def _open_next(self) -> None:
         previous_end = self._offset
+        self._watch.check()
         self._close_file()
         number = self._number + 1
         path = filenames.journal_file(self.directory, number)

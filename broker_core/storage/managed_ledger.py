@@ -29,7 +29,16 @@ from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWrite
 from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
-from broker_core.storage.errors import Closed, Damaged, DamageReport, DiskFull, Lost, StorageError, Terminated
+from broker_core.storage.errors import (
+    Closed,
+    Damaged,
+    DamageReport,
+    DirectoryGone,
+    DiskFull,
+    Lost,
+    StorageError,
+    Terminated,
+)
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.log_reader import LogReader
@@ -183,7 +192,12 @@ class ManagedLedger:
             self._refusal = reason
 
     def unfence(self) -> None:
-        """Take appends again, in a new ledger; the failed one is sealed at what was confirmed."""
+        """Take appends again, in a new ledger; the failed one is sealed at what was confirmed.
+
+        Raises DirectoryGone: then no append can succeed.
+        """
+        if self._factory.watch.gone:
+            raise DirectoryGone(self._factory.watch.gone)
         if self.fenced_reason is not None:
             self.fenced_reason = None
             self._refusal = None

@@ -137,7 +137,7 @@ class Metadata:
             "SELECT ledger.id, name, entries, end_offset FROM ledger JOIN managed_ledger ON managed_ledger.id = owner"
             " WHERE entries > 0 ORDER BY ledger.id"
         )
-        return self._connection.execute(sql).fetchall()
+        return self._database.query(sql)
 
     def load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         """Raises Damaged when the rows of the managed ledger make no sense."""

@@ -16,6 +16,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.pressure import Pressure
+from broker_core.storage.watch import DirectoryWatch
 
 FLUSH_AT = 128 << 10
 
@@ -26,12 +27,18 @@ class Writer:
     """`on_unwritten` is called on the loop when a ledger could not be written; `retry` and every barrier try again."""
 
     def __init__(
-        self, disk: Disk, files: OpenFiles, pressure: Pressure, on_unwritten: Callable[[Ledger, OSError], None]
+        self,
+        disk: Disk,
+        files: OpenFiles,
+        pressure: Pressure,
+        watch: DirectoryWatch,
+        on_unwritten: Callable[[Ledger, OSError], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._disk = disk
         self._files = files
         self._pressure = pressure
+        self._watch = watch
         self._thread = ThreadPoolExecutor(1, "writer")
         self.buffered: dict[Ledger, None] = {}  # ledgers with something to write, in the order of its arrival
         self._handed = 0  # bytes that the thread has got and not written yet
@@ -130,6 +137,7 @@ class Writer:
     ) -> None:
         folder = ledger.path.parent
         if folder not in self._folders:
+            self._watch.check()
             self._disk.make_directory(folder)
             self._folders.add(folder)
         if offset == ledger_file.DATA_START:

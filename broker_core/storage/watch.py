@@ -1,0 +1,67 @@
+"""Is the data directory still the one that was opened? It may be removed or unmounted under a running broker.
+
+Open files go on working then, and syncs of them succeed, on files that no restart will find. So the journal looks
+regularly whether its file still has a name and the directories are still the same ones. Whatever is about to make a file looks too, so that no new directory begins in the place of the old one. What is
+gone stays gone: a directory of that name that comes back lacks what this broker has written since.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from broker_core.storage.disk import Disk
+from broker_core.storage.errors import DirectoryGone
+
+log = logging.getLogger("broker_core.storage")
+
+LOOK_SECONDS = 0.1  # between two looks of the journal: each is a few system calls, too many for every sync
+
+
+class DirectoryWatch:
+    """Called from several threads: each field is written once, or by whoever looks."""
+
+    def __init__(self, disk: Disk, directory: Path) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._identities: dict[Path, tuple[int, int]] = {}
+        self._next_look = 0.0
+        self.gone = ""  # why nothing is written any more
+
+    def begin(self, directories: Sequence[Path]) -> None:
+        """From here on these must stay what they are. Blocks."""
+        self._identities = {path: self._disk.identity(path) for path in directories}
+
+    def check(self) -> None:
+        """Look now. Blocks. Raises DirectoryGone, from the first time on always."""
+        if not self.gone:
+            self._next_look = time.monotonic() + LOOK_SECONDS
+            for path, identity in self._identities.items():
+                self._compare(path, identity)
+        if self.gone:
+            raise DirectoryGone(self.gone)
+
+    def check_written(self, fd: int) -> None:
+        """After a sync: will a restart find the file? Looks now and then. Blocks. Raises DirectoryGone."""
+        if not self.gone and time.monotonic() < self._next_look:
+            return
+        if not self.gone and not self._disk.links(fd):
+            self._lose("a file that is in use was deleted")
+        self.check()
+
+    def _compare(self, path: Path, identity: tuple[int, int]) -> None:
+        try:
+            found = self._disk.identity(path)
+        except OSError as error:
+            self._lose(f"{path}: {error.strerror}")
+            return
+        if found != identity:
+            self._lose(f"{path} is another directory now")
+
+    def _lose(self, reason: str) -> None:
+        if not self.gone:
+            self.gone = (
+                f"the data directory {self._directory} was removed or replaced ({reason}); "
+                "stop the broker, bring the directory back, and start again"
+            )
+            log.error("%s. Nothing is written until then: publishing is refused", self.gone)
