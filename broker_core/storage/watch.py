@@ -1,8 +1,9 @@
 """Is the data directory still the one that was opened? It may be removed or unmounted under a running broker.
 
 Open files go on working then, and syncs of them succeed, on files that no restart will find. So the journal looks
-regularly whether its file still has a name and the directories are still the same ones. Whatever is about to make a file looks too, so that no new directory begins in the place of the old one. What is
-gone stays gone: a directory of that name that comes back lacks what this broker has written since.
+regularly whether its file still has a name and the directories are still the same ones. Whatever is about to make
+a file looks too, so that no new directory begins in the place of the old one. What is gone stays gone: a
+directory of that name that comes back lacks what this broker has written since.
 """
 
 import logging
