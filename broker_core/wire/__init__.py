@@ -8,6 +8,7 @@
     message.py          an entry: broker metadata, checksum, metadata, payload
     batch.py            messages in a batch;  compression.py  the codecs of its payload
     errors.py           ProtocolError ends a connection, EntryError concerns one entry
+    texts.py            text that is not UTF-8
     varint.py           protobuf's integers;  topics_hash.py  the hash of a topic list
 
 `pulsar_api_pb2` is generated from proto/pulsar_api.proto by `make proto`.

@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from broker_core.wire.errors import ChecksumMismatch, MalformedEntry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, MessageMetadata
 from broker_core.wire.send_metadata import metadata_or_none
+from broker_core.wire.texts import with_readable_texts
 
 MAGIC = b"\x0e\x01"
 BROKER_METADATA_MAGIC = b"\x0e\x02"
@@ -54,12 +55,12 @@ def parse_entry(entry: bytes, *, verify: bool = True) -> Entry:
 
 
 def parse_metadata(entry: bytes) -> MessageMetadata:
-    """The metadata alone, without a look at checksum and payload.  Raises `MalformedEntry`."""
+    """The metadata alone, its texts readable, without a look at checksum and payload.  Raises `MalformedEntry`."""
     start = _after_checksum(entry, _broker_metadata_end(entry), False)
     metadata = metadata_or_none(entry[start + 4 : _metadata_end(entry, start)])
     if metadata is None:
         raise MalformedEntry("the message metadata cannot be parsed")
-    return metadata
+    return with_readable_texts(metadata)
 
 
 def checksum_of(entry: bytes) -> bytes:

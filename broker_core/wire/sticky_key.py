@@ -80,17 +80,21 @@ def key_of(metadata: MessageMetadata) -> bytes:
     if metadata.HasField("ordering_key"):
         return metadata.ordering_key
     if metadata.HasField("partition_key"):
-        return (
-            _decoded(metadata.partition_key) if metadata.partition_key_b64_encoded else metadata.partition_key.encode()
-        )
+        key = _raw(metadata.partition_key)
+        return _decoded(key) if metadata.partition_key_b64_encoded else key
     if metadata.HasField("producer_name") and metadata.HasField("sequence_id"):
         return f"{metadata.producer_name}-{metadata.sequence_id}".encode()
     return NONE_KEY
 
 
-def _decoded(key: str) -> bytes:
+def _raw(text: str | bytes) -> bytes:
+    """Protobuf hands out text that is not UTF-8 as bytes; they make a key like any others."""
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def _decoded(key: bytes) -> bytes:
     """What is no base64 counts as it stands: it must have an owner all the same."""
     try:
         return base64.b64decode(key, validate=True)
     except (binascii.Error, ValueError):
-        return key.encode()
+        return key

@@ -2,7 +2,7 @@ import pytest
 
 from broker_core.wire import message
 from broker_core.wire.errors import ChecksumMismatch, EntryError, MalformedEntry
-from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata
+from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, KeyValue, MessageMetadata
 from tests.wire.send_frames import entry
 
 ENTRY = entry(b"payload", sequence_id=5, partition_key="key")
@@ -83,3 +83,16 @@ def test_checking_tells_a_wrong_checksum_from_wrong_metadata() -> None:
     assert metadata is not None
     assert message.check_entry(b"\x00\x00\x00\x01\xff") == (True, None)
     assert message.check_entry(b"\x0e\x01\x00\x00\x00\x00\xff\xff\xff\xff") == (False, None)
+
+
+def test_text_of_a_stored_message_that_is_not_utf8_is_read_as_java_reads_it() -> None:
+    pair = KeyValue(key="key", value="value")
+    metadata = MessageMetadata(
+        producer_name="name", sequence_id=1, publish_time=2, replicate_to=["east"], properties=[pair]
+    )
+    encoded = metadata.SerializeToString()
+    for text in (b"name", b"east", b"value"):
+        encoded = encoded.replace(text, b"\xff" + text[1:])
+    found = message.parse_metadata(message.add_checksum(len(encoded).to_bytes(4, "big") + encoded))
+    assert (found.producer_name, list(found.replicate_to)) == ("\ufffdame", ["\ufffdast"])
+    assert [(one.key, one.value) for one in found.properties] == [("key", "\ufffdalue")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker_core.wire.message import add_broker_metadata, build_entry, remove_checksum
+from broker_core.wire.message import add_broker_metadata, add_checksum, build_entry, remove_checksum
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, KeyValue, MessageMetadata
 from broker_core.wire.sticky_key import NONE_KEY, key_hash, key_of, sticky_key
 
@@ -79,3 +79,14 @@ def test_without_a_key_the_sequence_id_is_one() -> None:
 )
 def test_the_hash_is_the_one_of_every_client(text: bytes, expected: int) -> None:
     assert key_hash(text) == expected
+
+
+@pytest.mark.parametrize("size", [4, 200])
+@pytest.mark.parametrize("base64_encoded", [False, True])
+def test_a_key_that_is_no_text_is_a_key_all_the_same(size: int, base64_encoded: bool) -> None:
+    metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="k" * size)
+    if base64_encoded:
+        metadata.partition_key_b64_encoded = True
+    encoded = metadata.SerializeToString().replace(b"k" * size, b"\xff" * size)
+    broken = add_checksum(len(encoded).to_bytes(4, "big") + encoded + b"payload")
+    assert key(broken) == b"\xff" * size

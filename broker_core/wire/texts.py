@@ -1,0 +1,37 @@
+"""Text in the metadata of stored messages that is not UTF-8, which protobuf hands out as bytes.
+
+A producer's client wrote it and nothing can be refused any more, so it is read as Java reads it: what cannot be decoded
+becomes U+FFFD. In commands such text is refused (`bounds`).
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+_Message = TypeVar("_Message", bound=Message)
+
+
+def with_readable_texts(message: _Message) -> _Message:
+    """The message itself, every text in it a `str`."""
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_STRING:
+            _replace(message, field, value)
+        elif field.message_type is not None:
+            for part in value if field.is_repeated else (value,):
+                with_readable_texts(part)
+    return message
+
+
+def _replace(message: Message, field: FieldDescriptor, value: object) -> None:
+    if type(value) is bytes:
+        setattr(message, field.name, _text(value))
+    elif field.is_repeated:
+        texts = getattr(message, field.name)
+        texts[:] = [_text(one) for one in texts]
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
