@@ -104,7 +104,7 @@ def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ("{", "message 1 does not fit the schema: it is no JSON"),
+        ("{", "message 1 does not fit the schema: it is not JSON"),
         ("{}", "message 1 does not fit the schema: value.id is missing"),
         ('{"id": "x"}', "message 1 does not fit the schema: value.id is 'x', not a whole number of 32 bits"),
         ('{"id": 1, "what": 2}', "message 1 does not fit the schema: value has no field 'what'"),
@@ -257,6 +257,50 @@ LATIN = st.text(st.characters(max_codepoint=255))
 def test_what_is_encoded_is_decoded(value: Any) -> None:
     codec = AvroCodec(EVERYTHING)
     assert codec.decode(codec.encode(json.dumps(value).encode())) == value
+
+
+PRICED = {
+    "type": "record",
+    "name": "Priced",
+    "fields": [
+        {"name": "amount", "type": "double"},
+        {"name": "note", "type": ["null", "string"], "default": None},
+        {"name": "raw", "type": "bytes", "default": ""},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ('{"amount":"no"}', "value.amount is 'no', not a number"),
+        ('{"amount":1,"other":2}', "value has no field 'other'"),
+        ("{}", "value.amount is missing"),
+        ('{"amount":1,"note":{"string":"a"}}', "value.note is {'string': 'a'}, not one of null, string"),
+        ('{"amount":NaN}', "it is not JSON: NaN is not a number in JSON"),
+        ("[" * 100_000, "it is not JSON: "),
+        ("[]", "value is [], not an object"),
+    ],
+)
+@pytest.mark.parametrize("schema", ["json", "auto"])
+def test_json_has_to_be_what_its_schema_says(
+    cli: Cli, tmp_path: Path, topic: str, schema: str, message: str, problem: str
+) -> None:
+    definition = tmp_path / "order.avsc"
+    definition.write_text(json.dumps(PRICED))
+    if schema == "auto":
+        made = cli("schemas", "upload", topic, "--type", "json", "--schema-file", str(definition))
+        assert made.exit_code == 0, made.stderr
+    words = ("--schema", "auto" if schema == "auto" else f"json:{definition}")
+    outcome = cli("produce", topic, *words, "--quiet", stdin=message)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"error: line 1 of stdin does not fit the schema: {problem}")
+
+
+def test_json_that_fits_is_sent_as_it_was_written(cli: Cli, topic: str) -> None:
+    message = '{ "amount": 1,  "note": "a", "raw": "AP8=" }'
+    assert cli("produce", topic, "--schema", f"json:{json.dumps(PRICED)}", stdin=message).exit_code == 0
+    assert cli("consume", topic, "-p", "Earliest", "-F", "%v").stdout == message
 
 
 def test_protobuf_that_is_none_is_refused() -> None:

@@ -13,16 +13,28 @@ import fastavro
 
 from pulsarctl.errors import DoesNotFit
 
+BYTES = ("bytes", "fixed")
+
 
 class AvroCodec:
-    """`definition` is an Avro schema as a JSON value. Raises `DoesNotFit` when it is none."""
+    """`definition` is an Avro schema as a JSON value. Raises `DoesNotFit` when it is none.
 
-    def __init__(self, definition: Any) -> None:
+    `as_json`: messages are JSON, as Pulsar's JSON schemas have them. There a union's value stands plain, and bytes are
+    whatever text their reader agrees on.
+    """
+
+    def __init__(self, definition: Any, *, as_json: bool = False) -> None:
+        self._as_json = as_json
         self._named: dict[str, Any] = {}
         try:
             self._schema = fastavro.parse_schema(definition, self._named)
         except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
             raise DoesNotFit(f"this is no Avro schema ({type(error).__name__}: {error})") from error
+
+    def checked(self, text: bytes) -> bytes:
+        """The JSON as it is. Raises `DoesNotFit` when it is not what the schema says."""
+        self._datum(self._schema, _parsed(text), "value")
+        return text
 
     def encode(self, text: bytes) -> bytes:
         """Raises `DoesNotFit`."""
@@ -57,7 +69,7 @@ class AvroCodec:
         if kind == "map":
             _check(isinstance(value, dict), value, "an object", path)
             return {key: self._datum(schema["values"], one, f"{path}.{key}") for key, one in value.items()}
-        return _scalar(schema, kind, value, path)
+        return _scalar(schema, "string" if self._as_json and kind in BYTES else kind, value, path)
 
     def _of_record(self, schema: Any, value: Any, path: str) -> dict[str, Any]:
         _check(isinstance(value, dict), value, "an object", path)
@@ -72,7 +84,7 @@ class AvroCodec:
 
     def _of_union(self, branches: list[Any], value: Any, path: str) -> Any:
         named = {_name(branch): branch for branch in branches}
-        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in named:
+        if not self._as_json and isinstance(value, dict) and len(value) == 1 and next(iter(value)) in named:
             (name,) = value
             return self._branch(named[name], value[name], path)
         for branch in branches:
@@ -89,7 +101,7 @@ class AvroCodec:
 
 
 def _scalar(schema: Any, kind: str, value: Any, path: str) -> Any:
-    if kind in ("bytes", "fixed"):
+    if kind in BYTES:
         _check(isinstance(value, str), value, "a text", path)
         try:
             data: bytes = value.encode("latin-1")
@@ -138,9 +150,13 @@ def _name(branch: Any) -> str:
 
 def _parsed(text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except ValueError as error:
-        raise DoesNotFit(f"it is no JSON: {error}") from error
+        return json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise DoesNotFit(f"it is not JSON: {error}") from error
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a number in JSON")
 
 
 def _shown(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """`--schema` of `produce`: which schema is announced, and how a message's text becomes its bytes.
 
-`bytes` announces none, `string` text; `avro:DEFINITION` takes JSON and sends Avro, `json:DEFINITION` sends the JSON as
-it is. The definition is Avro's, written out or the name of a file. `auto` takes what the topic has.
+`bytes` announces none, `string` text; `avro:DEFINITION` takes JSON and sends Avro, `json:DEFINITION` checks the JSON
+and sends it as it is. The definition is Avro's, written out or the name of a file. `auto` takes what the topic has.
 """
 
 import json
@@ -55,8 +55,8 @@ def _definition(text: str) -> Any:
 def _structured(kind: str, definition: Any) -> ValueSchema:
     from pulsarctl.schemas.avro_json import AvroCodec
 
-    codec = AvroCodec(definition)
-    return ValueSchema(SchemaInfo(kind, json.dumps(definition)), codec.encode if kind == "AVRO" else _json)
+    codec = AvroCodec(definition, as_json=kind == "JSON")
+    return ValueSchema(SchemaInfo(kind, json.dumps(definition)), codec.encode if kind == "AVRO" else codec.checked)
 
 
 def _automatic(of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
@@ -80,12 +80,4 @@ def _text(data: bytes) -> bytes:
         data.decode()
     except UnicodeDecodeError as error:
         raise DoesNotFit(f"it is not UTF-8: {error.reason}") from error
-    return data
-
-
-def _json(data: bytes) -> bytes:
-    try:
-        json.loads(data)
-    except ValueError as error:
-        raise DoesNotFit(f"it is no JSON: {error}") from error
     return data
