@@ -1,7 +1,7 @@
 """What a web page in a browser on this machine may not do. Pure.
 
-Without authentication, whoever reaches the admin port may use it, and a browser reaches it on behalf of any page that
-is open. Two headers give a page away, and no script can change them. A page of another site sends `Origin` or
+Without authentication, anyone who reaches the admin port may use it, and a browser reaches it on behalf of any page
+that is open. Two headers give a page away, and no script can change them. A page of another site sends `Origin` or
 `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). A page whose own name was pointed at 127.0.0.1 (DNS
 rebinding) is of the same site for the browser, but sends that name as `Host`. Tools are not affected: they send neither
 of the first two, and reach a broker by an address or by a name that is its own.

@@ -34,7 +34,8 @@ def users_topics(namespace: NamespaceName, topics: Iterable[str]) -> list[str]:
     """Those of a namespace's topics, by full name, that are not the broker's own."""
     if namespace == SYSTEM_NAMESPACE:
         return []
-    return [topic for topic in topics if not _is_system_name(without_partition(topic).split("/", 4)[4])]
+    slashes = 5 if namespace.cluster else 4  # before the local name
+    return [topic for topic in topics if not _is_system_name(without_partition(topic).split("/", slashes)[-1])]
 
 
 def _is_system_name(local: str) -> bool:

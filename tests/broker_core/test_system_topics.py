@@ -56,7 +56,7 @@ def held(policies: TopicPolicies) -> tuple[int, int, int, bool]:
     return policies.ttl_seconds, policies.retention.minutes, policies.max_producers, policies.deduplication_enabled
 
 
-@pytest.mark.parametrize("namespace", ["public/default", "pulsar/system"])
+@pytest.mark.parametrize("namespace", ["public/default", "public/cluster/default", "pulsar/system"])
 def test_users_topics_are_those_that_are_no_system_topics(namespace: str) -> None:
     locals_ = [
         "t",
