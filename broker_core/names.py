@@ -25,7 +25,7 @@ REMEMBERED_MAX = 1024  # characters: what was parsed is kept, and 4,096 names of
 
 _ENTITY = re.compile(r"^[-=:.\w]+$")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
-_PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]*)$", re.DOTALL)
+_PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]{0,8})$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import delete_with_topics
 from broker_core.admin.routes import Route
-from broker_core.errors import InvalidRequest, NotAllowed, PreconditionFailed
-from broker_core.tenancy.tenancy import Tenant
+from broker_core.errors import NotAllowed, PreconditionFailed
+from broker_core.tenancy.documents import Tenant
 
 
 async def list_tenants(call: Call) -> list[str]:
@@ -40,18 +40,9 @@ async def delete_tenant(call: Call) -> None:
 
 
 def _tenant(info: Mapping[str, Any]) -> Tenant:
-    """Reads Pulsar's `TenantInfo`."""
     if info.get("allowedClusters") is None:
         raise PreconditionFailed("Clusters cannot be null")
-    return Tenant(
-        _names(info.get("adminRoles") or [], "adminRoles"), _names(info["allowedClusters"], "allowedClusters")
-    )
-
-
-def _names(value: Any, field: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise InvalidRequest(f"{field} must be a list of names")
-    return tuple(value)
+    return Tenant.from_document(info)
 
 
 ROUTES = (

@@ -26,6 +26,10 @@ from broker_core.config.features import (
 from broker_core.config.http import HttpConfig
 from broker_core.config.setting import MB, setting
 
+DEFAULT_MOST_PARTITIONS = 10_000
+MOST_PARTITIONS = 100_000
+MOST_BUNDLES = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
@@ -190,7 +194,11 @@ class TopicConfig:
         "Whether the messages of a batch are acknowledged one by one, where clients ask for it.",
     )
     max_partitions: int = setting(
-        "maxNumPartitionsPerPartitionedTopic", 0, "Most partitions of a topic; 0 is no limit.", least=0
+        "maxNumPartitionsPerPartitionedTopic",
+        0,
+        f"Most partitions of a topic; 0 is {DEFAULT_MOST_PARTITIONS}.",
+        least=0,
+        most=MOST_PARTITIONS,
     )
     max_producers: int = setting("maxProducersPerTopic", 0, "Most producers of a topic; 0 is no limit.", least=0)
     max_same_address_producers: int = setting(
@@ -223,6 +231,11 @@ class TopicConfig:
     encryption_required: bool = setting(
         "encryptionRequireOnProducer", False, "Whether producers must encrypt, everywhere."
     )
+
+    @property
+    def partition_limit(self) -> int:
+        """The most partitions that a topic may get; never without bound, since each of them costs."""
+        return self.max_partitions or DEFAULT_MOST_PARTITIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +287,13 @@ class PolicyConfig:
     )
     topic_policies: bool = setting("topicLevelPoliciesEnabled", True, "Whether a topic may have policies of its own.")
     default_bundles: int = setting("defaultNumberOfNamespaceBundles", 4, "Bundles shown for a new namespace.", least=1)
+    most_bundles: int = setting(
+        "maxNumberOfNamespaceBundles",
+        4096,
+        "Most bundles that a namespace may be created with.",
+        least=1,
+        most=MOST_BUNDLES,
+    )
 
 
 @dataclass(frozen=True, slots=True)

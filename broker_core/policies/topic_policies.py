@@ -14,8 +14,19 @@ from typing import Any
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
-from broker_core.errors import InvalidRequest, PreconditionFailed
-from broker_core.policies.json_values import Reader, name_or_none, truth, whole_number
+from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
+from broker_core.policies.json_values import (
+    OnBad,
+    Reader,
+    int32,
+    mapping,
+    mapping_of,
+    name_or_none,
+    names,
+    refuse,
+    truth,
+    whole_number,
+)
 from broker_core.policies.values import (
     NON_PARTITIONED,
     AutoSubscriptionCreation,
@@ -63,15 +74,21 @@ def policy(path: str, read: Reader, configured: Configured) -> Any:
     return dataclasses.field(metadata={"policy": Policy(tuple(path.split("/")), read, configured)})
 
 
-def at_least_zero(value: Any, name: str) -> int:
-    number = whole_number(value, name)
-    if number < 0:
-        raise PreconditionFailed(f"{name} must be 0 or more")
-    return number
+def at_least_zero(read: Reader) -> Reader:
+    def checked(value: Any, name: str) -> int:
+        number: int = read(value, name)
+        if number < 0:
+            raise PreconditionFailed(f"{name} must be 0 or more")
+        return number
+
+    return checked
+
+
+_count = at_least_zero(int32)
 
 
 def _ttl(value: Any, name: str) -> int:
-    number = whole_number(value, name)
+    number = int32(value, name)
     if number < 0:
         raise PreconditionFailed("Invalid value for message TTL")
     return number
@@ -79,23 +96,10 @@ def _ttl(value: Any, name: str) -> int:
 
 def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
     """None when empty: then all are enabled."""
-    if not isinstance(value, list | tuple):
-        raise InvalidRequest(f"{name} must be a list")
-    if not set(value) <= set(SUBSCRIPTION_TYPES):
+    found = set(names(value, name))
+    if not found <= set(SUBSCRIPTION_TYPES):
         raise InvalidRequest(f"{name} must be among {', '.join(SUBSCRIPTION_TYPES)}")
-    return tuple(sorted(set(value), key=SUBSCRIPTION_TYPES.index)) or None
-
-
-def _names(value: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise InvalidRequest(f"{name} must be a list of names")
-    return tuple(value)
-
-
-def _dispatch_rates(value: Any, name: str) -> Mapping[str, DispatchRate]:
-    if not isinstance(value, Mapping):
-        raise InvalidRequest(f"{name} must be a JSON object")
-    return {key: DispatchRate.from_document(rate, name) for key, rate in value.items()}
+    return tuple(sorted(found, key=SUBSCRIPTION_TYPES.index)) or None
 
 
 def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
@@ -122,7 +126,9 @@ class TopicPolicies:
         ),
     )
     ttl_seconds: int = policy("message_ttl_in_seconds", _ttl, lambda c: c.policies.ttl_seconds)
-    compaction_threshold: int = policy("compaction_threshold", at_least_zero, lambda c: c.policies.compaction_threshold)
+    compaction_threshold: int = policy(
+        "compaction_threshold", at_least_zero(whole_number), lambda c: c.policies.compaction_threshold
+    )
     size_quota: BacklogQuota = policy(
         "backlog_quota_map/destination_storage",
         BacklogQuota.from_document,
@@ -153,7 +159,7 @@ class TopicPolicies:
         ),
     )
     dispatch_rates: Mapping[str, DispatchRate] = policy(
-        "subscriptionDispatchRates", _dispatch_rates, lambda _: MappingProxyType({})
+        "subscriptionDispatchRates", mapping_of(DispatchRate.from_document), lambda _: MappingProxyType({})
     )
     replicator_dispatch_rate: DispatchRate = policy(
         f"replicatorDispatchRate/{CLUSTER}", DispatchRate.from_document, lambda _: DispatchRate(period_seconds=1)
@@ -165,27 +171,27 @@ class TopicPolicies:
     )
 
     # Limits
-    max_producers: int = policy("max_producers_per_topic", at_least_zero, lambda c: c.topics.max_producers)
-    max_consumers: int = policy("max_consumers_per_topic", at_least_zero, lambda c: c.topics.max_consumers)
+    max_producers: int = policy("max_producers_per_topic", _count, lambda c: c.topics.max_producers)
+    max_consumers: int = policy("max_consumers_per_topic", _count, lambda c: c.topics.max_consumers)
     max_consumers_per_subscription: int = policy(
-        "max_consumers_per_subscription", at_least_zero, lambda c: c.topics.max_consumers_per_subscription
+        "max_consumers_per_subscription", _count, lambda c: c.topics.max_consumers_per_subscription
     )
-    max_subscriptions: int = policy("max_subscriptions_per_topic", at_least_zero, lambda c: c.topics.max_subscriptions)
-    max_topics: int = policy("max_topics_per_namespace", at_least_zero, lambda c: c.topics.max_topics)
+    max_subscriptions: int = policy("max_subscriptions_per_topic", _count, lambda c: c.topics.max_subscriptions)
+    max_topics: int = policy("max_topics_per_namespace", _count, lambda c: c.topics.max_topics)
     max_unacked_per_consumer: int = policy(
-        "max_unacked_messages_per_consumer", at_least_zero, lambda c: c.dispatch.max_unacked_per_consumer
+        "max_unacked_messages_per_consumer", _count, lambda c: c.dispatch.max_unacked_per_consumer
     )
     max_unacked_per_subscription: int = policy(
-        "max_unacked_messages_per_subscription", at_least_zero, lambda c: c.dispatch.max_unacked_per_subscription
+        "max_unacked_messages_per_subscription", _count, lambda c: c.dispatch.max_unacked_per_subscription
     )
-    max_message_size: int = policy("maxMessageSize", at_least_zero, lambda _: 0)
+    max_message_size: int = policy("maxMessageSize", _count, lambda _: 0)
 
-    replication_clusters: tuple[str, ...] = policy("replicationClusters", _names, lambda c: (c.server.cluster_name,))
+    replication_clusters: tuple[str, ...] = policy("replicationClusters", names, lambda c: (c.server.cluster_name,))
 
     # What a topic does
     deduplication_enabled: bool = policy("deduplicationEnabled", truth, lambda c: c.deduplication.enabled)
     deduplication_snapshot_seconds: int = policy(
-        "deduplicationSnapshotIntervalSeconds", at_least_zero, lambda c: c.deduplication.snapshot_seconds
+        "deduplicationSnapshotIntervalSeconds", _count, lambda c: c.deduplication.snapshot_seconds
     )
     delayed_delivery: DelayedDelivery = policy(
         "delayed_delivery_policies",
@@ -206,7 +212,7 @@ class TopicPolicies:
         lambda c: AutoSubscriptionCreation(c.topics.allow_auto_subscription),
     )
     subscription_expiration_minutes: int = policy(
-        "subscription_expiration_time_minutes", at_least_zero, lambda c: c.topics.subscription_expiration_minutes
+        "subscription_expiration_time_minutes", _count, lambda c: c.topics.subscription_expiration_minutes
     )
     subscription_types: tuple[str, ...] = policy(
         "subscription_types_enabled", _subscription_types, lambda c: tuple(c.topics.subscription_types.split(","))
@@ -278,13 +284,16 @@ class PolicySet:
         return document
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any], cluster: str) -> "PolicySet":
-        """Raises `InvalidRequest` or `PreconditionFailed` for a value that makes no sense."""
+    def from_document(cls, document: Mapping[str, Any], cluster: str, on_bad: OnBad = refuse) -> "PolicySet":
+        """`on_bad` hears of values that make no sense; by default it raises the error (400 or 412)."""
         found = {}
         for field, declared in POLICIES.items():
-            value = _find(document, declared.path, cluster)
-            if value is not None and value != "":  # tools send "" for an enum that is not set
-                found[field] = declared.read(value, declared.path[0])
+            try:
+                value = _find(document, declared.path, cluster)
+                if value is not None and value != "":  # tools send "" for an enum that is not set
+                    found[field] = declared.read(value, declared.path[0])
+            except BrokerError as error:
+                on_bad(declared.path[0], error)
         return cls(**found)
 
 
@@ -294,9 +303,9 @@ NOTHING_SET = PolicySet()
 def _find(document: Mapping[str, Any], path: tuple[str, ...], cluster: str) -> Any:
     found: Any = document
     for name in path:
-        if not isinstance(found, Mapping):
+        if found is None or found == "":
             return None
-        found = found.get(cluster if name == CLUSTER else name)
+        found = mapping(found, path[0]).get(cluster if name == CLUSTER else name)
     return found
 
 

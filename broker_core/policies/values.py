@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from broker_core.config.retention import check_retention
 from broker_core.errors import InvalidRequest, PreconditionFailed
-from broker_core.policies.json_values import Reader, name_or_none, number, string, truth, whole_number
+from broker_core.policies.json_values import Reader, int32, mapping, name_or_none, number, string, truth, whole_number
 from broker_core.storage.retention import Retention
 
 PARTITIONED, NON_PARTITIONED = "partitioned", "non-partitioned"
@@ -30,11 +30,10 @@ class PolicyObject:
     @classmethod
     def from_document(cls, document: Any, name: str = "the policy") -> Self:
         """Unknown members are ignored."""
-        if not isinstance(document, Mapping):
-            raise InvalidRequest(f"{name} must be a JSON object")
+        members = mapping(document, name)
         found: dict[str, Any] = {}
         for field in _members(cls):
-            value = document.get(field.metadata["json"])
+            value = members.get(field.metadata["json"])
             if value is not None:
                 found[field.name] = field.metadata["read"](value, field.metadata["json"])
         return cls(**found)
@@ -58,7 +57,7 @@ class RetentionPolicy(PolicyObject):
     broker's own, for who never set a policy: the newest messages stay so long, though acknowledged, to be read again.
     """
 
-    minutes: int = member("retentionTimeInMinutes", whole_number, 0)
+    minutes: int = member("retentionTimeInMinutes", int32, 0)
     mb: int = member("retentionSizeInMB", whole_number, 0)
     open_ledger_seconds: int = 0
 
@@ -77,7 +76,7 @@ class RetentionPolicy(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class PublishRate(PolicyObject):
-    messages: int = member("publishThrottlingRateInMsg", whole_number, -1)
+    messages: int = member("publishThrottlingRateInMsg", int32, -1)
     bytes: int = member("publishThrottlingRateInByte", whole_number, -1)
 
     @property
@@ -89,10 +88,10 @@ class PublishRate(PolicyObject):
 class DispatchRate(PolicyObject):
     """`relative`: on top of what is being published; a period of 0 s, which some tools send, means 1 s."""
 
-    messages: int = member("dispatchThrottlingRateInMsg", whole_number, 0)
+    messages: int = member("dispatchThrottlingRateInMsg", int32, 0)
     bytes: int = member("dispatchThrottlingRateInByte", whole_number, 0)
     relative: bool = member("relativeToPublishRate", truth, False)
-    period_seconds: int = member("ratePeriodInSecond", whole_number, 0)
+    period_seconds: int = member("ratePeriodInSecond", int32, 0)
 
     @property
     def is_limited(self) -> bool:
@@ -101,8 +100,8 @@ class DispatchRate(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class SubscribeRate(PolicyObject):
-    per_consumer: int = member("subscribeThrottlingRatePerConsumer", whole_number, -1)
-    period_seconds: int = member("ratePeriodInSecond", whole_number, 30)
+    per_consumer: int = member("subscribeThrottlingRatePerConsumer", int32, -1)
+    period_seconds: int = member("ratePeriodInSecond", int32, 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class BacklogQuota(PolicyObject):
     """`size` in bytes or `seconds` of age, none when 0 or less; the type of the quota says which of them counts."""
 
     size: int = member("limitSize", whole_number, 0)
-    seconds: int = member("limitTime", whole_number, 0)
+    seconds: int = member("limitTime", int32, 0)
     policy: str | None = member("policy", name_or_none(HOLD, REFUSE, EVICT), None)
 
     def __post_init__(self) -> None:
@@ -132,9 +131,9 @@ class BacklogQuota(PolicyObject):
 class Persistence(PolicyObject):
     """Copies of an entry; kept and shown, since there is one machine."""
 
-    ensemble: int = member("bookkeeperEnsemble", whole_number, 2)
-    write_quorum: int = member("bookkeeperWriteQuorum", whole_number, 2)
-    ack_quorum: int = member("bookkeeperAckQuorum", whole_number, 2)
+    ensemble: int = member("bookkeeperEnsemble", int32, 2)
+    write_quorum: int = member("bookkeeperWriteQuorum", int32, 2)
+    ack_quorum: int = member("bookkeeperAckQuorum", int32, 2)
     mark_delete_rate: float = member("managedLedgerMaxMarkDeleteRate", number, 0.0)
 
     def __post_init__(self) -> None:
@@ -150,7 +149,7 @@ class AutoTopicCreation(PolicyObject):
 
     allowed: bool = member("allowAutoTopicCreation", truth, False)
     kind: str | None = member("topicType", string, None)
-    partitions: int | None = member("defaultNumPartitions", whole_number, None)
+    partitions: int | None = member("defaultNumPartitions", int32, None)
 
     def __post_init__(self) -> None:
         wrong = self._wrong() if self.allowed else None
@@ -198,5 +197,5 @@ class InactiveTopics(PolicyObject):
     """Whether and after how many seconds a topic that nobody uses is deleted; `mode`: what counts as use."""
 
     mode: str | None = member("inactiveTopicDeleteMode", name_or_none(NO_SUBSCRIPTIONS, CAUGHT_UP), None)
-    max_inactive_seconds: int = member("maxInactiveDurationSeconds", whole_number, 0)
+    max_inactive_seconds: int = member("maxInactiveDurationSeconds", int32, 0)
     delete: bool = member("deleteWhileInactive", truth, False)

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from broker_core.clock import SystemClock, iso
 from broker_core.storage import changes, filenames, journal, ledger_file
@@ -78,6 +79,20 @@ def recorded_damage(directory: Path) -> DamageRecord:
     record = DamageRecord(_disk, directory, SystemClock().wall_ms)
     record.load()
     return record
+
+
+def stored_documents(path: Path) -> Iterator[tuple[str, str, Any]]:
+    """Kind, key and value of every document in a data directory or its database; none of one that cannot be read."""
+    database = filenames.metadata_file(path) if path.is_dir() else path
+    if database.suffix != ".sqlite" or not database.exists():
+        return
+    try:
+        with _reading(database) as connection:
+            rows = connection.execute("SELECT kind, key, doc FROM document ORDER BY kind, key").fetchall()
+        for kind, key, doc in rows:
+            yield kind, key, json.loads(doc)
+    except (sqlite3.DatabaseError, ValueError):
+        return  # which `find_damage` reports
 
 
 def _walk(path: Path) -> Iterator[Found]:

@@ -8,12 +8,12 @@ its upper end.
 import re
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from broker_core.errors import InvalidRequest, PreconditionFailed
-from broker_core.policies.json_values import whole_number
+from broker_core.policies.json_values import Fields, mapping, names, shown, whole_number
 
 FULL_UPPER = 0xFFFF_FFFF
 
@@ -32,14 +32,16 @@ class Bundles:
         return cls((*(index * step for index in range(count)), FULL_UPPER))
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any] | None, default_count: int) -> "Bundles":
-        """Reads Pulsar's `BundlesData`; without boundaries the range is split evenly."""
-        if not document:
-            return cls.evenly(default_count)
-        if not document.get("boundaries"):
-            count = whole_number(document.get("numBundles") or 0, "numBundles")
-            return cls.evenly(count if count > 0 else default_count)
-        return cls(_checked([_parse_boundary(text) for text in document["boundaries"]]))
+    def from_document(cls, default_count: int, most: int, document: Any, name: str = "bundles") -> "Bundles":
+        """Reads Pulsar's `BundlesData`; without boundaries the range is split evenly, into `most` at most."""
+        fields = Fields(mapping(document, name))
+        boundaries = fields.read("boundaries", names, ())
+        if boundaries:
+            _check_count(len(boundaries) - 1, most)
+            return cls(_checked({_parse_boundary(text) for text in boundaries}))
+        count = fields.read("numBundles", whole_number, 0)
+        _check_count(count, most)
+        return cls.evenly(count if count > 0 else default_count)
 
     def to_document(self) -> dict[str, Any]:
         return {
@@ -72,17 +74,21 @@ def _range_text(lower: int, upper: int) -> str:
     return f"0x{lower:08x}_0x{upper:08x}"
 
 
-def _parse_boundary(text: Any) -> int:
+def _check_count(count: int, most: int) -> None:
+    if count > most:
+        raise InvalidRequest(f"Invalid number of bundles. Number of bundles has to be in the range of (0, {most}].")
+
+
+def _parse_boundary(text: str) -> int:
     try:
-        return int(str(text), 16)
+        return int(text, 16)
     except ValueError:
-        raise InvalidRequest(f"Invalid bundle boundary: {text}") from None
+        raise InvalidRequest(f"Invalid bundle boundary: {shown(text)}") from None
 
 
-def _checked(boundaries: list[int]) -> tuple[int, ...]:
-    boundaries.sort()
-    if boundaries[0] != 0 or boundaries[-1] != FULL_UPPER:
-        raise InvalidRequest(
-            f"Input bundles do not cover the whole hash range. first:0x{boundaries[0]:08x}, last:0x{boundaries[-1]:08x}"
-        )
-    return tuple(boundaries)
+def _checked(boundaries: Iterable[int]) -> tuple[int, ...]:
+    found = sorted(boundaries)
+    if found[0] != 0 or found[-1] != FULL_UPPER or len(found) < 2:
+        first, last = f"0x{found[0]:08x}"[:40], f"0x{found[-1]:08x}"[:40]
+        raise InvalidRequest(f"Input bundles do not cover the whole hash range. first:{first}, last:{last}")
+    return tuple(found)

@@ -2,15 +2,17 @@
 
 The stored document and the REST body both use the field names of Pulsar's `Policies` object. The document
 holds only what was set; `to_body` adds the values that Pulsar shows for a namespace that was just created.
-Fields of features that this broker does not have are kept and shown as they were sent, and do nothing.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from broker_core.names import NamespaceName
-from broker_core.policies.topic_policies import NOTHING_SET, POLICIES, PolicySet
+from broker_core.policies.json_values import Fields, OnBad, names, properties, refuse
+from broker_core.policies.kept import read_kept
+from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.tenancy.bundles import Bundles
 
 # What Pulsar 4.0 shows for a fresh namespace, beside the fields of the class below.
@@ -36,16 +38,6 @@ _FRESH: dict[str, Any] = {
     "subscription_types_enabled": [],
     "migrated": False,
 }
-_KEPT = frozenset(_FRESH) | {
-    "offload_deletion_lag_ms",
-    "offload_policies",
-    "resource_group_name",
-    "entryFilters",
-    "dispatcherPauseOnAckStatePersistentEnabled",
-    "replicate_subscription_state",
-    "allowed_topic_properties_for_metrics",
-} - {declared.path[0] for declared in POLICIES.values()}
-
 # The order in which Pulsar shows its fields; tools print them as they come.
 _ORDER = (
     "auth_policies",
@@ -98,7 +90,7 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """`other` holds fields of Pulsar's object that this broker only keeps."""
+    """`kept`: the fields of Pulsar's object that do nothing here (`kept_policies`)."""
 
     name: NamespaceName
     replication_clusters: tuple[str, ...]
@@ -106,41 +98,46 @@ class Namespace:
     cluster: str
     policies: PolicySet = NOTHING_SET
     properties: Mapping[str, str] = field(default_factory=dict)
-    other: Mapping[str, Any] = field(default_factory=dict)
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_document(
-        cls, name: NamespaceName, document: Mapping[str, Any], *, cluster: str, default_bundles: int
+        cls,
+        name: NamespaceName,
+        document: Mapping[str, Any],
+        *,
+        cluster: str,
+        default_bundles: int,
+        most_bundles: int,
+        on_bad: OnBad = refuse,
     ) -> "Namespace":
         """Reads a `Policies` object, stored or sent; unknown fields and nulls are ignored, as Pulsar does.
 
-        Raises `InvalidRequest` or `PreconditionFailed` with Pulsar's reason for a value that makes no sense.
+        `on_bad` hears of values that make no sense, with Pulsar's reason; by default it raises `InvalidRequest` or
+        `PreconditionFailed`. If it returns, the field counts as absent.
         """
+        fields = Fields(document, on_bad)
+        bundles = fields.read("bundles", partial(Bundles.from_document, default_bundles, most_bundles))
         return cls(
             name,
-            tuple(document.get("replication_clusters") or [cluster]),
-            Bundles.from_document(document.get("bundles"), default_bundles),
+            fields.read("replication_clusters", names) or (cluster,),
+            bundles or Bundles.evenly(default_bundles),
             cluster,
-            PolicySet.from_document(document, cluster),
-            {str(key): str(value) for key, value in (document.get("properties") or {}).items()},
-            {key: value for key, value in document.items() if _is_kept(key, value)},
+            PolicySet.from_document(document, cluster, on_bad),
+            fields.read("properties", properties, {}),
+            read_kept(fields),
         )
 
     def to_document(self) -> dict[str, Any]:
         return {
+            **self.kept,
             "replication_clusters": list(self.replication_clusters),
             "bundles": self.bundles.to_document(),
             "properties": dict(self.properties),
             **self.policies.to_document(self.cluster),
-            **self.other,
         }
 
     def to_body(self) -> dict[str, Any]:
         values = {**_FRESH, **self.to_document()}
         values["clusterDispatchRate"] = values["topicDispatchRate"]  # what it was called once; tools still read it
         return {key: values.pop(key) for key in _ORDER if key in values} | values
-
-
-def _is_kept(key: str, value: Any) -> bool:
-    """Whether a field beside our own is worth keeping; tools send "" for an enum that is not set."""
-    return key in _KEPT and value is not None and value != ""

@@ -8,8 +8,8 @@ those of Pulsar's admin REST API.
 
 import asyncio
 import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from broker_core.config.broker import BrokerConfig
@@ -24,17 +24,25 @@ from broker_core.errors import (
     TopicNotFound,
     Unprocessable,
 )
-from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity, parse_topic
+from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
 from broker_core.policies.values import DispatchRate
+from broker_core.tenancy.documents import (
+    CLUSTER,
+    NAMESPACE,
+    PARTITIONED_TOPIC,
+    TENANT,
+    TOPIC_POLICIES,
+    BadValue,
+    DocumentReader,
+    PartitionedTopic,
+    Tenant,
+    read_stored,
+)
 from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.system_topics import is_system_topic
 
-CLUSTER = "cluster"
-TENANT = "tenant"
-NAMESPACE = "namespace"
-TOPIC_POLICIES = "topic-policies"
-PARTITIONED_TOPIC = "partitioned-topic"
+log = logging.getLogger(__name__)
 
 DEFAULT_NAMESPACES = ("public/default", "public/functions", "pulsar/system")
 
@@ -54,24 +62,6 @@ class Documents(Protocol):
         """The keys of a kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    admin_roles: tuple[str, ...] = ()
-    allowed_clusters: tuple[str, ...] = ()
-
-    def to_document(self) -> dict[str, Any]:
-        return {"adminRoles": list(self.admin_roles), "allowedClusters": list(self.allowed_clusters)}
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionedTopic:
-    partitions: int
-    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-    def to_document(self) -> dict[str, Any]:
-        return {"partitions": self.partitions, "properties": dict(self.properties)}
-
-
 class Tenancy:
     """Use `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
 
@@ -79,6 +69,7 @@ class Tenancy:
         self._documents = documents
         self._config = config
         self.cluster = config.server.cluster_name
+        self._reader = DocumentReader(self.cluster, config.policies.default_bundles, config.policies.most_bundles)
         # Between a check and its change lies a wait for the disk; no two changes may pass the same check.
         self._changing = asyncio.Lock()
         self._listeners: list[PolicyListener] = []
@@ -93,7 +84,7 @@ class Tenancy:
         """Reads all documents; a store without any tenant gets Pulsar's default tenants and namespaces."""
         tenancy = cls(documents, config)
         tenancy._read()
-        if not tenancy._tenants:
+        if not list(documents.list(TENANT)):
             await tenancy._create_defaults()
         return tenancy
 
@@ -164,7 +155,8 @@ class Tenancy:
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
         """Creates it with the settings of a REST `Policies` object; what is absent has Pulsar's default."""
         check_new_entity("Namespace", name.local.rpartition("/")[2])
-        namespace = self._read_namespace(name, document or {})
+        _, namespace = self._reader.namespace(str(name), document or {})
+        self._check_policies(namespace.policies)
         async with self._changing:
             tenant = self.tenant(name.tenant)
             named = [name.cluster] if name.exists_by_use else []
@@ -197,6 +189,7 @@ class Tenancy:
         async with self._changing:
             namespace = self.namespace(name)
             changed = namespace.policies.changed(**policies)
+            self._check_policies(PolicySet(**policies))
             await self._put_namespace(dataclasses.replace(namespace, policies=changed))
         self._tell(name, None)
 
@@ -340,58 +333,67 @@ class Tenancy:
         if any(cluster != self.cluster for cluster in clusters):
             raise PreconditionFailed("Clusters do not exist")
 
+    def _check_policies(self, policies: PolicySet) -> None:
+        auto_creation = policies.get("auto_topic_creation")
+        if auto_creation is not None and auto_creation.partitions is not None:
+            self._check_partitions(auto_creation.partitions)
+
     def _check_partitions(self, partitions: int) -> None:
-        most = self._config.topics.max_partitions
+        most = self._config.topics.partition_limit
         if partitions <= 0:
             raise NotAcceptable("Number of partitions should be more than 0")
-        if 0 < most < partitions:
+        if most < partitions:
             raise NotAcceptable(f"Number of partitions should be less than or equal to {most}")
 
-    # The store: persisted first, then in force
+    # The store: read as a restart would read it, persisted, and only then in force
 
     async def _put_tenant(self, name: str, tenant: Tenant) -> None:
-        await self._documents.put(TENANT, name, tenant.to_document())
-        self._tenants[name] = tenant
+        document = tenant.to_document()
+        name, in_force = self._reader.tenant(name, document)
+        await self._documents.put(TENANT, name, document)
+        self._tenants[name] = in_force
 
     async def _put_namespace(self, namespace: Namespace) -> None:
-        await self._documents.put(NAMESPACE, str(namespace.name), namespace.to_document())
-        self._namespaces[namespace.name] = namespace
-        self._in_force.pop(namespace.name, None)
+        document = namespace.to_document()
+        name, in_force = self._reader.namespace(str(namespace.name), document)
+        await self._documents.put(NAMESPACE, str(name), document)
+        self._namespaces[name] = in_force
+        self._in_force.pop(name, None)
 
     async def _put_topic_policies(self, topic: TopicName, policies: PolicySet) -> None:
         if policies.is_empty:
             await self._documents.delete(TOPIC_POLICIES, str(topic))
             self._topic_policies.pop(topic, None)
-        else:
-            await self._documents.put(TOPIC_POLICIES, str(topic), policies.to_document(self.cluster))
-            self._topic_policies[topic] = policies
+            return
+        document = policies.to_document(self.cluster)
+        _, in_force = self._reader.topic_policies(str(topic), document)
+        await self._documents.put(TOPIC_POLICIES, str(topic), document)
+        self._topic_policies[topic] = in_force
 
     async def _put_partitioned(self, topic: TopicName, metadata: PartitionedTopic) -> None:
-        await self._documents.put(PARTITIONED_TOPIC, str(topic), metadata.to_document())
-        self._partitioned[topic] = metadata
+        document = metadata.to_document()
+        _, in_force = self._reader.partitioned_topic(str(topic), document)
+        await self._documents.put(PARTITIONED_TOPIC, str(topic), document)
+        self._partitioned[topic] = in_force
 
     def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         for listener in self._listeners:
-            listener(namespace, topic)
-
-    def _read_namespace(self, name: NamespaceName, document: Mapping[str, Any]) -> Namespace:
-        bundles = self._config.policies.default_bundles
-        return Namespace.from_document(name, document, cluster=self.cluster, default_bundles=bundles)
-
-    def _documents_of(self, kind: str) -> Iterable[tuple[str, dict[str, Any]]]:
-        return ((key, self._documents.get(kind, key) or {}) for key in self._documents.list(kind))
+            try:
+                listener(namespace, topic)
+            except Exception:  # the change is stored: what one topic makes of it must not look like a refusal
+                log.exception("policies of %s: not followed everywhere", topic or namespace)
 
     def _read(self) -> None:
-        for key, document in self._documents_of(TENANT):
-            self._tenants[key] = Tenant(tuple(document["adminRoles"]), tuple(document["allowedClusters"]))
-        for key, document in self._documents_of(NAMESPACE):
-            name = NamespaceName.parse(key)
-            self._namespaces[name] = self._read_namespace(name, document)
-        for key, document in self._documents_of(TOPIC_POLICIES):
-            self._topic_policies[parse_topic(key)] = PolicySet.from_document(document, self.cluster)
-        for key, document in self._documents_of(PARTITIONED_TOPIC):
-            metadata = PartitionedTopic(document["partitions"], document["properties"])
-            self._partitioned[parse_topic(key)] = metadata
+        read, documents = self._reader, self._documents_of
+        self._tenants = read_stored(TENANT, read.tenant, documents(TENANT), _report)
+        self._namespaces = read_stored(NAMESPACE, read.namespace, documents(NAMESPACE), _report)
+        self._topic_policies = read_stored(TOPIC_POLICIES, read.topic_policies, documents(TOPIC_POLICIES), _report)
+        self._partitioned = read_stored(
+            PARTITIONED_TOPIC, read.partitioned_topic, documents(PARTITIONED_TOPIC), _report
+        )
+
+    def _documents_of(self, kind: str) -> Iterable[tuple[str, Any]]:
+        return ((key, self._documents.get(kind, key)) for key in self._documents.list(kind))
 
     async def _create_defaults(self) -> None:
         names = [NamespaceName.parse(text) for text in DEFAULT_NAMESPACES]
@@ -400,4 +402,8 @@ class Tenancy:
             for tenant in sorted({name.tenant for name in names}):
                 changes.create_task(self._put_tenant(tenant, Tenant((), (self.cluster,))))
             for name in names:
-                changes.create_task(self._put_namespace(self._read_namespace(name, {})))
+                changes.create_task(self._put_namespace(self._reader.namespace(str(name), {})[1]))
+
+
+def _report(found: BadValue) -> None:
+    log.error("%s", found)

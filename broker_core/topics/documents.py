@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.names import within
+from broker_core.tenancy.documents import TOPIC, read_topic
 
 if TYPE_CHECKING:
+    from broker_core.errors import BrokerError
     from broker_core.names import NamespaceName, TopicName
     from broker_core.storage.metadata import Metadata
 
-TOPIC = "topic"  # kind of the documents on disk
+log = logging.getLogger(__name__)
+
+
+def _report(name: TopicName, field: str, error: BrokerError) -> None:
+    log.error("stored topic %s: %s is ignored, set it again: %s", name, field, error)
 
 
 class TopicDocuments:
@@ -24,6 +32,10 @@ class TopicDocuments:
         if name.is_persistent:
             return self._metadata.get(TOPIC, str(name))
         return self._volatile.get(str(name))
+
+    def read(self, name: TopicName) -> tuple[int | None, dict[str, str]]:
+        """As `read_topic`; what makes no sense counts as absent."""
+        return read_topic(self.get(name) or {}, partial(_report, name))
 
     async def put(self, name: TopicName, document: dict[str, Any]) -> None:
         """Durable on return, if the topic is."""

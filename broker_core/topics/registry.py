@@ -147,7 +147,7 @@ class TopicRegistry:
         partitioned = self._tenancy.partitioned_topic(name)
         if partitioned is not None:
             return dict(partitioned.properties)
-        return dict((self._documents.get(name) or {}).get("properties", {}))
+        return self._documents.read(name)[1]
 
     async def set_properties(self, name: TopicName, properties: dict[str, str]) -> None:
         """Replaces them; durable on return."""
@@ -181,7 +181,7 @@ class TopicRegistry:
         key = str(name)
         try:
             topic = await self._open(name)
-            topic.created_ms = (self._documents.get(name) or {}).get("created_ms", topic.created_ms)
+            topic.created_ms = self._documents.read(name)[0] or topic.created_ms
             await topic.load()
             self.loaded[key] = topic
             if topic.policies != self._policies_of(name):

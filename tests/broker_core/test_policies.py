@@ -171,7 +171,7 @@ def test_the_bundle_of_a_topic_is_found_by_the_hash_of_its_name() -> None:
 
 def test_bundles_that_leave_a_gap_are_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        Bundles.from_document({"boundaries": ["0x00000000", "0x8"], "numBundles": 1}, 4)
+        Bundles.from_document(4, 4096, {"boundaries": ["0x00000000", "0x8"], "numBundles": 1})
     assert refused.value.reason == (
         "Input bundles do not cover the whole hash range. first:0x00000000, last:0x00000008"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.broker import DEFAULT_MOST_PARTITIONS, MOST_PARTITIONS, BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.errors import (
     BrokerError,
     Conflict,
@@ -22,9 +22,11 @@ from broker_core.errors import (
     Unprocessable,
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
-from broker_core.policies.topic_policies import PolicySet
-from broker_core.policies.values import DispatchRate, RetentionPolicy
-from broker_core.tenancy.tenancy import Tenancy, Tenant
+from broker_core.policies.kept import KEPT
+from broker_core.policies.topic_policies import POLICIES, PolicySet
+from broker_core.policies.values import DispatchRate, PublishRate, RetentionPolicy
+from broker_core.tenancy.documents import Tenant
+from broker_core.tenancy.tenancy import Tenancy
 
 DEFAULT = NamespaceName("public", "default")
 TOPIC = parse_topic("persistent://public/default/orders")
@@ -335,3 +337,98 @@ async def test_partitioned_topics_are_listed_by_namespace_and_domain(tenancy: Te
         await tenancy.create_partitioned(parse_topic(name), 1)
     listed = tenancy.partitioned_topics(DEFAULT, "persistent")
     assert [topic.local for topic in listed] == ["a", "b"]
+
+
+def test_nothing_that_is_only_kept_is_a_policy() -> None:
+    assert not KEPT.keys() & {declared.path[0] for declared in POLICIES.values()}
+
+
+def _written_by_an_older_release(documents: MemoryDocuments) -> None:
+    """It kept policies a second time as they had been sent, and so wrote old ones over what was set later."""
+    document = {
+        "replication_clusters": ["standalone"],
+        "bundles": {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1},
+        "message_ttl_in_seconds": 7,
+        "publishMaxMessageRate": {},
+        "topicDispatchRate": {"standalone": {"dispatchThrottlingRateInMsg": 5}},
+        "clusterDispatchRate": {"standalone": {"dispatchThrottlingRateInMsg": 6}},
+        "encryption_required": False,
+        "schema_compatibility_strategy": "UNDEFINED",
+        "offload_threshold": 9,
+    }
+    documents.texts["tenant", "public"] = json.dumps({"adminRoles": [], "allowedClusters": ["standalone"]})
+    documents.texts["namespace", "public/default"] = json.dumps(document)
+
+
+async def test_a_namespace_of_an_older_release_has_what_its_document_says(documents: MemoryDocuments) -> None:
+    _written_by_an_older_release(documents)
+    found = (await Tenancy.open(documents, BrokerConfig())).namespace(DEFAULT)
+    assert found.policies == PolicySet(ttl_seconds=7, dispatch_rate=DispatchRate(5), encryption_required=False)
+    assert found.to_body()["offload_threshold"] == 9
+
+
+async def test_a_namespace_of_an_older_release_keeps_what_is_set_from_now_on(documents: MemoryDocuments) -> None:
+    _written_by_an_older_release(documents)
+    tenancy = await Tenancy.open(documents, BrokerConfig())
+    await tenancy.set_namespace_policies(DEFAULT, publish_rate=PublishRate(1), encryption_required=True)
+    await tenancy.set_namespace_policies(DEFAULT, dispatch_rate=None)
+    again = await Tenancy.open(documents, BrokerConfig())
+    assert again.namespace(DEFAULT) == tenancy.namespace(DEFAULT)
+    assert again.namespace(DEFAULT).policies == PolicySet(
+        ttl_seconds=7, publish_rate=PublishRate(1), encryption_required=True
+    )
+
+
+BAD_VALUES = {
+    "publishMaxMessageRate": {"standalone": {"publishThrottlingRateInMsg": int("9" * 400)}},
+    "topicDispatchRate": [1],
+    "delayed_delivery_policies": {"tickTime": float("nan")},
+    "auth_policies": [1],
+    "properties": {"color": "half \ud800"},
+    "bundles": {"numBundles": 1 << 31},
+    "replication_clusters": 5,
+    "subscription_types_enabled": [[]],
+}
+
+
+@pytest.mark.parametrize("field", BAD_VALUES)
+async def test_a_stored_value_that_makes_no_sense_counts_as_not_set_and_is_logged(
+    documents: MemoryDocuments, caplog: pytest.LogCaptureFixture, field: str
+) -> None:
+    await Tenancy.open(documents, BrokerConfig())
+    stored = {"message_ttl_in_seconds": 7, field: BAD_VALUES[field]}
+    documents.texts["namespace", "public/default"] = json.dumps(stored)
+
+    tenancy = await Tenancy.open(documents, BrokerConfig())
+
+    assert tenancy.effective(TOPIC).ttl_seconds == 7
+    assert tenancy.namespace(DEFAULT).policies == PolicySet(ttl_seconds=7)
+    assert f"stored namespace public/default: {field} is ignored, set it again" in caplog.text
+
+
+@pytest.mark.parametrize("partitions", [MOST_PARTITIONS + 1, 0, "x", None])
+async def test_a_partitioned_topic_stored_with_a_count_that_makes_no_sense_is_left_out(
+    documents: MemoryDocuments, caplog: pytest.LogCaptureFixture, partitions: Any
+) -> None:
+    await Tenancy.open(documents, BrokerConfig())
+    documents.texts["partitioned-topic", str(TOPIC)] = json.dumps({"partitions": partitions, "properties": {}})
+    assert (await Tenancy.open(documents, BrokerConfig())).partitions(TOPIC) == 0
+    assert f"stored partitioned-topic {TOPIC}: it is ignored" in caplog.text
+
+
+async def test_without_a_limit_of_partitions_there_is_one_all_the_same(tenancy: Tenancy) -> None:
+    with pytest.raises(NotAcceptable) as refused:
+        await tenancy.create_partitioned(TOPIC, 100_000_000)
+    assert refused.value.reason == (f"Number of partitions should be less than or equal to {DEFAULT_MOST_PARTITIONS}")
+
+
+async def test_a_topic_that_cannot_follow_a_change_does_not_make_it_fail(
+    tenancy: Tenancy, caplog: pytest.LogCaptureFixture
+) -> None:
+    def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
+        raise ValueError("too much")
+
+    tenancy.on_change(listener)
+    await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
+    assert tenancy.effective(TOPIC).ttl_seconds == 30
+    assert "policies of public/default: not followed everywhere" in caplog.text

@@ -1,7 +1,10 @@
 """`pulsarctl storage`: our own files as lines, damage pointed at; no broker needed."""
 
+import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -104,3 +107,15 @@ def test_a_lost_catalog_is_refused_and_rebuilt_and_every_message_is_read(cli_alo
 def test_a_sound_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
     outcome = cli_alone("storage", "rebuild", str(data))
     assert outcome == Outcome(0, "", f"metadata.sqlite of {data} is sound: nothing to rebuild\n")
+
+
+def test_a_stored_policy_that_makes_no_sense_is_named(cli_alone: Cli, data: Path) -> None:
+    rate = {"publishMaxMessageRate": {"standalone": {"publishThrottlingRateInMsg": 1 << 40}}}
+    with closing(sqlite3.connect(data / "metadata.sqlite")) as connection, connection:
+        connection.execute("UPDATE document SET doc = ? WHERE key = 'public/default'", (json.dumps(rate),))
+    checked = cli_alone("storage", "check", str(data))
+    assert (checked.exit_code, checked.stderr) == (1, f"error: {data}: 1 place is damaged\n")
+    assert checked.stdout == (
+        "stored namespace public/default: publishMaxMessageRate is ignored, set it again: publishThrottlingRateInMsg"
+        " must be between -2147483648 and 2147483647, not 1099511627776\n"
+    )

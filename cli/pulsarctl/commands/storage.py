@@ -36,13 +36,15 @@ def dump(call: Call, path: Target) -> None:
 def check(call: Call, path: Target) -> None:
     """Read everything and verify every checksum; prints what is damaged and exits with 1, or nothing and 0.
 
-    What was found damaged before counts too, until its loss is accepted.
+    What was found damaged before counts too, until its loss is accepted. So do stored policies and properties that
+    make no sense: the broker ignores them until they are set again.
 
     Example: pulsarctl storage check data
     """
-    from broker_core.storage.dump import find_damage
+    from broker_core.storage.dump import find_damage, stored_documents
+    from broker_core.tenancy.documents import find_bad_values
 
-    reports = find_damage(_existing(path))
+    reports = [*find_damage(_existing(path)), *find_bad_values(stored_documents(path))]
     for report in reports:
         render.line(str(report))
     _judge(path, len(reports))

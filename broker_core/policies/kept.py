@@ -1,0 +1,60 @@
+"""Fields of Pulsar's `Policies` object that this broker keeps and shows as they were sent, and that do nothing. Pure.
+
+They belong to features that it does not have. A field that a setter may change never stands here: what is kept would
+come back in its place after a restart.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker_core.policies.json_values import (
+    Fields,
+    Reader,
+    mapping,
+    mapping_of,
+    name_or_none,
+    names,
+    plain_object,
+    string,
+    truth,
+    whole_number,
+)
+
+
+def _list_of_names(value: Any, name: str) -> list[str]:
+    return list(names(value, name))
+
+
+def _auth_policies(value: Any, name: str) -> dict[str, Any]:
+    """Who may do what: actions by role, by topic and role, and roles by subscription."""
+    fields = Fields(mapping(value, name))
+    by_name = mapping_of(_list_of_names)
+    return {
+        "namespace_auth": fields.read("namespace_auth", by_name, {}),
+        "destination_auth": fields.read("destination_auth", mapping_of(by_name), {}),
+        "subscription_auth_roles": fields.read("subscription_auth_roles", by_name, {}),
+    }
+
+
+KEPT: Mapping[str, Reader] = {
+    "auth_policies": _auth_policies,
+    "allowed_clusters": _list_of_names,
+    "latency_stats_sample_rate": mapping_of(whole_number),
+    "deleted": truth,
+    "subscription_auth_mode": name_or_none("None", "Prefix"),
+    "offload_threshold": whole_number,
+    "offload_threshold_in_seconds": whole_number,
+    "offload_deletion_lag_ms": whole_number,
+    "offload_policies": plain_object,
+    "resource_group_name": string,
+    "migrated": truth,
+    "entryFilters": plain_object,
+    "dispatcherPauseOnAckStatePersistentEnabled": truth,
+    "replicate_subscription_state": truth,
+    "allowed_topic_properties_for_metrics": _list_of_names,
+}
+
+
+def read_kept(fields: Fields) -> dict[str, Any]:
+    found = {name: fields.read(name, read) for name, read in KEPT.items()}
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,166 @@
+"""What `tenancy` stores, kind by kind, and how it is read: what was sent strictly, what is stored leniently. Pure.
+
+A change is stored as a document, and what is in force afterwards is that document read again: so a restart finds
+exactly what was in force. A stored value that makes no sense (an older release may have taken it) counts as not
+set; it is reported and blocks nothing, and the next change of its document leaves it out.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from broker_core.config.broker import MOST_BUNDLES, MOST_PARTITIONS
+from broker_core.errors import BrokerError, InvalidRequest
+from broker_core.names import NamespaceName, TopicName, parse_topic
+from broker_core.policies.json_values import Fields, OnBad, int32, names, properties, refuse, whole_number
+from broker_core.policies.topic_policies import CLUSTER as ANY_CLUSTER
+from broker_core.policies.topic_policies import POLICIES, PolicySet
+from broker_core.tenancy.namespace import Namespace
+
+CLUSTER = "cluster"
+TOPIC = "topic"
+TENANT = "tenant"
+NAMESPACE = "namespace"
+TOPIC_POLICIES = "topic-policies"
+PARTITIONED_TOPIC = "partitioned-topic"
+
+
+@dataclass(frozen=True, slots=True)
+class BadValue:
+    """`field` is empty when the whole document makes no sense."""
+
+    kind: str
+    key: str
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        what = f"{self.field} is ignored" if self.field else "it is ignored"
+        return f"stored {self.kind} {self.key}: {what}, set it again: {self.reason}"
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+OnBadValue = Callable[[BadValue], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    admin_roles: tuple[str, ...] = ()
+    allowed_clusters: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        return {"adminRoles": list(self.admin_roles), "allowedClusters": list(self.allowed_clusters)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], on_bad: OnBad = refuse) -> "Tenant":
+        """Reads Pulsar's `TenantInfo`."""
+        fields = Fields(document, on_bad)
+        return cls(fields.read("adminRoles", names, ()), fields.read("allowedClusters", names, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedTopic:
+    partitions: int
+    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def to_document(self) -> dict[str, Any]:
+        return {"partitions": self.partitions, "properties": dict(self.properties)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], on_bad: OnBad = refuse) -> "PartitionedTopic":
+        """Reads Pulsar's `PartitionedTopicMetadata`. Raises `InvalidRequest` when it gives no usable number."""
+        count = int32(document.get("partitions"), "partitions")
+        if not 0 < count <= MOST_PARTITIONS:
+            raise InvalidRequest(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
+        return cls(count, Fields(document, on_bad).read("properties", properties, {}))
+
+
+def read_topic(document: Mapping[str, Any], on_bad: OnBad = refuse) -> tuple[int | None, dict[str, str]]:
+    """When the topic was created (wall, ms), if that is known, and its properties."""
+    fields = Fields(document, on_bad)
+    return fields.read("created_ms", whole_number), fields.read("properties", properties, {})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReader:
+    """How documents are read on this instance."""
+
+    cluster: str
+    default_bundles: int
+    most_bundles: int
+
+    def tenant(self, key: str, document: Mapping[str, Any], on_bad: OnBad = refuse) -> tuple[str, Tenant]:
+        return key, Tenant.from_document(document, on_bad)
+
+    def namespace(
+        self, key: str, document: Mapping[str, Any], on_bad: OnBad = refuse
+    ) -> tuple[NamespaceName, Namespace]:
+        name = NamespaceName.parse(key)
+        return name, Namespace.from_document(
+            name,
+            document,
+            cluster=self.cluster,
+            default_bundles=self.default_bundles,
+            most_bundles=self.most_bundles,
+            on_bad=on_bad,
+        )
+
+    def topic_policies(
+        self, key: str, document: Mapping[str, Any], on_bad: OnBad = refuse
+    ) -> tuple[TopicName, PolicySet]:
+        return parse_topic(key), PolicySet.from_document(document, self.cluster, on_bad)
+
+    def partitioned_topic(
+        self, key: str, document: Mapping[str, Any], on_bad: OnBad = refuse
+    ) -> tuple[TopicName, PartitionedTopic]:
+        return parse_topic(key), PartitionedTopic.from_document(document, on_bad)
+
+
+def read_stored(
+    kind: str,
+    read: Callable[[str, Mapping[str, Any], OnBad], tuple[Key, Value]],
+    documents: Iterable[tuple[str, Any]],
+    report: OnBadValue,
+) -> dict[Key, Value]:
+    """All documents of a kind, by key; one that does not even say what it is about is left out, and reported."""
+    found = {}
+    for key, document in documents:
+
+        def on_bad(field: str, error: BrokerError, key: str = key) -> None:
+            report(BadValue(kind, key, field, error.reason))
+
+        if not isinstance(document, Mapping):
+            on_bad("", InvalidRequest("it is no JSON object"))
+        try:
+            name, value = read(key, document if isinstance(document, Mapping) else {}, on_bad)
+            found[name] = value
+        except BrokerError as error:
+            on_bad("", error)
+    return found
+
+
+def find_bad_values(documents: Iterable[tuple[str, str, Any]]) -> list[BadValue]:
+    """What a broker ignores of stored documents, whatever its configuration; each is a kind, a key and a value."""
+    found: list[BadValue] = []
+    for kind, key, document in documents:
+        for cluster in _clusters_in(document):
+            reader = DocumentReader(cluster, 1, MOST_BUNDLES)
+            reads: Mapping[str, Callable[..., Any]] = {
+                TENANT: reader.tenant,
+                NAMESPACE: reader.namespace,
+                TOPIC_POLICIES: reader.topic_policies,
+                PARTITIONED_TOPIC: reader.partitioned_topic,
+                TOPIC: lambda key, document, on_bad: (key, read_topic(document, on_bad)),
+            }
+            if kind in reads:
+                read_stored(kind, reads[kind], [(key, document)], found.append)
+    return list(dict.fromkeys(found))
+
+
+def _clusters_in(document: Any) -> set[str]:
+    """Those for which a document has rates; of any other cluster it says nothing."""
+    places = [declared.path[0] for declared in POLICIES.values() if ANY_CLUSTER in declared.path]
+    by_cluster = [document.get(place) for place in places] if isinstance(document, Mapping) else []
+    return {cluster for rates in by_cluster if isinstance(rates, Mapping) for cluster in rates} or {""}

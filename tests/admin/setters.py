@@ -1,0 +1,192 @@
+"""A sample of everything that the admin API sets: two bodies for each route that changes something.
+
+The routes come from the routing table; one that is in none of the tables below fails `test_restarts`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.admin.all_routes import all_routes
+from broker_core.admin.routes import Route
+
+API = "/admin/v2/"
+NAMESPACE = f"{API}namespaces/{{tenant}}/{{namespace}}"
+TOPIC = f"{API}{{domain}}/{{tenant}}/{{namespace}}/{{topic}}"
+SCHEMA = f"{API}schemas/{{tenant}}/{{namespace}}/{{topic}}"
+
+Bodies = tuple[Any, Any]
+
+
+def _publish_rate(messages: int) -> dict[str, int]:
+    return {"publishThrottlingRateInMsg": messages, "publishThrottlingRateInByte": 1 << 40}
+
+
+def _dispatch_rate(messages: int) -> dict[str, Any]:
+    rate = {"dispatchThrottlingRateInMsg": messages, "dispatchThrottlingRateInByte": 1 << 40}
+    return {**rate, "relativeToPublishRate": True, "ratePeriodInSecond": 2}
+
+
+def _subscribe_rate(times: int) -> dict[str, int]:
+    return {"subscribeThrottlingRatePerConsumer": times, "ratePeriodInSecond": 10}
+
+
+def _persistence(copies: int) -> dict[str, Any]:
+    quorums = dict.fromkeys(("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum"), copies)
+    return {**quorums, "managedLedgerMaxMarkDeleteRate": 1.5}
+
+
+# Policies by the last part of their path, of a namespace and of a topic.
+POLICIES: dict[str, Bodies] = {
+    "retention": (
+        {"retentionTimeInMinutes": 100, "retentionSizeInMB": 1000},
+        {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1},
+    ),
+    "messageTTL": (100_000, 0),
+    "compactionThreshold": (1 << 40, 0),
+    "publishRate": (_publish_rate(1000), _publish_rate(-1)),
+    "dispatchRate": (_dispatch_rate(1000), _dispatch_rate(-1)),
+    "subscriptionDispatchRate": (_dispatch_rate(1001), _dispatch_rate(-1)),
+    "replicatorDispatchRate": (_dispatch_rate(1002), _dispatch_rate(-1)),
+    "subscribeRate": (_subscribe_rate(100), _subscribe_rate(-1)),
+    "maxProducersPerTopic": (101, 0),
+    "maxProducers": (102, 0),
+    "maxConsumersPerTopic": (103, 0),
+    "maxConsumers": (104, 0),
+    "maxConsumersPerSubscription": (105, 0),
+    "maxSubscriptionsPerTopic": (106, 0),
+    "maxTopicsPerNamespace": (1007, 0),
+    "maxUnackedMessagesPerConsumer": (1008, 0),
+    "maxUnackedMessagesOnConsumer": (1009, 0),
+    "maxUnackedMessagesPerSubscription": (1010, 0),
+    "maxUnackedMessagesOnSubscription": (1011, 0),
+    "maxMessageSize": (10_000, 0),
+    "deduplication": (True, False),
+    "deduplicationEnabled": (True, False),
+    "deduplicationSnapshotInterval": (60, 0),
+    "delayedDelivery": (
+        {"tickTime": 500, "active": False, "maxDeliveryDelayInMillis": 5},
+        {"tickTime": 2000, "active": True, "maxDeliveryDelayInMillis": 0},
+    ),
+    "inactiveTopicPolicies": (
+        {
+            "inactiveTopicDeleteMode": "delete_when_subscriptions_caught_up",
+            "maxInactiveDurationSeconds": 100_000,
+            "deleteWhileInactive": True,
+        },
+        {
+            "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+            "maxInactiveDurationSeconds": 200_000,
+            "deleteWhileInactive": False,
+        },
+    ),
+    "autoTopicCreation": (
+        {"allowAutoTopicCreation": True, "topicType": "partitioned", "defaultNumPartitions": 3},
+        {"allowAutoTopicCreation": True, "topicType": "non-partitioned"},
+    ),
+    "autoSubscriptionCreation": ({"allowAutoSubscriptionCreation": False}, {"allowAutoSubscriptionCreation": True}),
+    "subscriptionExpirationTime": (100_000, 0),
+    "subscriptionTypesEnabled": (["Shared"], ["Failover", "Key_Shared"]),
+    "encryptionRequired": (True, False),
+    "schemaCompatibilityStrategy": ("BACKWARD", "ALWAYS_COMPATIBLE"),
+    "schemaAutoUpdateCompatibilityStrategy": ("Forward", "AutoUpdateDisabled"),
+    "schemaValidationEnforced": (True, False),
+    "isAllowAutoUpdateSchema": (False, True),
+    "persistence": (_persistence(3), _persistence(1)),
+    "replication": (["standalone"], ["standalone"]),
+    "properties": ({"color": "red", "size": 1}, {"color": "blue"}),
+    "backlogQuota": (
+        {"limitSize": 1000, "limitTime": -1, "policy": "producer_exception"},
+        {"limitSize": 2000, "limitTime": -1, "policy": "consumer_backlog_eviction"},
+    ),
+}
+
+# What else is set, by method and path; the sample bodies, or the reason why nothing is.
+OTHERS: dict[tuple[str, str], Bodies | str] = {
+    ("POST", f"{TOPIC}/{{subscription}}/dispatchRate"): POLICIES["dispatchRate"],
+    ("PUT", f"{TOPIC}/subscription/{{subscription}}"): "creates; the test makes its subscriptions by it",
+    ("PUT", f"{TOPIC}/subscription/{{subscription}}/properties"): ({"color": "red"}, {"size": "2"}),
+    ("POST", f"{SCHEMA}/schema"): (
+        {"type": "STRING", "schema": "", "properties": {"color": "red"}},
+        {"type": "STRING", "schema": "", "properties": {"color": "red"}},
+    ),
+    ("POST", f"{API}clusters/{{cluster}}"): (
+        {"serviceUrl": "http://one:8080", "brokerServiceUrl": "pulsar://one:6650"},
+        {"serviceUrl": "http://two:8080", "tlsAllowInsecureConnection": True},
+    ),
+    ("POST", f"{TOPIC}/partitions"): "asked of partitioned topics by the test itself",
+    ("PUT", f"{TOPIC}/partitions"): "creates; the test makes its topics by it",
+    ("PUT", TOPIC): "creates; the test makes its topics by it",
+    ("PUT", NAMESPACE): "creates; the test makes its namespaces by it",
+    ("PUT", f"{API}tenants/{{tenant}}"): "creates; the test makes its tenants by it",
+    ("POST", f"{API}tenants/{{tenant}}"): (
+        {"adminRoles": ["alice"], "allowedClusters": ["standalone"]},
+        {"adminRoles": ["bob", "carol"], "allowedClusters": ["standalone"]},
+    ),
+}
+
+NOTHING_SET: dict[str, str] = {
+    "brokers/configuration": "refused",
+    "permissions": "refused without authorization",
+    "clusters/{cluster}": "PUT is refused",
+    "damage/accept": "tests of damage",
+    "unload": "changes where a topic is, not what it is",
+    "compaction": "starts work",
+    "trim": "starts work",
+    "createMissedPartitions": "makes topics, which other routes make",
+    "terminate": "tests/clients/test_termination.py",
+    "backlogSize": "a question",
+    "compatibility": "a question",
+    "version": "a question",
+    "clearBacklog": "moves cursors: tests/clients and make soak",
+    "unsubscribe": "removes what DELETE of a subscription removes",
+    "skip": "moves cursors: tests/clients and make soak",
+    "resetcursor": "moves cursors: tests/clients and make soak",
+    "expireMessages": "moves cursors: tests/clients and make soak",
+}
+
+
+@dataclass(frozen=True)
+class Setter:
+    """`remover`: whether DELETE takes it back."""
+
+    method: str
+    path: str
+    bodies: Bodies
+    remover: bool
+
+
+def setters(prefix: str) -> list[Setter]:
+    """Those of the routing table whose paths begin like that."""
+    return [found for found in _all() if found.path.startswith(f"{prefix}/") or found.path == prefix]
+
+
+def _all() -> Iterator[Setter]:
+    listed = all_routes().listed
+    removable = {route.path for route in listed if route.method == "DELETE"}
+    for route in listed:
+        bodies = sample(route)
+        if route.method in ("PUT", "POST") and isinstance(bodies, tuple):
+            yield Setter(route.method, route.path, bodies, route.path in removable)
+
+
+def sample(route: Route) -> Bodies | str | None:
+    """Bodies, or why there are none; None for a route that nobody thought of."""
+    own = OTHERS.get((route.method, route.path))
+    if own is not None:
+        return own
+    prefix, _, last = route.path.rpartition("/")
+    if last in POLICIES and prefix in (NAMESPACE, TOPIC):
+        return POLICIES[last]
+    return next((reason for part, reason in NOTHING_SET.items() if part in route.path), None)
+
+
+def without_sample() -> list[str]:
+    """Changing routes that are in no table; a DELETE is covered where its path has a setter."""
+    listed = all_routes().listed
+    known = {route.path for route in listed if route.method in ("PUT", "POST") and sample(route) is not None}
+    return [
+        f"{route.method} {route.path}"
+        for route in listed
+        if route.method != "GET" and sample(route) is None and not (route.method == "DELETE" and route.path in known)
+    ]

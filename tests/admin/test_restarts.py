@@ -1,0 +1,236 @@
+"""Nothing that the admin API answered with success is undone by a restart: every setter and remover there is.
+
+One broker process: everything is set, then it stops cleanly; everything is set to something else, then it is
+killed. After each of the two every GET answers what it answered before.
+"""
+
+import http.client
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from broker_core.admin.all_routes import all_routes
+from tests.admin import setters
+from tests.admin.setters import API, NAMESPACE, SCHEMA, TOPIC, Setter
+from tests.broker_process import BrokerProcess
+
+Answers = dict[str, tuple[int, str]]  # status and body, by path
+
+# What the official tools send with a new namespace: pulsar-admin's Policies object, and the Go library's zero values.
+EMPTY_RATES = dict.fromkeys(
+    (
+        "clusterDispatchRate",
+        "topicDispatchRate",
+        "subscriptionDispatchRate",
+        "replicatorDispatchRate",
+        "clusterSubscribeRate",
+        "publishMaxMessageRate",
+    )
+)
+PULSAR_ADMIN: dict[str, Any] = {
+    "auth_policies": {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
+    "replication_clusters": ["standalone"],
+    "bundles": {"boundaries": ["0x00000000", "0x80000000", "0xffffffff"], "numBundles": 2},
+    "backlog_quota_map": {},
+    **{name: {} for name in EMPTY_RATES},
+    "persistence": None,
+    "deduplicationEnabled": None,
+    "latency_stats_sample_rate": {},
+    "message_ttl_in_seconds": None,
+    "retention_policies": None,
+    "deleted": False,
+    "encryption_required": False,
+    "subscription_auth_mode": "None",
+    "offload_threshold": -1,
+    "offload_threshold_in_seconds": -1,
+    "schema_auto_update_compatibility_strategy": None,
+    "schema_compatibility_strategy": "UNDEFINED",
+    "is_allow_auto_update_schema": True,
+    "schema_validation_enforced": False,
+    "subscription_types_enabled": [],
+    "properties": {},
+    "migrated": False,
+}
+FULL: dict[str, Any] = {
+    **PULSAR_ADMIN,
+    "publishMaxMessageRate": {"standalone": {"publishThrottlingRateInMsg": 7, "publishThrottlingRateInByte": 8}},
+    "topicDispatchRate": {"standalone": {"dispatchThrottlingRateInMsg": 9}},
+    "clusterSubscribeRate": {"standalone": {"subscribeThrottlingRatePerConsumer": 10, "ratePeriodInSecond": 11}},
+    "backlog_quota_map": {"message_age": {"limitTime": 12, "limitSize": -1, "policy": "producer_exception"}},
+    "subscription_types_enabled": ["Shared"],
+    "encryption_required": True,
+    "schema_compatibility_strategy": "FULL",
+    "schema_validation_enforced": True,
+    "is_allow_auto_update_schema": False,
+}
+GO: dict[str, Any] = {
+    "auth_policies": {"namespace_auth": None, "destination_auth": None, "subscription_auth_roles": None},
+    "replication_clusters": None,
+    "bundles": {"boundaries": None, "numBundles": 3},
+    "backlog_quota_map": None,
+    **EMPTY_RATES,
+    "latency_stats_sample_rate": None,
+    "message_ttl_in_seconds": 0,
+    "deleted": False,
+    "encryption_required": False,
+    "subscription_auth_mode": "",
+    "offload_threshold": 0,
+    "antiAffinityGroup": "",
+    "schema_auto_update_compatibility_strategy": "",
+    "schema_compatibility_strategy": "",
+    "is_allow_auto_update_schema": False,
+    "schema_validation_enforced": False,
+    "properties": None,
+}
+NAMESPACES: dict[str, Any] = {"ours": None, "pulsar-admin": PULSAR_ADMIN, "full": FULL, "go": GO}
+
+PARTITIONED = {"partitions": 2, "properties": {"made": "so"}}
+TOPICS: dict[str, tuple[str, str, Any]] = {  # name: domain, what follows the topic's path, body
+    "plain": ("persistent", "", None),
+    "with-properties": ("persistent", "", {"made": "so"}),
+    "parted": ("persistent", "/partitions", 2),
+    "parted-with-properties": ("persistent", "/partitions", PARTITIONED),
+    "volatile-parted": ("non-persistent", "/partitions", 2),
+}
+
+# Of these GETs the answer depends on more than on what was set: rates, times, addresses, messages.
+CHANGING = ("tats", "internal-info", "essage", "/ledger/", "/position/", "/compaction", "/metrics", "brokers", "lookup")
+
+
+@dataclass
+class Subject:
+    """One thing that has policies: the parts of its paths, and whether what is set is taken back again."""
+
+    prefix: str
+    parts: Mapping[str, str]
+    takes_back: bool
+
+    def path(self, template: str) -> str:
+        return template.format(**self.parts)
+
+
+class Client:
+    """One connection to the admin API of a process; it ends before the process does."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", int(broker.http_url.rpartition(":")[2]), timeout=30)
+
+    def __call__(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        sent = None if body is None else json.dumps(body).encode()
+        self._connection.request(method, path, sent, {"Content-Type": "application/json"} if sent else {})
+        response = self._connection.getresponse()
+        return response.status, response.read().decode()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def must(self, method: str, path: str, body: Any = None) -> None:
+        status, text = self(method, path, body)
+        assert 200 <= status < 300, f"{method} {path} {body}: {status} {text}"
+
+
+def test_every_route_that_changes_something_has_a_sample_body() -> None:
+    assert setters.without_sample() == []
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    process = BrokerProcess(tmp_path / "data")
+    yield process
+    process.stop()
+
+
+def test_what_was_set_or_removed_is_the_same_after_a_restart_and_after_kill_9(broker: BrokerProcess) -> None:
+    broker.start()
+    with Client(broker) as client:
+        subjects = _create(client)
+    before = _of_each(broker, subjects, partial(_changed, turn=0))
+
+    broker.stop()
+    broker.start()
+    assert _of_each(broker, subjects, _shown) == before
+    before = _of_each(broker, subjects, partial(_changed, turn=1))
+
+    broker.kill()
+    broker.start()
+    assert _of_each(broker, subjects, _shown) == before
+
+
+def _of_each(broker: BrokerProcess, subjects: Iterable[Subject], work: Callable[[Client, Subject], Answers]) -> Answers:
+    """Side by side, so that changes share their waits for the disk."""
+
+    def run(subject: Subject) -> Answers:
+        with Client(broker) as client:
+            return work(client, subject)
+
+    with ThreadPoolExecutor(16) as pool:
+        return {path: answer for found in pool.map(run, subjects) for path, answer in found.items()}
+
+
+def _create(client: Client) -> list[Subject]:
+    subjects = [Subject(f"{API}clusters", {"cluster": "standalone"}, takes_back=False)]
+    client.must("PUT", f"{API}tenants/acme", {"allowedClusters": ["standalone"]})
+    subjects.append(Subject(f"{API}tenants", {"tenant": "acme"}, takes_back=False))
+    for back in (False, True):
+        for how, body in NAMESPACES.items():
+            parts = {"tenant": "acme", "namespace": f"{how}-{back}"}
+            client.must("PUT", NAMESPACE.format(**parts), body)
+            subjects.append(Subject(NAMESPACE, parts, back))
+        for how, (domain, suffix, body) in TOPICS.items():
+            parts = {"tenant": "public", "namespace": "default", "domain": domain, "topic": f"{how}-{back}"}
+            client.must("PUT", TOPIC.format(**parts) + suffix, body)
+            if domain == "persistent":
+                client.must("PUT", f"{TOPIC.format(**parts)}/subscription/s")
+            subjects.append(Subject(TOPIC, {**parts, "subscription": "s"}, back))
+        subjects.append(Subject(SCHEMA, {**parts, "topic": f"schema-{back}"}, back))
+    return subjects
+
+
+def _changed(client: Client, subject: Subject, turn: int) -> Answers:
+    """Sets everything to the sample of that turn, and takes it back where it is to be; then as `_shown`."""
+    for setter in _setters_of(subject):
+        path = subject.path(setter.path)
+        if path.endswith("/messageTTL") and subject.prefix == TOPIC:  # the one value that stands in the query
+            client.must(setter.method, f"{path}?messageTTL={setter.bodies[turn]}")
+        else:
+            client.must(setter.method, path, setter.bodies[turn])
+        if subject.takes_back and setter.remover:
+            client.must("DELETE", path)
+    return _shown(client, subject)
+
+
+def _setters_of(subject: Subject) -> list[Setter]:
+    found = setters.setters(subject.prefix)
+    if subject.parts.get("domain") == "non-persistent":  # it has properties and subscriptions only while it is used
+        found = [one for one in found if "properties" not in one.path and "/subscription/" not in one.path]
+    return found
+
+
+def _shown(client: Client, subject: Subject) -> Answers:
+    """What every GET answers that shows something set; of topics also what is in force."""
+    return {path: client("GET", path) for path in _gets(subject)}
+
+
+def _gets(subject: Subject) -> Iterator[str]:
+    for route in all_routes().listed:
+        if (
+            route.method == "GET"
+            and route.path.startswith(subject.prefix)
+            and not any(c in route.path for c in CHANGING)
+        ):
+            try:
+                path = subject.path(route.path)
+            except KeyError:
+                continue
+            yield path
+            if subject.prefix == TOPIC:
+                yield f"{path}?applied=true"
