@@ -50,7 +50,14 @@ class Call:
     memory: Share
 
     def part(self, name: str) -> str:
-        return unquote(self.parts[name])
+        return self.check_length(unquote(self.parts[name]), name)
+
+    def check_length(self, text: str, what: str) -> str:
+        """Returns the name, or raises `InvalidName` when it is longer than clients may use."""
+        most = self.broker.config.commands.max_name_length
+        if len(text) > most:
+            raise InvalidName(f"the {what} in the path has more than {most} characters (maxNameLength)")
+        return text
 
     def namespace(self) -> NamespaceName:
         cluster = (self.part("cluster"),) if "cluster" in self.parts else ()
@@ -63,8 +70,10 @@ class Call:
     def topic_of(self, domain: str) -> TopicName:
         """As `topic`, where the path has no domain."""
         namespace = self.namespace()
+        full_name = f"{domain}://{namespace}/{unquote_plus(self.parts['topic'])}"
+        self.check_length(full_name, "topic")
         try:
-            topic = parse_topic(f"{domain}://{namespace}/{unquote_plus(self.parts['topic'])}")
+            topic = parse_topic(full_name)
         except InvalidName:
             raise InvalidName("Topic name is not valid") from None
         if topic.namespace != namespace:  # a slash in the topic would make it a name of four parts
@@ -72,7 +81,7 @@ class Call:
         return topic
 
     def subscription(self) -> str:
-        return unquote_plus(unquote(self.parts["subscription"]))
+        return self.check_length(unquote_plus(unquote(self.parts["subscription"])), "subscription")
 
     def flag(self, name: str, default: bool = False) -> bool:
         text = self.query.get(name)

@@ -21,6 +21,7 @@ from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
 from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed, TopicNotFound
 from broker_core.policies.json_values import whole_number
+from broker_core.policies.topic_policies import at_least_zero
 from broker_core.storage.position import Position
 from broker_core.topic import peek
 from broker_core.wire.batch import plain_payload
@@ -54,13 +55,17 @@ async def examine_message(call: Call) -> Answer:
         "Examine messages on a partitioned topic is not allowed, "
         "please try examine message on specific topic partition",
     )
-    text = call.query.get("messagePosition", "1")
-    if not text.isdecimal():
-        raise PreconditionFailed("messagePosition must be a number")
-    number = whole_number(text, "messagePosition")
+    number = _position(call.query.get("messagePosition", "1"))
     from_end = call.query.get("initialPosition") != "earliest"
     missing = PreconditionFailed("Could not examine messages due to the total message is zero")
     return await _shown(call, lambda: peek.nth_entry(topic, number, from_end=from_end), missing)
+
+
+def _position(text: str) -> int:
+    try:
+        return int(at_least_zero(whole_number)(text, "messagePosition"))
+    except BrokerError:
+        raise PreconditionFailed("messagePosition must be a number") from None
 
 
 async def get_message(call: Call) -> Answer:

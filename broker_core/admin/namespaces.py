@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.errors import InvalidRequest, NotAllowed
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
@@ -84,8 +85,7 @@ async def get_properties(call: Call) -> dict[str, str]:
 
 
 async def merge_properties(call: Call) -> None:
-    added = {str(key): str(value) for key, value in call.json_object().items()}
-    properties = {**await get_properties(call), **added}
+    properties = read_properties(call, call.json_object(), await get_properties(call))
     await call.broker.tenancy.set_namespace_properties(call.namespace(), properties)
 
 

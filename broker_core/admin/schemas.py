@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema, SchemaNotFound
 from broker_core.names import PERSISTENT, TopicName
+from broker_core.policies.json_values import string
 from broker_core.schema.compatibility import Strategy
 from broker_core.schema.key_value import key_value_data, key_value_text
 from broker_core.schema.registry import SchemaVersion
@@ -22,17 +24,15 @@ from broker_core.schema.schema_type import SchemaType
 def _sent(call: Call) -> SchemaData:
     """The schema in the body: `type`, `schema` and `properties`."""
     body = call.json_object()
-    name, definition = body.get("type"), body.get("schema")
+    name = string(body.get("type"), "type")
     if name not in SchemaType.__members__:
-        raise InvalidRequest(f"No such schema type: {name}")
-    if not isinstance(definition, str):
+        raise InvalidRequest(f"No such schema type: {name[:60]}")
+    if body.get("schema") is None:
         raise InvalidRequest("the schema is missing")
-    kind = SchemaType[str(name)]
+    definition = string(body["schema"], "schema")
+    kind = SchemaType[name]
     data = key_value_data(definition) if kind is SchemaType.KEY_VALUE else definition.encode()
-    properties = body.get("properties") or {}
-    if not isinstance(properties, dict):
-        raise InvalidRequest("properties must be a JSON object")
-    return SchemaData(kind, data, {str(key): str(value) for key, value in properties.items()})
+    return SchemaData(kind, data, read_properties(call, body.get("properties")))
 
 
 def _shown(stored: SchemaVersion | None) -> dict[str, Any]:

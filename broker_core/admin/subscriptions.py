@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import ONLY_BY_CLIENTS, persistent_only
 from broker_core.admin.positions import read_open_bits, read_position
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, one_topic
 from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
@@ -31,13 +32,14 @@ async def create_subscription(call: Call) -> None:
     if not name.strip() or is_reserved_subscription(name):
         raise PreconditionFailed(f"Subscription name {name} is reserved")
     body = call.json_object()
+    # Everything is read before anything is made: what is refused leaves no topic behind.
+    properties = read_properties(call, body.get("properties"))
+    start = read_position(body) if "ledgerId" in body else LATEST
     await _create_topic_if_missing(call)
     topics = await every_topic(call)
     missing = [topic for topic in topics if name not in topic.subscriptions]
     if not missing:
         raise Conflict("Subscription already exists for topic")
-    properties = {str(key): str(value) for key, value in (body.get("properties") or {}).items()}
-    start = read_position(body) if "ledgerId" in body else LATEST
     # Side by side, here and below: what waits for the disk together is synced together.
     await asyncio.gather(
         *(
@@ -147,7 +149,7 @@ async def get_properties(call: Call) -> dict[str, str]:
 
 async def set_properties(call: Call) -> None:
     """They replace the old ones."""
-    properties = {str(key): str(value) for key, value in call.json_object().items()}
+    properties = read_properties(call, call.json_object())
 
     async def write(_topic: Topic, subscription: Subscription) -> None:
         await subscription.set_properties(properties)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists
 from broker_core.errors import NotAcceptable
@@ -15,9 +16,10 @@ async def get_properties(call: Call) -> dict[str, str]:
 
 
 async def merge_properties(call: Call) -> None:
-    added = {str(key): str(value) for key, value in call.json_object().items()}
+    added = call.json_object()
     if added:
-        await call.broker.topics.set_properties(call.topic(), {**await get_properties(call), **added})
+        merged = read_properties(call, added, await get_properties(call))
+        await call.broker.topics.set_properties(call.topic(), merged)
 
 
 async def remove_properties(call: Call) -> None:

@@ -8,11 +8,12 @@ from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
+from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic
 from broker_core.errors import Conflict, InvalidRequest, NotAcceptable, NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.policies.json_values import whole_number
+from broker_core.policies.json_values import int32
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ async def create_topic(call: Call) -> None:
     if broker.partitioned.count(name) or broker.topics.exists(name):
         raise Conflict("This topic already exists")
     broker.topics.check_room(name)
-    if not await broker.topics.create(name, _properties(call.json())):
+    if not await broker.topics.create(name, _properties(call, call.json())):
         raise Conflict("This topic already exists")
 
 
@@ -68,9 +69,9 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
         )
 
 
-def _properties(body: Any) -> dict[str, str]:
+def _properties(call: Call, body: Any) -> dict[str, str]:
     """Tools send all kinds of bodies here; only an object means properties."""
-    return {str(key): str(value) for key, value in body.items()} if isinstance(body, dict) else {}
+    return read_properties(call, body) if isinstance(body, dict) else {}
 
 
 async def delete_topic(call: Call) -> None:
@@ -100,6 +101,7 @@ async def create_partitioned(call: Call) -> None:
     name = call.topic()
     _check_not_internal(name)
     partitions, properties = _partitions(call)
+    call.check_length(f"{name}{PARTITION_SUFFIX}{partitions - 1}", "topic")
     await call.broker.partitioned.create(name, partitions, properties)
 
 
@@ -122,10 +124,10 @@ def _partitions(call: Call) -> tuple[int, dict[str, str]]:
     """A bare number, or an object with `partitions` and `properties`, whatever the content type says."""
     body = call.json()
     if isinstance(body, dict):
-        return whole_number(body.get("partitions"), "partitions"), _properties(body.get("properties"))
+        return int32(body.get("partitions"), "partitions"), read_properties(call, body.get("properties"))
     if body is None:
         raise InvalidRequest("the number of partitions is missing")
-    return whole_number(body, "partitions"), {}
+    return int32(body, "partitions"), {}
 
 
 async def get_partitioned(call: Call) -> dict[str, Any]:

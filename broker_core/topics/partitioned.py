@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from broker_core.topics.registry import TopicRegistry
 
 
+AT_A_TIME = 100  # partitions that are created together
+
+
 class PartitionedTopics:
     def __init__(self, topics: TopicRegistry, tenancy: Tenancy) -> None:
         self._topics = topics
@@ -71,9 +74,10 @@ class PartitionedTopics:
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
         if not name.is_persistent:
             return  # their partitions exist while they are used
-        parts = [name.partition_name(index) for index in range(first, end)]
-        # Side by side, so that the metadata store commits them together.
-        await asyncio.gather(*(self._topics.create(part) for part in parts if not self._topics.exists(part)))
+        for start in range(first, end, AT_A_TIME):
+            parts = [name.partition_name(index) for index in range(start, min(start + AT_A_TIME, end))]
+            # Side by side, so that the metadata store commits them together; a few, so that others have their turn.
+            await asyncio.gather(*(self._topics.create(part) for part in parts if not self._topics.exists(part)))
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
         """A topic that use created may have no first partition yet, and so nobody who would miss anything."""

@@ -1,0 +1,19 @@
+"""Properties in the body of a request: texts by name, and how much of them one thing may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker_core.admin.call import Call
+from broker_core.errors import InvalidRequest
+from broker_core.policies import json_values
+
+
+def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Those of a JSON value, beside the ones that are there `before`. Raises `InvalidRequest`."""
+    found = {**(before or {}), **json_values.properties(value or {}, "properties")}
+    most = call.broker.config.commands.max_properties
+    if sum(len(key) + len(text) for key, text in found.items()) > most:
+        raise InvalidRequest(f"the properties have more than {most} characters (maxPropertiesSizeInBytes)")
+    return found
