@@ -1,10 +1,7 @@
 """`pulsarctl storage`: our own files as lines, damage pointed at; no broker needed."""
 
-import json
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,8 +108,8 @@ def test_a_sound_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
 
 def test_a_stored_policy_that_makes_no_sense_is_named(cli_alone: Cli, data: Path) -> None:
     rate = {"publishMaxMessageRate": {"standalone": {"publishThrottlingRateInMsg": 1 << 40}}}
-    with closing(sqlite3.connect(data / "metadata.sqlite")) as connection, connection:
-        connection.execute("UPDATE document SET doc = ? WHERE key = 'public/default'", (json.dumps(rate),))
+    with EmbeddedBroker(data) as broker:
+        broker.call(broker.broker.storage.metadata.put("namespace", "public/default", rate))
     checked = cli_alone("storage", "check", str(data))
     assert (checked.exit_code, checked.stderr) == (1, f"error: {data}: 1 place is damaged\n")
     assert checked.stdout == (
