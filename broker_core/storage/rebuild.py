@@ -19,6 +19,10 @@ from broker_core.storage.errors import CatalogUnusable, NotOurDirectory
 from broker_core.storage.strays import adopt_strays
 from broker_core.storage.tables import RowChange
 
+_LOST = (
+    "tenants, namespaces, policies, partitioned topics, schemas and subscriptions are back only as far as they were "
+    "found elsewhere; create the others again"
+)
 _PARTS = ("", "-wal", "-shm")  # of a database of SQLite
 
 
@@ -99,7 +103,7 @@ def _fill(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection
         state = catalog_log.read()
         problem = str(state.problem or "")
     if problem:
-        rebuilt.unknown.append(f"{problem}: what else the catalog held is not known")
+        rebuilt.unknown.append(f"{problem}: {_LOST}")
         if _put_all(connection, _salvaged(filenames.metadata_file(path))):
             rebuilt.sources.append("what can be read of metadata.sqlite")
         rebuilt.sources.append("the ledgers")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage import filenames
-from broker_core.storage.errors import CatalogUnusable, StorageError
+from broker_core.storage.database import translated
+from broker_core.storage.errors import CatalogUnusable, Damaged, StorageError
 from broker_core.storage.position import EARLIEST
 from broker_core.storage.rebuild import rebuild
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of
@@ -210,3 +211,37 @@ async def test_a_sound_directory_and_a_new_one_are_left_alone(tmp_path: Path) ->
     new = tmp_path / "new"
     await (await opened(new)).close()
     assert rebuild(new) is None
+
+
+async def test_a_damaged_catalog_of_an_older_format_gives_back_what_sqlite_still_reads(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(Path(__file__).parent / "formats" / "2", path)
+    await (await opened(path)).close()
+    filenames.catalog_log(path).unlink()
+    data = bytearray(database(path).read_bytes())
+    data[-100:] = bytes(100)  # of the table of batches, which is last
+    data[24:40] = b"\xff" * 16
+    database(path).write_bytes(data)
+    await refused(path)
+    rebuilt = rebuild(path)
+    assert rebuilt is not None
+    assert "what can be read of metadata.sqlite" in rebuilt.sources
+    factory = await opened(path)
+    assert await contents(await factory.open_ledger("checkpointed")) == [b"a", b"bb", b"", b"d", b"e"]
+    assert factory.metadata.get("tenant", "public") == {"adminRoles": []}
+    await factory.close()
+
+
+def test_what_sqlite_says_of_damage_is_an_error_of_ours_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.sqlite"
+    path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(Damaged, match=r"metadata\.sqlite is damaged") as damage, translated(path):
+        sqlite3.connect(path).execute("SELECT 1 FROM sqlite_master")
+    assert damage.value.path == path
+
+
+def test_a_database_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "metadata.sqlite"
+    with pytest.raises(StorageError, match="cannot use") as error, translated(path):
+        sqlite3.connect(path)
+    assert not isinstance(error.value, Damaged)
