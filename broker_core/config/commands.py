@@ -27,8 +27,8 @@ class CommandConfig:
     )
     max_message_ids: int = setting(
         "maxMessageIdsPerCommand",
-        10_000,
-        "Most message IDs in one acknowledgment or request to redeliver; one of part of a batch counts as four.",
+        20_000,
+        "Most message IDs in one acknowledgment; one of part of a batch counts as four, one to redeliver as a third.",
         least=1000,
     )
     max_hash_ranges: int = setting(

@@ -141,7 +141,7 @@ def test_too_many_message_ids_in_an_acknowledgment_are_refused(raw: RawClient) -
     raw.ask(subscribe(), BaseCommand.SUCCESS)
     command = BaseCommand(type=BaseCommand.ACK)
     command.ack.CopyFrom(pb.CommandAck(consumer_id=1, ack_type=pb.CommandAck.Individual, request_id=9))
-    command.ack.message_id.extend([pb.MessageIdData(ledgerId=1, entryId=1)] * 10_001)
+    command.ack.message_id.extend([pb.MessageIdData(ledgerId=1, entryId=1)] * 20_001)
     answer = raw.ask(command, BaseCommand.ACK_RESPONSE)
     assert (answer.consumer_id, answer.request_id, answer.error) == (1, 9, pb.NotAllowedError)
     assert "maxMessageIdsPerCommand" in answer.message

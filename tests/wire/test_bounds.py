@@ -10,7 +10,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.server.command_table import COMMANDS
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.bounds import ACK_SET_WORDS_PER_ID, BOUNDS, UNREAD, CommandBounds, pairs, text
+from broker_core.wire.bounds import ACK_SET_WORDS_PER_ID, BOUNDS, REDELIVERED_PER_ID, UNREAD, CommandBounds, pairs, text
 from broker_core.wire.commands import frame
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, SingleSend, parse_command
@@ -113,7 +113,7 @@ def too_much(kind: int, path: str, limit: int) -> Any:
     if part.name == "IntRange":
         return [pb.IntRange(start=1, end=1)] * (limit + 1)
     if field.is_repeated:
-        return [pb.MessageIdData(ledgerId=1, entryId=1)] * (limit + 1)
+        return [pb.MessageIdData(ledgerId=1, entryId=1)] * (REDELIVERED_PER_ID * (limit + 1))
     return pb.MessageIdData(ledgerId=1, entryId=1, ack_set=[1] * (ACK_SET_WORDS_PER_ID * limit))
 
 
