@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients lint bench soak soak-messaging powercut abuse fuzz proto completions docs wheel
+.PHONY: help demo test test-clients lint bench soak soak-messaging powercut damage abuse fuzz proto completions docs wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ soak-messaging: $(READY) ## order per key while consumers move; kill -9 under de
 
 powercut: $(READY) ## rebuild the disk after every call of a recorded load and open it
 	@$(PY) -m tests.powercut $(ARGS)
+
+damage: TRIALS ?= 300
+damage: $(READY) ## injure every kind of file of a data directory and read what is left (TRIALS=300)
+	@$(PY) -m tests.damage --trials $(TRIALS) $(ARGS)
 
 abuse: MINUTES ?= 30
 abuse: $(READY) ## hostile input against a live broker, beside a well-behaved client (MINUTES=30)

@@ -38,14 +38,16 @@ _RECORD_ENTRIES = 1024
 _TOTALS = struct.Struct("<QQQqq")  # entries, messages, bytes, last position
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
+MeetDamage = Callable[[Damaged], bool]  # records it, and says whether it is passed over
 
 
 class CompactedLedger:
     """A sealed one, open for reading. `run` executes a function in a reader thread."""
 
-    def __init__(self, disk: Disk, run: Run, path: Path, ledger_id: int) -> None:
+    def __init__(self, disk: Disk, run: Run, path: Path, ledger_id: int, meet: MeetDamage) -> None:
         self._disk = disk
         self._run = run
+        self._meet = meet
         self.path = path
         self.ledger_id = ledger_id
         self.entries = 0
@@ -89,7 +91,12 @@ class CompactedLedger:
             if max_entries < _RECORD_ENTRIES:
                 stop = at + 1
             begin, end = self._offsets[at], self._offsets[stop]
-            blocks = await self._run(partial(self._read, begin, end, start))
+            try:
+                blocks = await self._run(partial(self._read, begin, end, start))
+            except Damaged as damage:
+                if not self._meet(damage):
+                    raise
+                stop = max(at + 1, bisect_right(self._offsets, damage.offset))
             at = stop
         return blocks
 
@@ -100,7 +107,9 @@ class CompactedLedger:
         blocks: list[Block] = []
         inside = 0
         while inside < end - begin:
-            reason = check(data, inside, len(data))
+            reason = check(data, inside, len(data)) if inside < len(data) else "file ends before its index"
+            if reason and blocks:
+                return blocks  # the next read begins behind them
             if reason:
                 raise Damaged(self.path, begin + inside, reason)
             blocks += consecutive(data, inside, start)
@@ -135,13 +144,21 @@ class CompactedWriter:
     """Entries in ascending positions; `flush` between batches bounds the memory."""
 
     def __init__(
-        self, disk: Disk, run: Run, path: Path, ledger_id: int, created_ms: int, forget: Callable[[], None]
+        self,
+        disk: Disk,
+        run: Run,
+        path: Path,
+        ledger_id: int,
+        created_ms: int,
+        forget: Callable[[], None],
+        meet: MeetDamage,
     ) -> None:
         self._disk = disk
         self._run = run
         self._path = path
         self.ledger_id = ledger_id
         self._forget = forget
+        self._meet = meet
         self._parts: list[bytes] = [ledger_file.file_header(ledger_id, created_ms)]
         self._written = 0  # bytes in the file
         self._end = ledger_file.DATA_START
@@ -182,7 +199,7 @@ class CompactedWriter:
         await self.flush()
         await self._run(self._sync)
         await self._close()
-        return await CompactedLedger(self._disk, self._run, self._path, self.ledger_id).open()
+        return await CompactedLedger(self._disk, self._run, self._path, self.ledger_id, self._meet).open()
 
     async def abandon(self) -> None:
         """Forget the file."""

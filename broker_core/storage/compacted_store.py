@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from broker_core.storage import changes
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
+from broker_core.storage.errors import Damaged
 
 if TYPE_CHECKING:
     from broker_core.storage.factory import ManagedLedgerFactory
@@ -30,7 +31,7 @@ class CompactedStore:
         path = factory.compacted_path(ledger_id)
         created_ms = factory.clock.wall_ms()
         forget = partial(self._forget, ledger_id)
-        return CompactedWriter(factory.disk, factory.read_thread, path, ledger_id, created_ms, forget)
+        return CompactedWriter(factory.disk, factory.read_thread, path, ledger_id, created_ms, forget, self._meet)
 
     def _forget(self, ledger_id: int) -> None:
         self._info.compacted.remove(ledger_id)
@@ -39,9 +40,20 @@ class CompactedStore:
     async def open(self, ledger_id: int) -> CompactedLedger:
         factory = self._factory
         path = factory.compacted_path(ledger_id)
-        opened = await CompactedLedger(factory.disk, factory.read_thread, path, ledger_id).open()
+        compacted = CompactedLedger(factory.disk, factory.read_thread, path, ledger_id, self._meet)
+        try:
+            opened = await compacted.open()
+        except Damaged as damage:
+            self._meet(damage)
+            raise
+        except FileNotFoundError:
+            self._meet(Damaged(path, 0, "compacted ledger is missing"))
+            raise
         self._known.add(ledger_id)
         return opened
+
+    def _meet(self, damage: Damaged) -> bool:
+        return self._factory.meet_damage(self._info.name, damage)
 
     async def delete(self, compacted: CompactedLedger) -> None:
         await compacted.close()

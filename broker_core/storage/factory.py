@@ -193,8 +193,12 @@ class ManagedLedgerFactory:
         owner = next((one.name for one in self._loaded.values() if ledger.info.id in one.info.ledgers), "")
         self.report_damage([DamageReport(one.path, one.offset, one.reason, owner, one.lost) for one in found])
 
-    def passes_over(self, damage: Damaged) -> bool:
-        """Whether what is lost there counts as gone: it is accepted, or the configuration says so of everything."""
+    def meet_damage(self, name: str, damage: Damaged) -> bool:
+        """Records what a read met, and says whether to pass over it.
+
+        What is accepted as lost counts as gone; everything does where the configuration says so.
+        """
+        self.report_damage([DamageReport(damage.path, damage.offset, damage.reason, name, damage.lost)])
         return self.config.auto_skip_lost or self.damage.is_accepted(damage.path, damage.offset)
 
     async def accept_loss(self) -> list[DamageReport]:

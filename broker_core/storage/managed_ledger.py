@@ -29,16 +29,7 @@ from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWrite
 from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
-from broker_core.storage.errors import (
-    Closed,
-    Damaged,
-    DamageReport,
-    DirectoryGone,
-    DiskFull,
-    Lost,
-    StorageError,
-    Terminated,
-)
+from broker_core.storage.errors import Closed, Damaged, DirectoryGone, DiskFull, Lost, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.log_reader import LogReader
@@ -338,9 +329,7 @@ class ManagedLedger:
             try:
                 return await self._reader.read(start, max_entries, max_bytes)
             except Damaged as damage:
-                found = DamageReport(damage.path, damage.offset, damage.reason, self.name, damage.lost)
-                self._factory.report_damage([found])
-                if damage.lost is None or not self._factory.passes_over(damage):
+                if not self._factory.meet_damage(self.name, damage) or damage.lost is None:
                     raise
                 start = self._pass_over(damage.lost)
 

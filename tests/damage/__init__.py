@@ -1,0 +1,1 @@
+"""Damage to every kind of file of a data directory: nothing wrong is served, and nothing is lost in silence."""

@@ -1,0 +1,33 @@
+"""A few of the trials of `make damage`, and what shows that the trials can fail."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.damage.injury import KINDS, Injury
+from tests.damage.load import Sample, make_samples
+from tests.damage.trial import Verdict, judge, run_trial
+
+TRIALS = range(32, 56)
+CATALOG = KINDS.index("sqlite")  # `make damage` has it, too
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
+    return make_samples(tmp_path_factory.mktemp("samples"))
+
+
+def test_nothing_wrong_is_served_and_nothing_is_lost_in_silence(samples: list[Sample], tmp_path: Path) -> None:
+    seeds = [seed for seed in TRIALS if seed % len(KINDS) != CATALOG]
+    verdicts = [run_trial(samples[seed // len(KINDS) % 2], tmp_path / "trial", seed) for seed in seeds]
+    assert [str(verdict) for verdict in verdicts if not verdict.is_good] == []
+    assert any(verdict.lost for verdict in verdicts)
+
+
+def test_a_sound_directory_keeps_its_promises_without_a_report(samples: list[Sample]) -> None:
+    for sample in samples:
+        verdict = Verdict(Injury("none", Path(), "none"))
+        judge(verdict, sample.content, sample.directory)
+        assert (verdict.is_good, verdict.lost, verdict.refused) == (True, 0, ""), str(verdict)
