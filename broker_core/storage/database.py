@@ -111,7 +111,7 @@ class Database:
     def _ask_sqlite(self, pragma: str) -> None:
         (found,) = self._connection.execute(f"PRAGMA {pragma}(1)").fetchone()
         if found != "ok":
-            raise CatalogUnusable(self.path, f"SQLite finds {found}")
+            raise CatalogUnusable(self.path, f"SQLite finds {' '.join(found.split())}")
 
     def _content(self, path: Path) -> bytes:
         if not self._disk.exists(path):
