@@ -31,7 +31,7 @@ def internal_body(topic: Topic) -> dict[str, Any]:
         "waitingCursorsCount": sum(1 for one in topic.subscriptions.values() if _is_waiting(one.cursor, ledger)),
         "pendingAddEntriesCount": 0,
         "lastConfirmedEntry": str(ledger.last_confirmed),
-        "state": _state(ledger),
+        "state": _state(topic),
         "ledgers": _ledgers(topic, infos),
         "cursors": {name: _cursor(topic, cursor) for name, cursor in ledger.cursors.items()},
         "schemaLedgers": [],
@@ -42,7 +42,7 @@ def internal_body(topic: Topic) -> dict[str, Any]:
 def info_body(topic: Topic) -> dict[str, Any]:
     """ManagedLedgerInfo: what is stored about the ledgers and cursors."""
     ledger = topic.ledger
-    terminated = ledger.terminated
+    terminated = topic.termination.at
     return {
         "version": 0,
         "creationDate": iso(topic.created_ms),
@@ -76,10 +76,10 @@ def _position(position: Position) -> dict[str, int]:
     return {"ledgerId": position.ledger_id, "entryId": position.entry_id}
 
 
-def _state(ledger: TopicLog) -> str:
-    if ledger.fenced_reason is not None:
+def _state(topic: Topic) -> str:
+    if topic.ledger.fenced_reason is not None:
         return "Fenced"
-    return "Terminated" if ledger.terminated is not None else "LedgerOpened"
+    return "Terminated" if topic.termination.at is not None else "LedgerOpened"
 
 
 def _ledgers(topic: Topic, infos: Sequence[LedgerInfo]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_core.storage.block import Block
     from broker_core.storage.compacted_ledger import CompactedLedger
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic_log import TopicLog
+    from broker_core.topic_log import ReadableLog
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class CompactedTopic:
 
 
 class CompactedView:
-    def __init__(self, compacted: CompactedTopic, log: TopicLog) -> None:
+    def __init__(self, compacted: CompactedTopic, log: ReadableLog) -> None:
         self._compacted = compacted
         self._log = log
         self._found: deque[Block] = deque()  # what the compacted ledger holds from `_found_from` on, without gaps

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
-from broker_core.errors import BrokerError, Conflict
+from broker_core.errors import BrokerError, Conflict, NotAllowed
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from broker_core.storage.compacted_ledger import CompactedLedger
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic_context import TopicContext
+    from broker_core.topic_log import DurableLog
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ class Compaction:
         if ledger_id is None:
             return
         try:
-            self._result.ledger = await self._context.log.open_compacted(int(ledger_id))
+            self._result.ledger = await self._on_disk().open_compacted(int(ledger_id))
             self.state = CompactionState.SUCCESS
         except (StorageError, OSError) as error:
             # The topic still serves its log; what only the compacted ledger held is lost, and said to be.
@@ -108,7 +109,11 @@ class Compaction:
         return self._context.log.size if cursor is None else cursor.backlog_bytes
 
     def start(self) -> None:
-        """Begins in the background, behind those of other topics; raises `Conflict` while one is going on."""
+        """Begins in the background, after those of other topics.
+
+        Raises `Conflict` while one is running, and `NotAllowed` where nothing is kept.
+        """
+        self._on_disk()
         if self.is_running:
             raise Conflict("Compaction already in progress")
         self.state = CompactionState.RUNNING
@@ -165,7 +170,7 @@ class Compaction:
 
     async def _copy(self, table: KeyTable, last: Position) -> CompactedLedger:
         """The second pass; what it leaves behind when it fails is removed."""
-        writer = await self._context.log.create_compacted()
+        writer = await self._on_disk().create_compacted()
         try:
             async for block in self._blocks(last):
                 for index, entry in table.survivors(block):
@@ -185,9 +190,14 @@ class Compaction:
             self._result.ledger = compacted
 
         properties = {LEDGER_PROPERTY: str(compacted.ledger_id)}
-        await self._context.log.move_cursor(cursor, last, properties, moved)
+        await self._on_disk().move_cursor(cursor, last, properties, moved)
         if old is not None:
-            await self._context.log.delete_compacted(old)
+            await self._on_disk().delete_compacted(old)
+
+    def _on_disk(self) -> DurableLog:
+        if self._context.log.on_disk is None:
+            raise NotAllowed("Compaction of a non-persistent topic is not allowed")
+        return self._context.log.on_disk
 
     async def _open_cursor(self) -> ManagedCursor:
         """Created at the earliest entry, so that retention keeps what no compaction has seen yet."""

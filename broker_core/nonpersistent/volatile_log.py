@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from broker_core.storage.block import EMPTY, Block
 from broker_core.storage.cache import BlockCache
@@ -23,9 +23,7 @@ from broker_core.storage.weights import Weights
 
 if TYPE_CHECKING:
     from broker_core.storage.block import EntryRun
-    from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
     from broker_core.storage.ledger_file import Ledger
-    from broker_core.storage.retention import Retention
 
 Done = Callable[[Position | None, StorageError | None], None]
 
@@ -33,6 +31,7 @@ Done = Callable[[Position | None, StorageError | None], None]
 class VolatileLog:
     """`on_confirmed` wakes the dispatchers; `on_dealt` is asked in each turn of the loop whether they are through."""
 
+    on_disk = None
     has_trimmed = False
 
     def __init__(self, name: str, ledger_id: int, on_dealt: Callable[[], bool]) -> None:
@@ -40,7 +39,6 @@ class VolatileLog:
         self.properties: dict[str, str] = {}
         self.on_confirmed: Callable[[], None] | None = None
         self.fenced_reason: str | None = None
-        self.terminated: Position | None = None
         self.entries = self.messages = self.size = 0  # kept: none
         self.lost: list[Lost] = []  # what is gone here was never kept
         self.cursors: dict[str, ManagedCursor] = {}
@@ -154,22 +152,13 @@ class VolatileLog:
     async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
         pass
 
-    # -- upkeep and end
+    # -- properties and end
 
     async def set_properties(self, properties: dict[str, str]) -> None:
         self.properties = dict(properties)
 
     def unfence(self) -> None:
         pass
-
-    async def roll(self) -> None:
-        pass
-
-    async def trim(self, limits: Retention, now_ms: int) -> list[int]:
-        return []
-
-    def next_trim_due(self, limits: Retention, now_ms: int) -> int | None:
-        return None
 
     def ledger_infos(self) -> list[LedgerInfo]:
         return []
@@ -178,29 +167,6 @@ class VolatileLog:
         """What is passing is answered first."""
         self._closed = True
         self._pass_all()
-
-    # -- what only a log that lasts has
-
-    async def terminate(self) -> Position:
-        _refuse("terminated")
-
-    async def move_cursor(
-        self, cursor: ManagedCursor, mark_delete: Position, properties: dict[str, str], moved: Callable[[], None]
-    ) -> None:
-        _refuse("compacted")
-
-    async def create_compacted(self) -> CompactedWriter:
-        _refuse("compacted")
-
-    async def open_compacted(self, ledger_id: int) -> CompactedLedger:
-        _refuse("compacted")
-
-    async def delete_compacted(self, compacted: CompactedLedger) -> None:
-        _refuse("compacted")
-
-
-def _refuse(what: str) -> NoReturn:
-    raise StorageError(f"a non-persistent topic cannot be {what}")
 
 
 def _nothing() -> None:

@@ -79,10 +79,11 @@ class Snapshot:
 
     async def take(self, ids: SequenceIds) -> None:
         """Stores what is on disk; on the loop that is at any time exactly what the last confirmed entry ends."""
-        if self._cursor is not None:
+        on_disk = self._ledger.on_disk
+        if self._cursor is not None and on_disk is not None:
             kept = islice(ids.persisted.items(), self._max_producers)
             properties = {name: str(last) for name, last in kept}
-            await self._ledger.move_cursor(self._cursor, self._ledger.last_confirmed, properties, _nothing)
+            await on_disk.move_cursor(self._cursor, self._ledger.last_confirmed, properties, _nothing)
 
     async def remove(self) -> None:
         self._cursor = None

@@ -84,6 +84,10 @@ class ManagedLedger:
             self._refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
 
     @property
+    def on_disk(self) -> "ManagedLedger":
+        return self
+
+    @property
     def name(self) -> str:
         return self.info.name
 

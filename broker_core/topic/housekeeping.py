@@ -41,6 +41,7 @@ class Housekeeping:
     ) -> None:
         """`compaction_seconds`: the least time between two compactions that a threshold starts."""
         self._context = context
+        self._log = context.log.on_disk  # None: nothing is kept, so nothing is ever due
         self._subscriptions = subscriptions
         self._compaction = compaction
         self._compaction_seconds = compaction_seconds
@@ -80,7 +81,7 @@ class Housekeeping:
             await asyncio.wait([self._run_task])
 
     def _arm(self, seconds: float) -> None:
-        if self._closed:
+        if self._closed or self._log is None:
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -123,7 +124,8 @@ class Housekeeping:
         retention = self._retention()
         if by_request:
             retention = replace(retention, open_grace_ms=0)
-        await self._context.log.trim(retention, self._context.expiry.now_ms())
+        if self._log is not None:
+            await self._log.trim(retention, self._context.expiry.now_ms())
 
     def _compact(self) -> None:
         """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""
@@ -150,7 +152,7 @@ class Housekeeping:
     async def _next_due_seconds(self) -> float | None:
         """Seconds until something is due, None when only news can make it so."""
         policies, now = self._context.policies, self._context.expiry.now_ms()
-        due = [self._context.log.next_trim_due(self._retention(), now)]
+        due = [None if self._log is None else self._log.next_trim_due(self._retention(), now)]
         ttl_ms = policies.ttl_seconds * 1000
         if ttl_ms > 0:
             for subscription in self._subscriptions.values():

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from broker_core.errors import NotAllowed
 from broker_core.wire import commands
 
 if TYPE_CHECKING:
@@ -18,22 +19,29 @@ if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
     from broker_core.storage.position import Position
     from broker_core.topic.subscription import Subscription
-    from broker_core.topic_log import TopicLog
+    from broker_core.topic_log import DurableLog
 
 KNOWS_END_OF_TOPIC = ("Pulsar-Java", "Pulsar Client")  # how such clients' versions begin; the second is before 3.0
 
 
 class Termination:
     def __init__(
-        self, log: TopicLog, producers: Mapping[str, Producer], subscriptions: Mapping[str, Subscription]
+        self, log: DurableLog | None, producers: Mapping[str, Producer], subscriptions: Mapping[str, Subscription]
     ) -> None:
         self._log = log
         self._producers = producers
         self._subscriptions = subscriptions
         self._told: WeakSet[Consumer] = WeakSet()
 
+    @property
+    def at(self) -> Position | None:
+        """The last position of a terminated topic; None while it takes messages."""
+        return None if self._log is None else self._log.terminated
+
     async def terminate(self) -> Position:
         """Durable on return; publishes that came before complete. Returns the last position, also the second time."""
+        if self._log is None:
+            raise NotAllowed("Termination of a non-persistent topic is not allowed")
         producers = list(self._producers.values())
         for producer in producers:
             producer.ignore_sends()  # a SEND_ERROR would make clients close the connection before receipts are read
@@ -47,7 +55,7 @@ class Termination:
 
     def tell_readers(self) -> None:
         """Something was acknowledged, or a consumer has come: who is at the end now?"""
-        if self._log.terminated is None:
+        if self.at is None:
             return
         for subscription in self._subscriptions.values():
             if not subscription.cursor.backlog_entries:

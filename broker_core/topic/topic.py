@@ -148,7 +148,7 @@ class Topic:
         self.compaction = Compaction(
             context, services.compacting, retain_null_key=services.retain_null_key, finished=self.acknowledged
         )
-        self.termination = Termination(self.ledger, self.producers, self.subscriptions)
+        self.termination = Termination(self.ledger.on_disk, self.producers, self.subscriptions)
         self._housekeeping = Housekeeping(
             context, self.subscriptions, self.compaction, compaction_seconds=services.limits.compaction_seconds
         )
@@ -205,7 +205,7 @@ class Topic:
         """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
         if self.state is not TopicState.OPEN:
             self._reopen()
-        if self.ledger.terminated is not None:
+        if self.termination.at is not None:
             raise TopicTerminated(f"Topic {self.name} was already terminated")
 
     def check_room_for_producer(self, producer: Producer) -> None:

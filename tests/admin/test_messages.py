@@ -10,6 +10,7 @@ from broker_core.names import parse_topic
 from broker_core.wire.compression import compress
 from broker_core.wire.pulsar_api_pb2 import CompressionType, KeyValue
 from tests.admin.conftest import Admin
+from tests.managed_ledgers import managed_ledger
 
 TOPIC = "persistent/acme/shop/plain"
 FULL = "persistent://acme/shop/plain"
@@ -106,7 +107,7 @@ async def test_a_payload_is_decompressed_and_a_batch_stays_whole(shop: Admin) ->
 async def test_messages_are_examined_from_either_end(shop: Admin) -> None:
     await shop.publish(FULL, [b"one", b"two", b"three"])
     topic = await shop.broker.topics.get(parse_topic(FULL))
-    await topic.ledger.roll()
+    await managed_ledger(topic).roll()
     await shop.publish(FULL, [b"four"])
     assert await body(shop, "examinemessage") == b"four"
     assert await body(shop, "examinemessage?messagePosition=2") == b"three"

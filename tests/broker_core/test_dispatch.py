@@ -23,6 +23,7 @@ from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.test_protocol import producer, send
 from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/t"
@@ -178,7 +179,7 @@ def test_a_reader_whose_ledgers_were_trimmed_goes_on_behind_them(broker: Embedde
         subscribe(client, 1, permits=5, durable=False, start_message_id=commands.message_id(-1, -1))
         receive(client, 5)
         topic = loaded(broker)
-        broker.call(topic.ledger.trim(Retention(0, 0), broker.broker.clock.wall_ms() + 10_000))
+        broker.call(managed_ledger(topic).trim(Retention(0, 0), broker.broker.clock.wall_ms() + 10_000))
         assert topic.ledger.entries == 0
         steps = count_steps(topic)
         client.send(client_commands.flow(1, 100))

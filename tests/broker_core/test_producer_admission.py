@@ -15,6 +15,7 @@ from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send
 
@@ -204,7 +205,7 @@ def test_a_frozen_owner_loses_the_topic_to_one_of_its_name(topic: str) -> None:
 
 
 async def terminate(broker: Broker, topic: str) -> None:
-    await (await broker.topics.get(parse_topic(topic))).ledger.terminate()
+    await managed_ledger(await broker.topics.get(parse_topic(topic))).terminate()
 
 
 def test_a_terminated_topic_refuses_messages_and_producers(

@@ -18,6 +18,7 @@ from tests import official_client
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import loaded, set_topic_policies
 from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer as asking
 
@@ -225,7 +226,7 @@ def test_whole_ledgers_that_are_too_old_are_dropped(clock: LaterClock, topic: st
         client = official_client.connect(broker.service_url)
         client.subscribe(topic, "s").close()
         publish(client, topic, 5)
-        ledger = loaded(broker, topic).ledger
+        ledger = managed_ledger(loaded(broker, topic))
         broker.call(ledger.roll())
         publish(client, topic, 3)
         set_topic_policies(broker, topic, age_quota=BacklogQuota(0, 100, EVICT))

@@ -16,6 +16,7 @@ from broker_core.policies.values import EVICT, BacklogQuota, RetentionPolicy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
 
 pytestmark = pytest.mark.feature("durability")
 
@@ -123,7 +124,7 @@ def test_nothing_expires_early_after_a_jump_ahead() -> None:
         producer.send(b"acknowledged")
         topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
         broker.call(topic.subscriptions["s"].skip(1))
-        broker.call(topic.ledger.roll())
+        broker.call(managed_ledger(topic).roll())
         producer.send(b"kept")
         ledgers = [info.id for info in topic.ledger.ledger_infos()]
         clock.offset_ms = DAY_MS

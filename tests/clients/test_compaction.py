@@ -13,6 +13,7 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
 
 pytestmark = pytest.mark.feature("compaction")
 
@@ -129,7 +130,7 @@ def test_a_reader_finds_keys_of_trimmed_ledgers_also_when_others_follow(tmp_path
         consumer = client.subscribe("t", "s")
         for n in range(20):  # one by one, so that no run of entries reaches across the end of a ledger
             publish(client, "t", [(str(n % 5), str(n).encode())], batch=False)
-        ledger = compact(broker, "t").ledger
+        ledger = managed_ledger(compact(broker, "t"))
         broker.call(ledger.roll())
         publish(client, "t", [("new", b"1")], batch=False)
         last = None
