@@ -5,7 +5,9 @@ Read, transform and write apart: `read` is the data source with one row for each
 driver.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,11 @@ AGE_LIMITS_SECONDS = (60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400, 30 * 86_400)
 AGE_NAMES = ("1m", "10m", "1h", "6h", "1d", "7d", "30d", "older")
 
 JOB_GROUP = "pulsarctl-backlog"
+TELL_SECONDS = 1.0
+
+Tell = Callable[[int, int], None]
+"""Is told, now and then, how many of how many tasks of what is running are done."""
+
 COLUMNS = ("topic", "partition", "subscription", "messages", "entry_size", "publish_time")
 
 
@@ -112,12 +119,34 @@ def run(
     *,
     subscriptions: Sequence[str] = (),
     now_ms: int,
+    tell: Tell,
 ) -> tuple[list[SubscriptionBacklog], int]:
     """The report, and how many tasks read for it."""
     context = session.sparkContext
     context.setJobGroup(JOB_GROUP, "unacknowledged messages of each subscription")
-    rows = transform(read(session, target, subscriptions), now_ms).collect()
+    with _watched(context, tell):
+        rows = transform(read(session, target, subscriptions), now_ms).collect()
     return report(rows, known), _reading_tasks(context)
+
+
+@contextmanager
+def _watched(context: SparkContext, tell: Tell) -> Iterator[None]:
+    """Calls `tell` every second of the block; Spark itself would draw its own bar between the lines of its log."""
+    tracker, ended = context.statusTracker(), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(TELL_SECONDS):
+            stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage))]
+            if stages:
+                tell(sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages))
+
+    watcher = threading.Thread(target=watch, name="backlog-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def _reading_tasks(context: SparkContext) -> int:
