@@ -140,7 +140,9 @@ def set_properties(
 
     Example: pulsarctl namespaces set-properties public/default -p owner=billing
     """
-    call.admin.namespaces.set_properties(namespace, pairs(csv(properties)))
+    given = pairs(csv(properties))
+    call.admin.namespaces.set_properties(namespace, given)
+    call.tell(f"properties of {namespace}: " + ", ".join(f"{key}={value}" for key, value in given.items()))
 
 
 @app.verb("clear-properties")

@@ -61,6 +61,7 @@ def update_tenant(
     roles = current.get("adminRoles", []) if admin_roles is None else csv(admin_roles)
     clusters = current.get("allowedClusters", []) if allowed_clusters is None else csv(allowed_clusters)
     call.admin.tenants.update(tenant, roles, clusters)
+    call.tell(f"tenant {tenant}: admin roles {', '.join(roles) or 'none'}, clusters {', '.join(clusters) or 'none'}")
 
 
 @app.verb("delete", "d", loses_data=True)

@@ -147,6 +147,11 @@ def stdin_is_terminal() -> bool:
     return streams.is_terminal(sys.stdin)
 
 
+def is_watched() -> bool:
+    """Whether stderr is a terminal."""
+    return streams.is_terminal(sys.stderr)
+
+
 def can_ask() -> bool:
     """Whether a question would reach somebody: both the question and the answer need a terminal."""
     return streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr)

@@ -66,6 +66,11 @@ class Call(typer.Context):
         if not (self.settings.quiet if quiet is None else quiet):
             render.notice(text)
 
+    def tell(self, text: str) -> None:
+        """A notice for a person who watches: a script that is silent on success stays silent."""
+        if render.is_watched():
+            self.notice(text)
+
     def notice_time(self, what: str, time_ms: int) -> None:
         """Says which instant a time on the command line was taken for: a wrong one is easy to type."""
         self.notice(f"{what} {utc(time_ms)}")

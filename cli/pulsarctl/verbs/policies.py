@@ -16,6 +16,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import subscription_segment
 from pulsarctl.verbs import policy_flags as flags
+from pulsarctl.verbs.policy_text import policy_text
 
 Query = dict[str, object]
 
@@ -284,6 +285,7 @@ def _install_set(noun: Noun, level: Level, policy: Policy) -> None:
             client.set_policy(place, path, None, **{path: value}, **query)
         else:
             client.set_policy(place, path, value, method=policy.method, **query)
+        call.tell(f"{policy.name} of {place}: {policy_text(policy.name, value)}")
 
     example = f"Example: pulsarctl {noun.noun} set-{policy.name} {level.example} {policy.example}"
     body = _with_options(set_policy, level, [*own, *extra])
@@ -299,6 +301,7 @@ def _install_remove(noun: Noun, level: Level, policy: Policy) -> None:
             client.set_policy(place, path, None, method=policy.method, **given, **query)
         else:
             client.remove_policy(place, path, **given, **query)
+        call.tell(f"{policy.name} of {place} is removed: the {level.fallback} is in force")
 
     summary = f"Remove the {policy.name} of a {level.name}; the {level.fallback} is in force again."
     body = _with_options(remove, level, _options(policy.choice, level.changing))

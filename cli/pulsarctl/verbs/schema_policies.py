@@ -8,6 +8,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import Namespace, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.policy_text import policy_text
 
 STRATEGIES = (
     "UNDEFINED",
@@ -67,6 +68,7 @@ def _install_strategy(noun: Noun) -> None:
         Example: pulsarctl namespaces set-schema-compatibility-strategy shop/orders -c BACKWARD
         """
         call.admin.namespaces.set_policy(namespace, STRATEGY, _strategy(compatibility), method="PUT")
+        call.tell(f"schema-compatibility-strategy of {namespace}: {_strategy(compatibility)}")
 
 
 def _install_older_strategy(noun: Noun) -> None:
@@ -94,6 +96,7 @@ def _install_older_strategy(noun: Noun) -> None:
             raise UsageProblem(f"there is no strategy '{compatibility}'", hint="Full, Backward, Forward or None")
         value = "AutoUpdateDisabled" if disabled else name
         call.admin.namespaces.set_policy(namespace, OLDER, value, method="PUT")
+        call.tell(f"schema-autoupdate-strategy of {namespace}: {value}")
 
 
 def _install_switches(noun: Noun) -> None:
@@ -109,6 +112,7 @@ def _install_switches(noun: Noun) -> None:
         Example: pulsarctl namespaces set-is-allow-auto-update-schema shop/orders --disable
         """
         call.admin.namespaces.set_policy(namespace, AUTO_UPDATE, _switch(enable, disable))
+        call.tell(f"is-allow-auto-update-schema of {namespace}: {policy_text(AUTO_UPDATE, enable)}")
 
     @noun.verb("get-schema-validation-enforce", "get-schema-validation-enforced")
     def get_enforced(call: Call, namespace: Namespace, applied: Applied = False) -> None:
@@ -122,6 +126,7 @@ def _install_switches(noun: Noun) -> None:
         Example: pulsarctl namespaces set-schema-validation-enforce shop/orders --enable
         """
         call.admin.namespaces.set_policy(namespace, ENFORCED, _switch(enable, disable))
+        call.tell(f"schema-validation-enforce of {namespace}: {policy_text(ENFORCED, enable)}")
 
 
 def install_schema_policies_of_topics(noun: Noun) -> None:
@@ -139,6 +144,7 @@ def install_schema_policies_of_topics(noun: Noun) -> None:
         Example: pulsarctl topics set-schema-compatibility-strategy orders -s FORWARD
         """
         call.admin.topics.set_policy(topic, STRATEGY, _strategy(strategy), method="PUT")
+        call.tell(f"schema-compatibility-strategy of {topic}: {_strategy(strategy)}")
 
     @noun.verb("remove-schema-compatibility-strategy")
     def remove_strategy(call: Call, topic: Topic) -> None:
@@ -157,3 +163,4 @@ def install_schema_policies_of_topics(noun: Noun) -> None:
         Example: pulsarctl topics set-schema-validation-enforce orders --enable
         """
         call.admin.topics.set_policy(topic, ENFORCED, _switch(enable, disable))
+        call.tell(f"schema-validation-enforce of {topic}: {policy_text(ENFORCED, enable)}")

@@ -5,7 +5,6 @@ With `--wait` and no terminal nothing is printed on success: cron sends no mail.
 interrupted here goes on in the broker.
 """
 
-import sys
 from typing import Annotated
 
 import typer
@@ -58,9 +57,9 @@ def compact(
         deadline = monotonic() + parse_duration(timeout)
         for part in started:
             _wait(call, part, deadline, timeout)
-        _say(call, f"compacted {len(started)} of {len(parts)}")
+        call.tell(f"compacted {len(started)} of {len(parts)}")
     else:
-        _say(call, f"compaction of {len(started)} of {len(parts)} requested")
+        call.tell(f"compaction of {len(started)} of {len(parts)} requested")
 
 
 @app.verb("compaction-status", "compact-status")
@@ -91,12 +90,12 @@ def _start(call: Call, part: str, threshold: int | None, skip_if_running: bool) 
             raise AlreadyRunning(f"a compaction of {part} is running", hint="--skip-if-running, or wait for it")
         size = None if threshold is None else _uncompacted_bytes(call, part)
         if threshold is not None and size is not None and size <= threshold:
-            _say(call, f"{part}: only {human_size(size)} to compact")
+            call.tell(f"{part}: only {human_size(size)} to compact")
             return False
         call.admin.topics.compact(part)
     except (AlreadyRunning, Conflict) as error:
         if skip_if_running:
-            _say(call, f"{part}: already running, skipped")
+            call.tell(f"{part}: already running, skipped")
             return False
         if isinstance(error, AlreadyRunning):
             raise
@@ -128,9 +127,3 @@ def _until_done(call: Call, part: str, deadline: float, timeout: str) -> Status:
 def _raise_if_failed(part: str, status: Status) -> None:
     if status.status == "ERROR":
         raise CliError(f"the compaction of {part} failed: {status.error or 'the broker gives no reason'}")
-
-
-def _say(call: Call, text: str) -> None:
-    """For somebody who watches; cron gets nothing."""
-    if sys.stderr.isatty():
-        call.notice(text)

@@ -31,7 +31,9 @@ def update_properties(call: Call, topic: Topic, properties: Given = None) -> Non
 
     Example: pulsarctl topics update-properties orders -p owner=billing
     """
-    call.admin.topics.update_properties(topic, _some(properties))
+    given = _some(properties)
+    call.admin.topics.update_properties(topic, given)
+    call.tell(f"properties of {topic}: " + ", ".join(f"{key}={value}" for key, value in given.items()))
 
 
 @app.verb("remove-properties")

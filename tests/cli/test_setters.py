@@ -1,0 +1,67 @@
+"""What a setter says on a terminal, and that it is silent elsewhere."""
+
+from typing import Any
+
+import pytest
+
+from pulsarctl.values.quantities import human_duration
+from pulsarctl.verbs.policy_text import policy_text
+from tests.cli.program import PULSARCTL
+from tests.cli.runner import Cli, Outcome
+from tests.cli.terminal import on_a_terminal
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "text"),
+    [
+        ("retention", {"retentionTimeInMinutes": 1440, "retentionSizeInMB": 10_240}, "time 1d, size 10.0 GiB"),
+        ("retention", {"retentionTimeInMinutes": -1, "retentionSizeInMB": 0}, "time without limit, size 0 B"),
+        ("message-ttl", 5400, "1h 30m"),
+        ("max-message-size", 1 << 20, "1.0 MiB"),
+        ("max-producers", 10, "10"),
+        ("deduplication", True, "yes"),
+        ("subscription-types-enabled", ["Shared", "Failover"], "Shared, Failover"),
+        (
+            "delayed-delivery",
+            {"tickTime": 100, "active": True, "maxDeliveryDelayInMillis": 0},
+            "tick time 100ms, enabled yes, longest delay 0s",
+        ),
+        (
+            "publish-rate",
+            {"publishThrottlingRateInMsg": 1000, "publishThrottlingRateInByte": -1},
+            "messages 1,000, bytes without limit",
+        ),
+        ("anything", {"newField": 7}, "newField 7"),
+    ],
+)
+def test_a_policy_is_said_in_units_that_people_read(name: str, body: Any, text: str) -> None:
+    assert policy_text(name, body) == text
+
+
+def test_a_duration_is_said_in_its_largest_units() -> None:
+    assert [human_duration(ms) for ms in (0, 500, 61_000, 129_600_000)] == ["0s", "500ms", "1m 1s", "1d 12h"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("namespaces", "set-retention", "public/default", "-t", "2d", "-s", "10G"),
+            "retention of public/default: time 2d, size 10.0 GiB\r\n",
+        ),
+        (
+            ("namespaces", "remove-retention", "public/default"),
+            "retention of public/default is removed: the broker's is in force\r\n",
+        ),
+        (
+            ("namespaces", "set-schema-validation-enforce", "public/default", "--disable"),
+            "schema-validation-enforce of public/default: no\r\n",
+        ),
+        (("namespaces", "set-properties", "public/default", "-p", "a=b"), "properties of public/default: a=b\r\n"),
+    ],
+    ids=lambda words: words[1] if isinstance(words, tuple) else "said",
+)
+def test_a_setter_says_on_a_terminal_what_it_set(cli: Cli, words: tuple[str, ...], said: str) -> None:
+    command = [str(PULSARCTL), *words, "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
+    assert on_a_terminal(command) == said
+    assert cli(*words) == Outcome(0, "", "")
