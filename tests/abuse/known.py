@@ -13,7 +13,9 @@ KNOWN: dict[str, str] = {
     "*=1e400*": _BODIES,
     "*=nan*": _BODIES,
     "*=infinity*": _BODIES,
+    "*/subscription/{subscription} properties=*": _BODIES,
     "*/{topic}/partitions *": "the number of partitions has no bound yet",
+    "PING 10,000 in one write": "what arrives in one read is handled in one turn of the loop, here 40 to 80 ms",
 }
 
 # Reasons of answers that are 500 in Pulsar too, and that its tools tell apart by just that.
