@@ -56,7 +56,7 @@ def _properties(properties: Mapping[str, str], part: str) -> dict[str, str]:
     text = properties.get(f"{part}.schema.properties")
     try:
         found = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise InvalidSchema(f"{part}.schema.properties is no JSON object: {text}")
@@ -74,7 +74,7 @@ def _shown(part: SchemaData) -> Any:
         return ""
     try:
         return json.loads(part.data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidSchema(f"Invalid schema definition data for {part.type.name} schema") from None
 
 
@@ -83,7 +83,7 @@ def key_value_data(text: str) -> bytes:
     try:
         found = json.loads(text)
         return encode_key_value(_sent(found[KEY]), _sent(found[VALUE]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidSchema('A KEY_VALUE schema is sent as {"key": <schema>, "value": <schema>}') from None
 
 

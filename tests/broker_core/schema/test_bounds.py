@@ -12,7 +12,7 @@ from broker_core.schema.avro import parse_avro
 from broker_core.schema.avro_resolution import why_unreadable
 from broker_core.schema.bounds import DefinitionBounds, check_definition
 from broker_core.schema.compatibility import Strategy, check_compatible
-from broker_core.schema.key_value import encode_key_value
+from broker_core.schema.key_value import decode_key_value, encode_key_value, key_value_data
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, SchemaType
 
@@ -72,6 +72,18 @@ def test_key_and_value_are_held_to_the_same_bounds() -> None:
     schema = SchemaData(SchemaType.KEY_VALUE, encode_key_value(b"", nested(21)), properties)
     with pytest.raises(InvalidSchema, match="schemaMaxDepth"):
         check_definition(schema, BOUNDS)
+
+
+def test_properties_of_a_key_that_are_nested_without_end_are_refused() -> None:
+    properties = {"key.schema.type": "STRING", "key.schema.properties": '{"a":' + "[" * 5000}
+    with pytest.raises(InvalidSchema, match="no JSON object"):
+        decode_key_value(SchemaData(SchemaType.KEY_VALUE, encode_key_value(b"", b""), properties))
+
+
+@pytest.mark.parametrize("text", ['{"key":' + "[" * 5000, "[" * 5000])
+def test_a_key_value_schema_over_rest_that_is_nested_without_end_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSchema, match="KEY_VALUE"):
+        key_value_data(text)
 
 
 @pytest.mark.parametrize(
