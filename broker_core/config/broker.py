@@ -117,7 +117,7 @@ class StorageConfig:
     journal_pace_ms: float = setting(
         "journalMaxGroupWaitMSec",
         5.0,
-        "Longest pause before the next sync while a stream of messages arrives (ms); a tenth of it at moderate rates.",
+        "Longest pause before the next sync while a stream of batches arrives (ms); a tenth of it at moderate rates.",
         least=0,
     )
     journal_max_mb: int = setting("journalMaxSizeMB", 256, "Most journal between two checkpoints (MB).", least=1)

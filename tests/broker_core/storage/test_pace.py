@@ -41,8 +41,9 @@ def test_large_messages_of_which_each_waits_for_its_receipt_are_no_stream() -> N
     assert after(Pace(LONGEST), 10, 1, STREAMED, waiting=False) == pytest.approx(USUAL)
 
 
-def test_many_small_messages_are_no_stream() -> None:
-    assert after(Pace(LONGEST), 10, FULL_ENTRIES, 100 * FULL_ENTRIES, waiting=True) == pytest.approx(USUAL)
+@pytest.mark.parametrize("size", [100 * FULL_ENTRIES, STREAMED])
+def test_many_small_messages_are_no_stream_however_fast_they_come(size: int) -> None:
+    assert after(Pace(LONGEST), 10, max(FULL_ENTRIES, size // 1000), size, waiting=True) == pytest.approx(USUAL)
 
 
 def test_the_pause_is_the_usual_one_as_soon_as_the_stream_is_over() -> None:
