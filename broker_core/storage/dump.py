@@ -305,7 +305,7 @@ def _metadata(path: Path) -> Iterator[Found]:
         with _reading(path) as connection:
             for (problem,) in connection.execute("PRAGMA integrity_check"):
                 if problem != "ok":
-                    yield DamageReport(path, 0, problem)
+                    yield DamageReport(path, 0, " ".join(problem.split()))
             yield from _against_log(path, connection)
             tables = [
                 name

@@ -8,8 +8,7 @@ from tests.damage.injury import KINDS, Injury
 from tests.damage.load import Sample, make_samples
 from tests.damage.trial import Verdict, judge, run_trial
 
-TRIALS = range(32, 56)
-CATALOG = KINDS.index("sqlite")  # `make damage` has it, too
+TRIALS = range(20)
 
 pytestmark = pytest.mark.slow
 
@@ -20,8 +19,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
 
 
 def test_nothing_wrong_is_served_and_nothing_is_lost_in_silence(samples: list[Sample], tmp_path: Path) -> None:
-    seeds = [seed for seed in TRIALS if seed % len(KINDS) != CATALOG]
-    verdicts = [run_trial(samples[seed // len(KINDS) % 2], tmp_path / "trial", seed) for seed in seeds]
+    verdicts = [run_trial(samples[seed // len(KINDS) % 2], tmp_path / "trial", seed) for seed in TRIALS]
     assert [str(verdict) for verdict in verdicts if not verdict.is_good] == []
     assert any(verdict.lost for verdict in verdicts)
 

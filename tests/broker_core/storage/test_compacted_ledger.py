@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from broker_core.storage.errors import Damaged
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, entries_of, opened, run_of
 
@@ -74,4 +77,33 @@ async def test_a_new_result_replaces_the_old_one(tmp_path: Path) -> None:
     assert not results[0].path.exists()
     assert len(await results[1].read(EARLIEST, 1, 1)) == 1
     await results[1].close()
+    await factory.close()
+
+
+async def test_damage_is_on_record_and_is_passed_over_once_it_is_accepted(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    await append(ledger, run_of(b"a"))
+    writer = await ledger.create_compacted()
+    for position in SURVIVORS:
+        writer.append(position, entry_at(position), 1, 99)
+    compacted = await writer.seal()
+    data = bytearray(compacted.path.read_bytes())
+    data[data.index(entry_at(SURVIVORS[0]))] ^= 1
+    compacted.path.write_bytes(data)
+    with pytest.raises(Damaged):
+        await compacted.read(EARLIEST, 5000, 1 << 20)
+    assert [(report.path, report.topic) for report in factory.damage.open] == [(compacted.path, "t")]
+    await factory.accept_loss()
+    [block, *_] = await compacted.read(EARLIEST, 5000, 1 << 20)
+    assert Position(block.ledger_id, block.first_entry_id) > SURVIVORS[0]
+    await factory.close()
+
+
+async def test_a_compacted_ledger_that_is_missing_is_on_record(tmp_path: Path) -> None:
+    factory = await opened(tmp_path)
+    ledger = await factory.open_ledger("t")
+    with pytest.raises(FileNotFoundError):
+        await ledger.open_compacted(77)
+    assert [report.reason for report in factory.damage.open] == ["compacted ledger is missing"]
     await factory.close()
