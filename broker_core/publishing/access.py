@@ -20,6 +20,9 @@ P = TypeVar("P")
 _TAKEN = "Topic has an existing exclusive producer"
 
 
+EPOCH_MAX = (1 << 62) - 1  # each owner adds one, and a Java long has to hold it
+
+
 class AccessMode(Enum):
     """Values as in the protocol."""
 
@@ -101,6 +104,8 @@ class ProducerAccess(Generic[P]):
         return promoted
 
     def _check_epoch(self, wanted: int | None) -> None:
+        if wanted is not None and wanted > EPOCH_MAX:
+            raise ProducerFenced(f"No topic has epoch {wanted}: the highest that a producer may name is {EPOCH_MAX}")
         if wanted is not None and self.epoch is not None and wanted < self.epoch:
             raise ProducerFenced(
                 f"Topic epoch has already moved. Current epoch: {self.epoch}, Producer epoch: {wanted}"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.errors import ProducerBusy, ProducerFenced
-from broker_core.publishing.access import AccessMode, Place, ProducerAccess
+from broker_core.publishing.access import EPOCH_MAX, AccessMode, Place, ProducerAccess
 
 SHARED, EXCLUSIVE = AccessMode.SHARED, AccessMode.EXCLUSIVE
 WAIT, FENCING = AccessMode.WAIT_FOR_EXCLUSIVE, AccessMode.EXCLUSIVE_WITH_FENCING
@@ -98,6 +98,11 @@ def test_an_owner_that_is_still_storing_its_epoch_is_fenced_too() -> None:
 
 
 @pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
+def test_an_epoch_from_which_nobody_could_go_on_is_refused() -> None:
+    with pytest.raises(ProducerFenced, match="No topic has epoch"):
+        ProducerAccess[str](None).request("a", EXCLUSIVE, EPOCH_MAX + 1, occupied=False)
+
+
 def test_who_comes_back_with_an_older_epoch_is_fenced(mode: AccessMode) -> None:
     topic = access(5)
     with pytest.raises(ProducerFenced, match="Current epoch: 5, Producer epoch: 4"):
