@@ -97,12 +97,12 @@ def test_an_owner_that_is_still_storing_its_epoch_is_fenced_too() -> None:
     assert not topic.owns("a")
 
 
-@pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
 def test_an_epoch_from_which_nobody_could_go_on_is_refused() -> None:
     with pytest.raises(ProducerFenced, match="No topic has epoch"):
         ProducerAccess[str](None).request("a", EXCLUSIVE, EPOCH_MAX + 1, occupied=False)
 
 
+@pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
 def test_who_comes_back_with_an_older_epoch_is_fenced(mode: AccessMode) -> None:
     topic = access(5)
     with pytest.raises(ProducerFenced, match="Current epoch: 5, Producer epoch: 4"):
