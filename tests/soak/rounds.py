@@ -51,7 +51,7 @@ class Tally:
 
     @property
     def ok(self) -> bool:
-        return not (self.lost or self.out_of_order or self.refused or self.acks_forgotten)
+        return not (self.failures or self.lost or self.out_of_order or self.refused or self.acks_forgotten)
 
 
 class Soak:
@@ -97,6 +97,8 @@ class Soak:
             self.tally.recovery_kills += not self._broker.is_ready()
             self._broker.kill()
         self._broker.start()
+        if (self._broker.data_dir / "DAMAGE").exists():  # a torn tail is none
+            self._fail("damage is reported after a kill")
 
     def _count(self, results: dict[str, Any]) -> None:
         self.tally.messages = sum(result["acknowledged"] for result in results.values())
