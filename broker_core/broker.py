@@ -26,7 +26,7 @@ from broker_core.errors import UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.rates.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
-from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.engine import StorageEngine
 from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
@@ -72,7 +72,7 @@ class Broker:
         self.service_url = ""
         self.http_url = ""
         self.started_ms = 0
-        self.storage: ManagedLedgerFactory
+        self.storage: StorageEngine
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
@@ -87,7 +87,7 @@ class Broker:
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Opens the data directory (lock, recovery) and the tenants; topics are loaded when first used."""
         options = {} if disk is None else {"disk": disk}
-        self.storage = await ManagedLedgerFactory.open(directory, self.config.storage, clock=self.clock, **options)
+        self.storage = await StorageEngine.open(directory, self.config.storage, clock=self.clock, **options)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema)
         self.topics = TopicRegistry(

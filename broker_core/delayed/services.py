@@ -12,7 +12,7 @@ from broker_core.storage import filenames
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import DelayedConfig
-    from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
 
 
@@ -25,7 +25,7 @@ class DelayedServices:
     files: BucketFiles
 
     @classmethod
-    def of(cls, config: DelayedConfig, storage: ManagedLedgerFactory, clock: Clock, spawn: Spawn) -> DelayedServices:
+    def of(cls, config: DelayedConfig, storage: StorageEngine, clock: Clock, spawn: Spawn) -> DelayedServices:
         files = BucketFiles(storage.disk, filenames.delayed_directory(storage.path))
         return cls(config, clock, spawn, Alarms(clock), files)
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from broker_core.storage import changes
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
 from broker_core.storage.errors import Damaged
-
-if TYPE_CHECKING:
-    from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.ledger_services import LedgerServices
 
 
 class CompactedStore:
-    def __init__(self, factory: "ManagedLedgerFactory", info: ManagedLedgerInfo, register: Callable[[], None]) -> None:
-        self._factory = factory
+    def __init__(self, services: LedgerServices, info: ManagedLedgerInfo, register: Callable[[], None]) -> None:
+        self._services = services
         self._info = info
         self._register = register
         self._known: set[int] = set()  # created or opened in this run; others are leftovers
@@ -23,24 +20,24 @@ class CompactedStore:
     async def create(self) -> CompactedWriter:
         self._register()
         await self._remove_stale()
-        factory = self._factory
-        ledger_id = factory.catalog.new_id()
+        services = self._services
+        ledger_id = services.catalog.new_id()
         self._info.compacted.append(ledger_id)
         self._known.add(ledger_id)
         await self._changed()
-        path = factory.compacted_path(ledger_id)
-        created_ms = factory.clock.wall_ms()
+        path = services.compacted_path(ledger_id)
+        created_ms = services.clock.wall_ms()
         forget = partial(self._forget, ledger_id)
-        return CompactedWriter(factory.disk, factory.read_thread, path, ledger_id, created_ms, forget, self._meet)
+        return CompactedWriter(services.disk, services.read_thread, path, ledger_id, created_ms, forget, self._meet)
 
     def _forget(self, ledger_id: int) -> None:
         self._info.compacted.remove(ledger_id)
         self._known.discard(ledger_id)
 
     async def open(self, ledger_id: int) -> CompactedLedger:
-        factory = self._factory
-        path = factory.compacted_path(ledger_id)
-        compacted = CompactedLedger(factory.disk, factory.read_thread, path, ledger_id, self._meet)
+        services = self._services
+        path = services.compacted_path(ledger_id)
+        compacted = CompactedLedger(services.disk, services.read_thread, path, ledger_id, self._meet)
         try:
             opened = await compacted.open()
         except Damaged as damage:
@@ -53,7 +50,7 @@ class CompactedStore:
         return opened
 
     def _meet(self, damage: Damaged) -> bool:
-        return self._factory.meet_damage(self._info.name, damage)
+        return self._services.meet_damage(self._info.name, damage)
 
     async def delete(self, compacted: CompactedLedger) -> None:
         await compacted.close()
@@ -63,12 +60,12 @@ class CompactedStore:
     async def _remove_stale(self) -> None:
         stale = [i for i in self._info.compacted if i not in self._known]
         for ledger_id in stale:
-            path = self._factory.compacted_path(ledger_id)
-            await self._factory.read_thread(partial(self._factory.disk.remove, path))
+            path = self._services.compacted_path(ledger_id)
+            await self._services.read_thread(partial(self._services.disk.remove, path))
         if stale:
             self._info.compacted = [i for i in self._info.compacted if i not in stale]
             await self._changed()
 
     async def _changed(self) -> None:
-        self._factory.catalog.changed.add(self._info.id)
-        await self._factory.journal.synced(changes.change("compacted", self._info.id, ids=self._info.compacted))
+        self._services.catalog.changed.add(self._info.id)
+        await self._services.journal.synced(changes.change("compacted", self._info.id, ids=self._info.compacted))

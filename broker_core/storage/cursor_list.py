@@ -5,33 +5,30 @@ A durable cursor is in the catalog and in the journal; a non-durable one lives i
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from broker_core.storage import changes
 from broker_core.storage.catalog import CursorInfo, ManagedLedgerInfo
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.errors import StorageError
 from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.storage.weights import Weights
-
-if TYPE_CHECKING:
-    from broker_core.storage.factory import ManagedLedgerFactory
 
 
 class CursorList:
     def __init__(
         self,
-        factory: "ManagedLedgerFactory",
+        services: LedgerServices,
         info: ManagedLedgerInfo,
         ledgers: LedgerList,
         weights: Weights,
         register: Callable[[], None],
     ) -> None:
-        self._factory = factory
-        self._journal = factory.journal
-        self._acks = factory.acks
-        self._catalog = factory.catalog
+        self._services = services
+        self._journal = services.journal
+        self._acks = services.acks
+        self._catalog = services.catalog
         self._info = info
         self._register = register
         self.ledgers = ledgers
@@ -126,7 +123,7 @@ class CursorList:
 
     async def cursor_flush(self, cursor: ManagedCursor) -> None:
         self._acks.write(self._info.id, cursor)
-        await self._factory.synced()
+        await self._services.synced()
 
     def cursor_inexact(self, cursor: ManagedCursor) -> None:
         self._acks.measure_later(cursor)

@@ -10,7 +10,7 @@
     ├── Terminated           the managed ledger takes no more entries
     ├── CatalogUnusable      metadata.sqlite is lost or damaged; to be rebuilt
     ├── Damaged              bytes on disk that cannot be trusted, by file and offset
-    └── Closed               the factory or the managed ledger was closed
+    └── Closed               the storage engine or the managed ledger was closed
 
 The layer above (`topic`) translates these into what a client is told.
 """

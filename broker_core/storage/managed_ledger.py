@@ -10,7 +10,6 @@ any -> closed. A full disk refuses appends too, but heals by itself.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from broker_core.storage import changes, retention
 from broker_core.storage.block import (
@@ -32,6 +31,7 @@ from broker_core.storage.cursor_list import CursorList
 from broker_core.storage.errors import Closed, Damaged, DirectoryGone, DiskFull, Lost, StorageError, Terminated
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
+from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.log_reader import LogReader
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.pressure import RUN_COST
@@ -39,9 +39,6 @@ from broker_core.storage.retention import Retention
 from broker_core.storage.tail import RECORD_COST
 from broker_core.storage.weights import Weights
 from broker_core.storage.writer import FLUSH_AT
-
-if TYPE_CHECKING:
-    from broker_core.storage.factory import ManagedLedgerFactory
 
 Done = Callable[[Position | None, StorageError | None], None]
 
@@ -54,32 +51,41 @@ _new = tuple.__new__  # of a Position: a third of the time that its own construc
 
 
 class ManagedLedger:
-    def __init__(self, factory: "ManagedLedgerFactory", info: ManagedLedgerInfo, ledgers: dict[int, Ledger]) -> None:
-        self._factory = factory
-        self._journal = factory.journal
-        self._cache = factory.cache
-        self._pressure = factory.pressure
-        self._clock = factory.clock
-        self._writer = factory.writer
-        self._space = factory.space
-        self._max_entries = factory.config.max_entries_per_ledger
-        self._max_bytes = factory.config.max_ledger_mb << 20
-        self._max_age = factory.config.max_rollover_minutes * 60
-        self._min_age = min(self._max_age, factory.config.min_rollover_minutes * 60)
+    def __init__(
+        self,
+        services: LedgerServices,
+        info: ManagedLedgerInfo,
+        ledgers: dict[int, Ledger],
+        closed: Callable[["ManagedLedger"], None],
+    ) -> None:
+        """`closed` is called when everything is in the files and nothing is taken any more."""
+        self._services = services
+        self._closed = closed
+        self._times = services.times
+        self._journal = services.journal
+        self._cache = services.cache
+        self._pressure = services.pressure
+        self._clock = services.clock
+        self._writer = services.writer
+        self._space = services.space
+        self._max_entries = services.config.max_entries_per_ledger
+        self._max_bytes = services.config.max_ledger_mb << 20
+        self._max_age = services.config.max_rollover_minutes * 60
+        self._min_age = min(self._max_age, services.config.min_rollover_minutes * 60)
         self.info = info
         self._ledgers = ledgers  # in use, by id: all of them
-        self._registered = info.name in factory.catalog.names
+        self._registered = info.name in services.catalog.names
         self._current: Ledger | None = None
         self._abandoned: list[Ledger] = []  # to be sealed at what was confirmed, before the next append
         self._refusal: StorageError | None = None
         self.fenced_reason: str | None = None
         self.ledgers = LedgerList(info.ledgers)
-        self._reader = LogReader(ledgers, self.ledgers, factory.cache, factory.reader)
-        weights = Weights(ledgers, factory.cache, factory.reader.read_span)
+        self._reader = LogReader(ledgers, self.ledgers, services.cache, services.reader)
+        weights = Weights(ledgers, services.cache, services.reader.read_span)
         self.last_confirmed = self.ledgers.last_confirmed
         self.on_confirmed: Callable[[], None] | None = None
-        self._compacted = CompactedStore(factory, info, self._register)
-        self._cursors = CursorList(factory, info, self.ledgers, weights, self._register)
+        self._compacted = CompactedStore(services, info, self._register)
+        self._cursors = CursorList(services, info, self.ledgers, weights, self._register)
         if info.terminated is not None:
             self._refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
 
@@ -110,7 +116,7 @@ class ManagedLedger:
             ledger is None
             or ledger.next_entry >= self._max_entries
             or ledger.next_end >= self._max_bytes
-            or self._factory.now >= ledger.old_at
+            or self._times.now >= ledger.old_at
         ):
             ledger = self._roll_if_due()
         entry_id = ledger.next_entry
@@ -145,9 +151,9 @@ class ManagedLedger:
         if not ledger.parts:
             self._writer.buffered[ledger] = None
             if not ledger.changed:
-                self._factory.ledger_changed(self.info.id, ledger)
+                self._services.ledger_changed(self.info.id, ledger)
         ledger.confirm(head, blob, length, n, messages, size, newest_ms)
-        ledger.info.written_ms = self._factory.wall_ms
+        ledger.info.written_ms = self._times.wall_ms
         self.last_confirmed = first if n == 1 else _new(Position, (first[0], first[1] + n - 1))
         tail = ledger.tail
         if tail is None or not tail.fresh:
@@ -191,8 +197,8 @@ class ManagedLedger:
 
         Raises DirectoryGone: then no append can succeed.
         """
-        if self._factory.watch.gone:
-            raise DirectoryGone(self._factory.watch.gone)
+        if self._services.watch.gone:
+            raise DirectoryGone(self._services.watch.gone)
         if self.fenced_reason is not None:
             self.fenced_reason = None
             self._refusal = None
@@ -204,7 +210,7 @@ class ManagedLedger:
         ledger = self._current
         if ledger is None:
             return self._open_next_ledger()
-        age = self._factory.now - ledger.opened
+        age = self._times.now - ledger.opened
         if not ledger.next_entry or age < self._min_age:
             return ledger
         return self._open_next_ledger()
@@ -213,10 +219,10 @@ class ManagedLedger:
         """The records that make it travel in front of its first entries, so no wait is needed."""
         self._register()
         self._seal_current()
-        catalog = self._factory.catalog
+        catalog = self._services.catalog
         info = LedgerInfo(catalog.new_id(), self._clock.wall_ms())
-        ledger = Ledger(info, self._factory.ledger_path(info.id), new=True)
-        ledger.opened = self._factory.now = self._clock.monotonic()
+        ledger = Ledger(info, self._services.ledger_path(info.id), new=True)
+        ledger.opened = self._times.now = self._clock.monotonic()
         ledger.old_at = ledger.opened + self._max_age
         record = changes.change("ledger", self.info.id, id=info.id, at=info.created_ms)
         self._journal.write(record, _ignore)
@@ -230,7 +236,7 @@ class ManagedLedger:
         """A managed ledger exists from its first append, cursor or property on."""
         if not self._registered:
             self._registered = True
-            self._factory.catalog.add(self.info)
+            self._services.catalog.add(self.info)
             record = changes.change("managed-ledger", self.info.id, name=self.name, properties=self.info.properties)
             self._journal.write(record, self._registration_written)
 
@@ -254,7 +260,7 @@ class ManagedLedger:
         def done(error: Exception | None) -> None:
             if error is None and ledger.info.id in self._ledgers:
                 ledger.info.sealed_ms = at
-                self._factory.ledger_sealed(self.info.id, ledger)
+                self._services.ledger_sealed(self.info.id, ledger)
             elif error is not None:
                 self._abandoned.append(ledger)
 
@@ -264,7 +270,7 @@ class ManagedLedger:
         """Seal the open ledger, if it holds entries; durable on return."""
         if self._current is not None and self._current.next_entry:
             self._seal_current()
-            await self._factory.synced()
+            await self._services.synced()
 
     async def trim(self, limits: Retention, now_ms: int) -> list[int]:
         """Delete the ledgers that nobody needs any more (`retention.removable`); returns their ids."""
@@ -273,7 +279,7 @@ class ManagedLedger:
             await self.roll()
         ids = retention.removable(self._view(), limits, now_ms)
         if ids:
-            await self._factory.remove_ledgers(self, ids)
+            await self._remove(ids)
         return ids
 
     def next_trim_due(self, limits: Retention, now_ms: int) -> int | None:
@@ -284,9 +290,19 @@ class ManagedLedger:
         open_id = self._current.info.id if self._current else None
         return self.ledgers.view(open_id, self._cursors.slowest())
 
-    def forget(self, ledger_id: int) -> Ledger | None:
-        """The ledger was deleted; for the factory."""
-        return self._ledgers.pop(ledger_id, None)
+    async def _remove(self, ledger_ids: list[int]) -> None:
+        """Durable first; then, in one step, they leave the catalog and their files are on the way out."""
+        await self._journal.synced(changes.change("trim", self.info.id, ids=ledger_ids))
+        self._services.catalog.remove_ledgers(self.info, ledger_ids)
+        self.ledgers.refresh()
+        self.forget(ledger_ids)
+
+    def forget(self, ledger_ids: list[int]) -> None:
+        """These ledgers have left the catalog."""
+        for ledger_id in ledger_ids:
+            ledger = self._ledgers.pop(ledger_id, None)
+            if ledger is not None:
+                self._services.ledger_removed(ledger)
 
     async def terminate(self) -> Position:
         """No more entries, ever; returns the last position, also when asked again. Durable on return."""
@@ -295,11 +311,11 @@ class ManagedLedger:
         if self.info.terminated is None:
             self._register()
             self._refusal = Terminated(f"{self.name} is terminated")
-            await self._factory.synced()  # what was appended before is confirmed, or has failed
+            await self._services.synced()  # what was appended before is confirmed, or has failed
             position = self.last_confirmed
             await self._journal.synced(changes.change("terminate", self.info.id, at=list(position)))
             self.info.terminated = position
-            self._factory.catalog.changed.add(self.info.id)
+            self._services.catalog.changed.add(self.info.id)
         return self.info.terminated
 
     @property
@@ -310,7 +326,7 @@ class ManagedLedger:
         """Replaces them; durable on return."""
         self.info.properties = dict(properties)
         self._register()
-        self._factory.catalog.changed.add(self.info.id)
+        self._services.catalog.changed.add(self.info.id)
         await self._journal.synced(changes.change("properties", self.info.id, properties=properties))
 
     # ---- read
@@ -333,7 +349,7 @@ class ManagedLedger:
             try:
                 return await self._reader.read(start, max_entries, max_bytes)
             except Damaged as damage:
-                if not self._factory.meet_damage(self.name, damage) or damage.lost is None:
+                if not self._services.meet_damage(self.name, damage) or damage.lost is None:
                     raise
                 start = self._pass_over(damage.lost)
 
@@ -346,7 +362,7 @@ class ManagedLedger:
     @property
     def lost(self) -> list[Lost]:
         """Entries that are known to be lost, of the ledgers that there are."""
-        return [lost for ledger_id in self.ledgers.ids for lost in self._factory.damage.lost_in(ledger_id)]
+        return [lost for ledger_id in self.ledgers.ids for lost in self._services.damage.lost_in(ledger_id)]
 
     async def find_by_time(self, publish_time_ms: int) -> Position:
         """The first entry published at or after the time, or the next to be written."""
@@ -450,7 +466,12 @@ class ManagedLedger:
             self._seal_current()
         for cursor in self.cursors.values():
             cursor.write_acks()
-        await self._factory.close_ledger(self, list(self._ledgers.values()))
+        ledgers = list(self._ledgers.values())
+        try:
+            await self._services.write_out(ledgers)
+        finally:
+            self._closed(self)
+        self._services.release(ledgers)
 
     @property
     def is_open(self) -> bool:

@@ -1,6 +1,6 @@
 """metadata.sqlite: documents (tenants, policies, ...) and the catalog as of the last checkpoint.
 
-One thread owns the connection (the factory's metadata thread). A document is durable when `put` returns: puts that
+One thread owns the connection (the engine's metadata thread). A document is durable when `put` returns: puts that
 wait together share one commit. All documents are held in memory; they are small and few.
 """
 

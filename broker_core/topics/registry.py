@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.rates.rate import Rate
     from broker_core.schema.registry import SchemaRegistry
-    from broker_core.storage.factory import ManagedLedgerFactory
+    from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topic.backlog_quota import BacklogQuotas
@@ -63,7 +63,7 @@ class TopicRegistry:
         self,
         config: BrokerConfig,
         clock: Clock,
-        storage: ManagedLedgerFactory,
+        storage: StorageEngine,
         tenancy: Tenancy,
         schemas: SchemaRegistry,
         spawn: Spawn,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from broker_core.config.broker import StorageConfig
 from broker_core.names import parse_topic
-from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.engine import StorageEngine
 from broker_core.topics.registry import ledger_name
 from broker_core.wire import client_commands, commands
 from broker_core.wire.message import build_entry
@@ -58,8 +58,8 @@ class Run:
 
 
 async def fill(path: Path) -> None:
-    factory = await ManagedLedgerFactory.open(path, StorageConfig())
-    ledger = await factory.open_ledger(ledger_name(parse_topic(TOPIC)))
+    engine = await StorageEngine.open(path, StorageConfig())
+    ledger = await engine.open_ledger(ledger_name(parse_topic(TOPIC)))
     entry = build_entry(MessageMetadata(producer_name="p", sequence_id=0, publish_time=FIRST_MS), b"x")
     data, size = entry * RUN, len(entry)
     starts = list(range(0, RUN * size, size))
@@ -70,7 +70,7 @@ async def fill(path: Path) -> None:
         run = Run(data, starts, ends, list(repeat(1, RUN)), times)
         ledger.append(run, lambda _, error, stored=stored: stored.set_result(None))  # type: ignore[misc]  # a default
         await stored
-    await factory.close()
+    await engine.close()
 
 
 def moments() -> list[int]:

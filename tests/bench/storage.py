@@ -18,8 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from broker_core.config.broker import StorageConfig
+from broker_core.storage import changes
+from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
-from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import Run, run_of
@@ -31,23 +32,23 @@ def print_row(name: str, values: list[float], unit: str = "ns/msg") -> None:
     print(f"{name:42} {statistics.median(values):10.0f} {unit}   (best {min(values):.0f})")  # a report
 
 
-async def settled(factory: ManagedLedgerFactory) -> None:
-    await factory.synced()
+async def settled(engine: StorageEngine) -> None:
+    await engine.journal.synced(changes.nothing())
 
 
-async def measure_append(factory: ManagedLedgerFactory, name: str, run: Run, runs: int, rounds: int) -> None:
-    ledger = await factory.open_ledger(name)
+async def measure_append(engine: StorageEngine, name: str, run: Run, runs: int, rounds: int) -> None:
+    ledger = await engine.open_ledger(name)
     n = len(run.starts)
     calls: list[float] = []
     totals: list[float] = []
     for _ in range(rounds):
         ledger.append(run, lambda position, error: None)
-        await settled(factory)
+        await settled(engine)
         start = time.thread_time_ns()
         for _ in range(runs):
             ledger.append(run, lambda position, error: None)
         calls.append((time.thread_time_ns() - start) / (runs * n))
-        await settled(factory)
+        await settled(engine)
         totals.append((time.thread_time_ns() - start) / (runs * n))
     print_row(f"append, runs of {n}", calls)
     print_row(f"append + confirm, runs of {n}", totals)
@@ -57,8 +58,8 @@ def tell(future: asyncio.Future[None], position: Position | None, error: Storage
     future.set_result(None)
 
 
-async def measure_sync(factory: ManagedLedgerFactory) -> None:
-    ledger = await factory.open_ledger("sync")
+async def measure_sync(engine: StorageEngine) -> None:
+    ledger = await engine.open_ledger("sync")
     run = run_of(b"x" * PAYLOAD)
     waits: list[float] = []
     for _ in range(1000):
@@ -99,14 +100,14 @@ async def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}")  # a report
     gc.disable()
     with tempfile.TemporaryDirectory() as directory:
-        factory = await ManagedLedgerFactory.open(Path(directory), StorageConfig(cache_mb=8))
-        await measure_append(factory, "sixty", run_of(*(b"x" * PAYLOAD for _ in range(60))), 400, 20)
-        await measure_append(factory, "one", run_of(b"x" * PAYLOAD), 4000, 20)
-        await measure_sync(factory)
-        await factory.checkpoint()
-        await measure_read(await factory.open_ledger("sixty"), "read from files, runs of 60")
-        await measure_read(await factory.open_ledger("one"), "read from files, runs of 1")
-        acked = await factory.open_ledger("sixty")
+        engine = await StorageEngine.open(Path(directory), StorageConfig(cache_mb=8))
+        await measure_append(engine, "sixty", run_of(*(b"x" * PAYLOAD for _ in range(60))), 400, 20)
+        await measure_append(engine, "one", run_of(b"x" * PAYLOAD), 4000, 20)
+        await measure_sync(engine)
+        await engine.checkpoint()
+        await measure_read(await engine.open_ledger("sixty"), "read from files, runs of 60")
+        await measure_read(await engine.open_ledger("one"), "read from files, runs of 1")
+        acked = await engine.open_ledger("sixty")
         await measure_acks(
             acked, "ack, in order, 400 ids", lambda n: [list(range(i, i + 400)) for i in range(0, n, 400)]
         )
@@ -115,7 +116,7 @@ async def main() -> None:
             acked, "ack, every second, 400 ids", lambda n: [list(range(i, i + 800, 2)) for i in range(0, n, 800)]
         )
         await measure_acks(acked, "ack, reversed, one id", lambda n: [[n - 1 - i] for i in range(n)])
-        await factory.close()
+        await engine.close()
 
 
 if __name__ == "__main__":

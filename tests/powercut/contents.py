@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker_core.config.broker import StorageConfig
-from broker_core.storage.factory import ManagedLedgerFactory
+from broker_core.storage.engine import StorageEngine
 
 Contents = dict[tuple[int, int], tuple[int, int]]  # (ledger id, entry id) -> (length, crc32) of the entry
 
@@ -22,10 +22,10 @@ class Found:
 READ_ENTRIES, READ_BYTES = 1000, 4 << 20
 
 
-async def read_contents(storage: ManagedLedgerFactory) -> Found:
+async def read_contents(storage: StorageEngine) -> Found:
     found: Contents = {}
     subscriptions: Subscriptions = set()
-    for name in storage.ledger_names():
+    for name in sorted(storage.catalog.names):
         ledger = await storage.open_ledger(name)
         subscriptions |= {(name, cursor) for cursor in ledger.cursors}
         position = ledger.first_position
@@ -42,7 +42,7 @@ def open_and_read(directory: Path) -> Found:
     """Opens the directory as a start after the crash would, and reads all of it. Raises what opening raises."""
 
     async def work() -> Found:
-        storage = await ManagedLedgerFactory.open(directory, StorageConfig())
+        storage = await StorageEngine.open(directory, StorageConfig())
         try:
             if storage.damage.reports:
                 raise AssertionError(f"recovery reported damage: {storage.damage.summary()}")

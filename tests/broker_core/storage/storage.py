@@ -1,4 +1,4 @@
-"""What the storage tests share: runs of entries, an opened factory, waiting for appends."""
+"""What the storage tests share: runs of entries, an opened engine, waiting for appends."""
 
 import asyncio
 import shutil
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from broker_core.config.broker import StorageConfig
 from broker_core.storage.block import Block
+from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError
-from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
 
@@ -83,9 +83,9 @@ async def contents(ledger: ManagedLedger) -> list[bytes]:
     return [entry for _, entry in await read_all(ledger)]
 
 
-async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> ManagedLedgerFactory:
+async def opened(path: Path, config: StorageConfig | None = None, **options: object) -> StorageEngine:
     config = config or StorageConfig(reserve_mb=0)
-    return await ManagedLedgerFactory.open(path, config, **options)  # type: ignore[arg-type]  # passes on
+    return await StorageEngine.open(path, config, **options)  # type: ignore[arg-type]  # passes on
 
 
 async def until(condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage.errors import Damaged
+from broker_core.storage.filenames import compacted_file
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, entries_of, opened, run_of
 
@@ -16,8 +17,8 @@ def entry_at(position: Position) -> bytes:
 
 
 async def test_entries_are_found_by_the_first_id_at_or_after_a_position(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a"))
     writer = await ledger.create_compacted()
     for position in SURVIVORS:
@@ -29,9 +30,9 @@ async def test_entries_are_found_by_the_first_id_at_or_after_a_position(tmp_path
     assert (blocks[0].ledger_id, blocks[0].first_entry_id) == (3, 2002)
     assert await compacted.read(Position(7, 10), 10, 10) == []
     assert [len(block) for block in await compacted.read(Position(5, 0), 100, 1 << 20)] == [10]
-    await factory.close()
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    await engine.close()
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     compacted = await ledger.open_compacted(compacted.ledger_id)
     found, start = {}, EARLIEST
     while blocks := await compacted.read(start, 5000, 1 << 18):
@@ -42,31 +43,31 @@ async def test_entries_are_found_by_the_first_id_at_or_after_a_position(tmp_path
         start = start.next
     assert found == {position: entry_at(position) for position in SURVIVORS}
     await compacted.close()
-    await factory.close()
+    await engine.close()
 
 
 async def test_leftovers_of_a_killed_compaction_are_removed_by_the_next(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a"))
     writer = await ledger.create_compacted()
     writer.append(Position(1, 0), b"x", 1, 1)
     await writer.flush()
-    leftover = factory.compacted_path(writer.ledger_id)
-    await factory.close()
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    leftover = compacted_file(engine.path, writer.ledger_id)
+    await engine.close()
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     assert leftover.exists()
     new = await ledger.create_compacted()
     assert new.ledger_id > writer.ledger_id
     assert not leftover.exists()
     await new.abandon()
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_new_result_replaces_the_old_one(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     results = []
     for _ in range(2):
         writer = await ledger.create_compacted()
@@ -77,12 +78,12 @@ async def test_a_new_result_replaces_the_old_one(tmp_path: Path) -> None:
     assert not results[0].path.exists()
     assert len(await results[1].read(EARLIEST, 1, 1)) == 1
     await results[1].close()
-    await factory.close()
+    await engine.close()
 
 
 async def test_damage_is_on_record_and_is_passed_over_once_it_is_accepted(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a"))
     writer = await ledger.create_compacted()
     for position in SURVIVORS:
@@ -93,17 +94,17 @@ async def test_damage_is_on_record_and_is_passed_over_once_it_is_accepted(tmp_pa
     compacted.path.write_bytes(data)
     with pytest.raises(Damaged):
         await compacted.read(EARLIEST, 5000, 1 << 20)
-    assert [(report.path, report.topic) for report in factory.damage.open] == [(compacted.path, "t")]
-    await factory.accept_loss()
+    assert [(report.path, report.topic) for report in engine.damage.open] == [(compacted.path, "t")]
+    await engine.accept_loss()
     [block, *_] = await compacted.read(EARLIEST, 5000, 1 << 20)
     assert Position(block.ledger_id, block.first_entry_id) > SURVIVORS[0]
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_compacted_ledger_that_is_missing_is_on_record(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     with pytest.raises(FileNotFoundError):
         await ledger.open_compacted(77)
-    assert [report.reason for report in factory.damage.open] == ["compacted ledger is missing"]
-    await factory.close()
+    assert [report.reason for report in engine.damage.open] == ["compacted ledger is missing"]
+    await engine.close()

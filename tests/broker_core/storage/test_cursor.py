@@ -9,33 +9,33 @@ from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 
 async def test_an_entry_behind_mark_delete_is_not_acknowledged_twice(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(*[b"x"] * 10))
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
     cursor.acknowledge(first.ledger_id, [5])
     cursor.acknowledge_up_to(first._replace(entry_id=2))
     assert cursor.acknowledge(first.ledger_id, [1]) == 0
     assert cursor.acknowledge(first.ledger_id, [1, 3]) == 1
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_cumulative_acknowledgement_in_front_of_a_ledger_ends_with_the_one_before(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(b"a", b"b"))
     await ledger.roll()
     second = await append(ledger, run_of(b"c", counts=[3]))
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
     assert cursor.acknowledge_up_to(Position(second.ledger_id, -1)) == 2
     assert cursor.mark_delete == first.next
-    await factory.close()
+    await engine.close()
 
 
 async def test_acknowledged_messages_of_a_batch_survive_a_journal_that_failed(tmp_path: Path) -> None:
     """Whatever the lost records held is in the next ones."""
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     place = await append(ledger, run_of(b"a", b"b", b"c", counts=[3, 3, 3]))
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
     cursor.acknowledge_indexes(place, 0b110)
@@ -45,67 +45,67 @@ async def test_acknowledged_messages_of_a_batch_survive_a_journal_that_failed(tm
     cursor.acknowledge_indexes(place.next, 0b011)
     await cursor.flush()
     copy = crash(tmp_path / "d")
-    await factory.close()
-    factory = await opened(copy)
-    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await engine.close()
+    engine = await opened(copy)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
     assert [batch.bits for _, _, batch in cursor.open_batches] == [0b110, 0b011]
     assert cursor.is_acknowledged(place._replace(entry_id=2))
-    await factory.close()
+    await engine.close()
 
 
 async def test_acknowledging_the_end_of_a_batch_of_unknown_size_survives_a_crash(tmp_path: Path) -> None:
     """That messages were acknowledged at all shows only once the size is known; it is on disk long before."""
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     place = await append(ledger, run_of(b"a", counts=[5]))
     await ledger.open_cursor("s", initial=EARLIEST)
-    await factory.close()
-    factory = await opened(tmp_path / "d")
-    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await engine.close()
+    engine = await opened(tmp_path / "d")
+    cursor = (await engine.open_ledger("t")).cursors["s"]
     assert cursor.acknowledge_indexes(place, 0b00011) == (0, False)  # not in memory, and its client did not say
     await cursor.flush()
     copy = crash(tmp_path / "d")
-    await factory.close()
-    factory = await opened(copy)
-    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await engine.close()
+    engine = await opened(copy)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
     await cursor.measure()
     assert cursor.backlog_messages == 2
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_measurement_under_way_says_nothing_of_a_cursor_that_was_reset_meanwhile(tmp_path: Path) -> None:
     """As many entries are acknowledged in the second ledger as before, but others, with fewer messages."""
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a"))
     await ledger.roll()
     place = await append(ledger, run_of(b"b", b"c", counts=[1, 4]))
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
     cursor.acknowledge(place.ledger_id, [1])
-    await factory.close()
-    factory = await opened(tmp_path)
-    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await engine.close()
+    engine = await opened(tmp_path)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
     measuring = asyncio.ensure_future(cursor.measure())
     await asyncio.sleep(0)  # it waits for the index of the first ledger
     await cursor.reset(place.next)
     await measuring
     await cursor.measure()
     assert cursor.backlog_messages == 4
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_batch_of_unknown_size_is_done_when_only_messages_that_it_does_not_have_are_open(
     tmp_path: Path,
 ) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     place = await append(ledger, run_of(b"a", b"b", counts=[2, 3]))
     await ledger.open_cursor("s", initial=EARLIEST)
-    await factory.close()
-    factory = await opened(tmp_path)
-    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await engine.close()
+    engine = await opened(tmp_path)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
     assert cursor.acknowledge_indexes(place, 0b1100)[1] is False
     await cursor.measure()
     assert cursor.is_acknowledged(place)
     assert (cursor.backlog_entries, cursor.backlog_messages) == (1, 3)
-    await factory.close()
+    await engine.close()

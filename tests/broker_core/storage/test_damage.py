@@ -11,6 +11,7 @@ from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.dump import find_damage
+from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import (
     CatalogUnusable,
     Damaged,
@@ -21,7 +22,6 @@ from broker_core.storage.errors import (
     NotOurDirectory,
     StorageError,
 )
-from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
@@ -31,15 +31,15 @@ ENTRIES = [b"entry %d" % i for i in range(RUNS * 3)]
 
 async def written(path: Path, *, checkpoint: bool = False) -> Path:
     """A crashed directory with two topics of four runs each, in the journal or behind a checkpoint."""
-    factory = await opened(path)
+    engine = await opened(path)
     for name in ("t", "other"):
-        ledger = await factory.open_ledger(name)
+        ledger = await engine.open_ledger(name)
         for i in range(0, len(ENTRIES), 3):
             await append(ledger, run_of(*ENTRIES[i : i + 3]))
     if checkpoint:
-        await factory.checkpoint()
+        await engine.checkpoint()
     copy = crash(path)
-    await factory.close()
+    await engine.close()
     return copy
 
 
@@ -65,24 +65,24 @@ def flip(path: Path, offset: int) -> None:
     path.write_bytes(data)
 
 
-async def salvaged(factory: ManagedLedgerFactory, name: str) -> list[bytes]:
+async def salvaged(engine: StorageEngine, name: str) -> list[bytes]:
     """What is left of a topic once each loss that a read meets is accepted."""
-    ledger = await factory.open_ledger(name)
+    ledger = await engine.open_ledger(name)
     while True:
         try:
             return await contents(ledger)
         except Damaged:
-            assert await factory.accept_loss()
+            assert await engine.accept_loss()
 
 
 async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:
     """What can be read of a topic, and the reasons of the damage reported."""
-    factory = await opened(path)
+    engine = await opened(path)
     try:
-        found = await contents(await factory.open_ledger(name))
-        return found, [report.reason for report in factory.damage.reports]
+        found = await contents(await engine.open_ledger(name))
+        return found, [report.reason for report in engine.damage.reports]
     finally:
-        await factory.close()
+        await engine.close()
 
 
 async def test_a_torn_tail_is_dropped_at_every_byte_of_the_last_group(tmp_path: Path) -> None:
@@ -119,17 +119,17 @@ async def test_a_flipped_bit_before_the_tail_of_the_journal_is_reported(tmp_path
     data = journal_of(copy).read_bytes()
     groups = groups_in(data)
     flip(journal_of(copy), groups[1][0] + JOURNAL_REGIONS[region])
-    factory = await opened(copy)
-    assert factory.damage.reports[0].path == journal_of(copy)
-    assert factory.damage.reports[0].offset == groups[1][0]
-    assert await contents(await factory.open_ledger("other")) == ENTRIES
+    engine = await opened(copy)
+    assert engine.damage.reports[0].path == journal_of(copy)
+    assert engine.damage.reports[0].offset == groups[1][0]
+    assert await contents(await engine.open_ledger("other")) == ENTRIES
     kept = (
         ENTRIES if region.startswith("group") else ENTRIES[:3] + ENTRIES[6:]
     )  # a group's records vouch for themselves
-    assert await salvaged(factory, "t") == kept
-    await append(await factory.open_ledger("t"), run_of(b"new"))
-    assert await contents(await factory.open_ledger("t")) == [*kept, b"new"]
-    await factory.close()
+    assert await salvaged(engine, "t") == kept
+    await append(await engine.open_ledger("t"), run_of(b"new"))
+    assert await contents(await engine.open_ledger("t")) == [*kept, b"new"]
+    await engine.close()
 
 
 async def test_a_flipped_bit_in_the_header_of_a_journal_is_reported_and_its_groups_are_kept(tmp_path: Path) -> None:
@@ -141,53 +141,53 @@ async def test_a_flipped_bit_in_the_header_of_a_journal_is_reported_and_its_grou
 
 
 async def test_a_zeroed_page_in_the_journal_is_reported(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     for i in range(30):
         await append(ledger, run_of(b"%03d" % i + b"." * 1000))
     copy = crash(tmp_path / "d")
-    await factory.close()
+    await engine.close()
     data = bytearray(journal_of(copy).read_bytes())
     data[8192:12288] = bytes(4096)
     journal_of(copy).write_bytes(data)
-    factory = await opened(copy)
-    reopened = await factory.open_ledger("t")
+    engine = await opened(copy)
+    reopened = await engine.open_ledger("t")
     [lost] = reopened.lost
-    found = await salvaged(factory, "t")
+    found = await salvaged(engine, "t")
     assert [int(entry[:3]) for entry in found] == [i for i in range(30) if not lost.first <= i <= lost.last]
     assert 3 <= lost.last - lost.first + 1 <= 6
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_missing_journal_file_is_reported(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     for i in range(3):
         await append(ledger, run_of(b"%d" % i))
-        await factory.journal.rotate()
+        await engine.journal.rotate()
     copy = crash(tmp_path / "d")
-    await factory.close()
+    await engine.close()
     journal_of(copy, 2).unlink()
-    factory = await opened(copy)
-    assert [(report.path.name, report.reason) for report in factory.damage.reports] == [
+    engine = await opened(copy)
+    assert [(report.path.name, report.reason) for report in engine.damage.reports] == [
         ("0000000002.journal", "journal file is missing"),
         (
-            factory.ledger_path((await factory.open_ledger("t")).first_position.ledger_id).name,
+            filenames.ledger_file(engine.path, (await engine.open_ledger("t")).first_position.ledger_id).name,
             "entries 1 to 1 are lost",
         ),
     ]
-    assert await salvaged(factory, "t") == [b"0", b"2"]
-    await factory.close()
+    assert await salvaged(engine, "t") == [b"0", b"2"]
+    await engine.close()
 
 
 async def test_what_lies_behind_the_synced_end_of_a_journal_is_ignored(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"0"))
-    await factory.journal.rotate()
+    await engine.journal.rotate()
     await append(ledger, run_of(b"1"))
     copy = crash(tmp_path / "d")
-    await factory.close()
+    await engine.close()
     data = journal_of(copy, 1).read_bytes()
     end = groups_in(data)[-1][1]
     journal_of(copy, 1).write_bytes(data[:end] + b"a group whose sync failed" * 10)
@@ -195,15 +195,15 @@ async def test_what_lies_behind_the_synced_end_of_a_journal_is_ignored(tmp_path:
 
 
 async def test_a_torn_group_is_not_completed_by_what_its_blocks_held_before(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
     first = await append(ledger, run_of(b"a"))
     cursor.acknowledge(first.ledger_id, [0])
     await cursor.flush()
     await cursor.reset(EARLIEST)
     copy = crash(tmp_path / "d")
-    await factory.close()
+    await engine.close()
     data = bytearray(journal_of(copy).read_bytes())
     groups = groups_in(data)
     ack = next(data[a:b] for a, b in groups if data[a + journal.GROUP_HEADER.size + 8] == ACKS)
@@ -211,10 +211,10 @@ async def test_a_torn_group_is_not_completed_by_what_its_blocks_held_before(tmp_
     header = journal.group_header(1, end, journal.GROUP_HEADER.unpack_from(ack)[4], 1)
     data[end : end + len(ack)] = header + ack[len(header) : -4] + bytes(4)
     journal_of(copy).write_bytes(data)
-    factory = await opened(copy)
-    assert factory.damage.reports == []
-    assert (await factory.open_ledger("t")).cursors["s"].backlog_entries == 1
-    await factory.close()
+    engine = await opened(copy)
+    assert engine.damage.reports == []
+    assert (await engine.open_ledger("t")).cursors["s"].backlog_entries == 1
+    await engine.close()
 
 
 LEDGER_REGIONS = {
@@ -229,100 +229,100 @@ LEDGER_REGIONS = {
 @pytest.mark.parametrize("region", LEDGER_REGIONS)
 async def test_a_flipped_bit_in_a_ledger_is_refused_by_file_and_offset(tmp_path: Path, region: str) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
-    path = factory.ledger_path(ledger.first_position.ledger_id)
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    path = filenames.ledger_file(engine.path, ledger.first_position.ledger_id)
     flip(path, LEDGER_REGIONS[region])
     with pytest.raises(Damaged) as caught:
         await read_all(ledger)
     assert (caught.value.path, caught.value.offset) == (path, ledger_file.DATA_START)
     assert caught.value.lost == (ledger.first_position.ledger_id, 0, 2)
-    assert await salvaged(factory, "t") == ENTRIES[3:]
-    assert await contents(await factory.open_ledger("other")) == ENTRIES
-    await factory.close()
+    assert await salvaged(engine, "t") == ENTRIES[3:]
+    assert await contents(await engine.open_ledger("other")) == ENTRIES
+    await engine.close()
 
 
 async def test_a_flipped_bit_in_the_header_of_a_ledger_is_on_record_and_its_entries_are_served(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
-    flip(factory.ledger_path(ledger.first_position.ledger_id), 3)
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    flip(filenames.ledger_file(engine.path, ledger.first_position.ledger_id), 3)
     assert await contents(ledger) == ENTRIES
-    assert [(report.offset, report.lost) for report in factory.damage.open] == [(0, None)]
-    await factory.close()
+    assert [(report.offset, report.lost) for report in engine.damage.open] == [(0, None)]
+    await engine.close()
 
 
 async def test_an_entry_that_looks_like_records_is_not_taken_for_them(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     ledger_id = (await append(ledger, run_of(b"first"))).ledger_id
     forged, _, _ = encode_run(run_of(b"for", b"ged"), ledger_id, 2)
     forged += run_of(b"for", b"ged").data
     await append(ledger, run_of(b"." * 300 + forged + b"." * 300))
     await append(ledger, run_of(b"last"))
     await ledger.close()
-    path = factory.ledger_path(ledger_id)
-    ledger = await factory.open_ledger("t")
+    path = filenames.ledger_file(engine.path, ledger_id)
+    ledger = await engine.open_ledger("t")
     flip(path, path.read_bytes().index(b"." * 300) - ROW_SIZE - HEADER_SIZE + 5)  # the record's length
-    assert await salvaged(factory, "t") == [b"first", b"last"]
-    await factory.close()
+    assert await salvaged(engine, "t") == [b"first", b"last"]
+    await engine.close()
 
 
 async def test_a_missing_ledger_file_is_reported_and_the_rest_served(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
-    path = factory.ledger_path(ledger.first_position.ledger_id)
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    path = filenames.ledger_file(engine.path, ledger.first_position.ledger_id)
     await ledger.close()
     path.unlink()
-    ledger = await factory.open_ledger("t")
-    assert [(report.path, report.reason) for report in factory.damage.reports] == [(path, "ledger file is missing")]
+    ledger = await engine.open_ledger("t")
+    assert [(report.path, report.reason) for report in engine.damage.reports] == [(path, "ledger file is missing")]
     with pytest.raises(Damaged, match="missing"):
         await read_all(ledger)
     new = await append(ledger, run_of(b"new"))
     assert [entry for _, entry in await read_all(ledger, new)] == [b"new"]
-    assert await contents(await factory.open_ledger("other")) == ENTRIES
-    await factory.close()
+    assert await contents(await engine.open_ledger("other")) == ENTRIES
+    await engine.close()
 
 
 async def test_a_ledger_file_that_is_too_short_is_reported(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
-    path = factory.ledger_path(ledger.first_position.ledger_id)
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    path = filenames.ledger_file(engine.path, ledger.first_position.ledger_id)
     await ledger.close()
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    ledger = await factory.open_ledger("t")
-    assert "file ends before" in factory.damage.reports[0].reason
+    ledger = await engine.open_ledger("t")
+    assert "file ends before" in engine.damage.reports[0].reason
     with pytest.raises(Damaged):
         await read_all(ledger)
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     for i in range(0, len(ENTRIES), 3):
         await append(ledger, run_of(*ENTRIES[i : i + 3]))
     await ledger.close()
-    path = factory.ledger_path(ledger.first_position.ledger_id)
+    path = filenames.ledger_file(engine.path, ledger.first_position.ledger_id)
     flip(path, path.stat().st_size - 60)
-    assert await contents(await factory.open_ledger("t")) == ENTRIES
-    await factory.close()
+    assert await contents(await engine.open_ledger("t")) == ENTRIES
+    await engine.close()
 
 
 async def test_a_damaged_metadata_file_is_refused_by_name(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    await factory.close()
+    engine = await opened(tmp_path)
+    await engine.close()
     filenames.metadata_file(tmp_path).write_bytes(b"not a database" * 1000)
     with pytest.raises(CatalogUnusable, match=r"metadata\.sqlite: file is not a database; run"):
         await opened(tmp_path)
 
 
 async def test_a_newer_directory_is_refused_naming_both_formats(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    await factory.close()
+    engine = await opened(tmp_path)
+    await engine.close()
     filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(7))
     with pytest.raises(FormatTooNew, match=f"format 7; this release reads formats up to {filenames.FORMAT_VERSION}"):
         await opened(tmp_path)
@@ -343,17 +343,17 @@ async def test_a_newer_journal_is_refused_and_left_alone(tmp_path: Path, monkeyp
 
 
 async def test_a_second_process_is_refused_naming_the_owner(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
+    engine = await opened(tmp_path)
     with pytest.raises(DirectoryLocked, match=r"in use by process \d+") as caught:
         await opened(tmp_path)
     assert caught.value.directory == tmp_path
-    await factory.close()
+    await engine.close()
     await (await opened(tmp_path)).close()
 
 
 async def test_a_leftover_lock_file_does_not_block(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    await factory.close()
+    engine = await opened(tmp_path)
+    await engine.close()
     filenames.lock_file(tmp_path).write_text("process 1")
     await (await opened(tmp_path)).close()
 
@@ -366,14 +366,14 @@ async def test_a_directory_with_foreign_files_is_not_touched(tmp_path: Path) -> 
 
 
 async def test_a_metadata_file_with_a_failed_write_is_not_half_written(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    await factory.metadata.put("tenant", "a", {"x": 1})
+    engine = await opened(tmp_path)
+    await engine.metadata.put("tenant", "a", {"x": 1})
     with pytest.raises(StorageError):
-        factory.metadata.commit([tables.delete("document", "tenant"), tables.put("ledger", 1)])
-    await factory.close()
-    factory = await opened(tmp_path)
-    assert factory.metadata.list("tenant") == {"a": {"x": 1}}
-    await factory.close()
+        engine.metadata.commit([tables.delete("document", "tenant"), tables.put("ledger", 1)])
+    await engine.close()
+    engine = await opened(tmp_path)
+    assert engine.metadata.list("tenant") == {"a": {"x": 1}}
+    await engine.close()
 
 
 async def a_flipped_group(tmp_path: Path) -> Path:
@@ -397,16 +397,16 @@ async def test_damage_is_logged_once_with_file_offset_topic_and_what_is_lost(
 
 async def test_damage_is_remembered_over_restarts_until_it_is_accepted(tmp_path: Path) -> None:
     copy = await a_flipped_group(tmp_path)
-    factory = await opened(copy)
-    found = factory.damage.reports
-    await factory.close()
-    factory = await opened(copy)
-    assert found == factory.damage.reports == factory.damage.open
-    assert await factory.accept_loss() == found
-    await factory.close()
-    factory = await opened(copy)
-    assert (factory.damage.reports, factory.damage.open) == (found, [])
-    await factory.close()
+    engine = await opened(copy)
+    found = engine.damage.reports
+    await engine.close()
+    engine = await opened(copy)
+    assert found == engine.damage.reports == engine.damage.open
+    assert await engine.accept_loss() == found
+    await engine.close()
+    engine = await opened(copy)
+    assert (engine.damage.reports, engine.damage.open) == (found, [])
+    await engine.close()
 
 
 async def test_the_record_of_damage_outlives_the_catalog(tmp_path: Path) -> None:
@@ -419,15 +419,15 @@ async def test_the_record_of_damage_outlives_the_catalog(tmp_path: Path) -> None
 
 async def test_a_damaged_record_of_damage_is_damage_itself(tmp_path: Path) -> None:
     copy = await a_flipped_group(tmp_path)
-    factory = await opened(copy)
-    known = len(factory.damage.reports)
-    await factory.accept_loss()
-    await factory.close()
+    engine = await opened(copy)
+    known = len(engine.damage.reports)
+    await engine.accept_loss()
+    await engine.close()
     flip(filenames.damage_file(copy), 30)
-    factory = await opened(copy)
-    assert len(factory.damage.reports) == known
-    assert [report.path for report in factory.damage.open] == [filenames.damage_file(copy)]
-    await factory.close()
+    engine = await opened(copy)
+    assert len(engine.damage.reports) == known
+    assert [report.path for report in engine.damage.open] == [filenames.damage_file(copy)]
+    await engine.close()
 
 
 async def test_more_damage_than_a_record_holds_is_said_once(tmp_path: Path) -> None:
@@ -440,56 +440,56 @@ async def test_more_damage_than_a_record_holds_is_said_once(tmp_path: Path) -> N
 
 async def test_what_a_read_finds_damaged_is_on_record(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
-    path = factory.ledger_path(ledger.first_position.ledger_id)
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
+    path = filenames.ledger_file(engine.path, ledger.first_position.ledger_id)
     flip(path, LEDGER_REGIONS["record blob"])
     with pytest.raises(Damaged):
         await read_all(ledger)
-    [report] = factory.damage.open
+    [report] = engine.damage.open
     assert (report.path, report.offset, report.topic) == (path, ledger_file.DATA_START, "t")
-    await factory.close()
+    await engine.close()
     assert (await reopened_damage(copy)) == [report]
 
 
 async def reopened_damage(directory: Path) -> list[DamageReport]:
-    factory = await opened(directory)
-    await factory.close()
-    return factory.damage.open
+    engine = await opened(directory)
+    await engine.close()
+    return engine.damage.open
 
 
 async def test_lost_entries_are_passed_over_by_configuration_and_count_as_acknowledged(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy, StorageConfig(reserve_mb=0, auto_skip_lost=True))
-    ledger = await factory.open_ledger("t")
+    engine = await opened(copy, StorageConfig(reserve_mb=0, auto_skip_lost=True))
+    ledger = await engine.open_ledger("t")
     ledger_id = ledger.first_position.ledger_id
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
-    flip(factory.ledger_path(ledger_id), LEDGER_REGIONS["record blob"])
+    flip(filenames.ledger_file(engine.path, ledger_id), LEDGER_REGIONS["record blob"])
     assert await contents(ledger) == ENTRIES[3:]
     assert (cursor.mark_delete, cursor.backlog_entries) == (Position(ledger_id, 2), len(ENTRIES) - 3)
     assert ledger.lost == [Lost(ledger_id, 0, 2)]
-    assert factory.damage.open
-    await factory.close()
+    assert engine.damage.open
+    await engine.close()
 
 
 async def test_the_backlog_beside_lost_entries_is_measured_all_the_same(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
-    path = factory.ledger_path(ledger.first_position.ledger_id)
+    path = filenames.ledger_file(engine.path, ledger.first_position.ledger_id)
     flip(path, LEDGER_REGIONS["record blob"])
     cursor.acknowledge(ledger.first_position.ledger_id, [5])
     await cursor.measure()
     assert cursor.backlog_entries == len(ENTRIES) - 1
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_search_by_time_goes_past_lost_entries(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
     ledger_id = ledger.first_position.ledger_id
-    flip(factory.ledger_path(ledger_id), LEDGER_REGIONS["record blob"])
+    flip(filenames.ledger_file(engine.path, ledger_id), LEDGER_REGIONS["record blob"])
     assert await ledger.find_by_time(1000) == Position(ledger_id, 3)
-    await factory.close()
+    await engine.close()

@@ -70,23 +70,23 @@ async def found_in(ledger: ManagedLedger) -> list[int]:
 
 @pytest.mark.parametrize("cache_mb", [32, 0], ids=["from-memory", "from-the-file"])
 async def test_a_reader_sees_them(tmp_path: Path, cache_mb: int) -> None:
-    factory = await opened(tmp_path / "d", StorageConfig(reserve_mb=0, cache_mb=cache_mb))
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d", StorageConfig(reserve_mb=0, cache_mb=cache_mb))
+    ledger = await engine.open_ledger("t")
     expected = await fill(ledger)
     if not cache_mb:
-        await factory.checkpoint()
+        await engine.checkpoint()
     assert await found_in(ledger) == expected
-    await factory.close()
+    await engine.close()
 
 
 @pytest.mark.parametrize("checkpoint", [True, False])
 async def test_a_killed_process_does_not_lose_them(tmp_path: Path, checkpoint: bool) -> None:
-    factory = await opened(tmp_path / "d")
-    expected = await fill(await factory.open_ledger("t"))
+    engine = await opened(tmp_path / "d")
+    expected = await fill(await engine.open_ledger("t"))
     if checkpoint:
-        await factory.checkpoint()
+        await engine.checkpoint()
     copy = crash(tmp_path / "d")
-    await factory.close()
+    await engine.close()
     recovered = await opened(copy)
     assert recovered.damage.reports == []
     assert await found_in(await recovered.open_ledger("t")) == expected
@@ -94,18 +94,18 @@ async def test_a_killed_process_does_not_lose_them(tmp_path: Path, checkpoint: b
 
 
 async def test_a_dump_shows_them(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a", b"b", delivery=[0, 1234]))
-    await factory.close()
+    await engine.close()
     assert find_damage(tmp_path / "d") == []
     assert any("delivery times [0, 1234]" in line for line in dump_lines(tmp_path / "d"))
 
 
 async def test_entries_count_with_their_own_bytes_only(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"12345", delivery=[1]))
     await append(ledger, run_of(b"12", b"345", delivery=[1, 2]))
     assert ledger.size == 10
-    await factory.close()
+    await engine.close()

@@ -15,14 +15,14 @@ SLOW_SECONDS = 0.2  # of a commit: long enough that its caller goes away before 
 
 async def test_a_document_whose_writer_went_away_is_visible_and_durable(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
+    engine = await opened(tmp_path, disk=disk)
     disk.sync_seconds = SLOW_SECONDS
-    writer = asyncio.create_task(factory.metadata.put("kind", "key", {"a": 1}))
+    writer = asyncio.create_task(engine.metadata.put("kind", "key", {"a": 1}))
     await asyncio.sleep(0)  # it has handed its document in
     writer.cancel()
     disk.sync_seconds = 0.0
-    await until(lambda: factory.metadata.get("kind", "key") == {"a": 1})
-    await factory.close()
+    await until(lambda: engine.metadata.get("kind", "key") == {"a": 1})
+    await engine.close()
     again = await opened(tmp_path)
     assert again.metadata.get("kind", "key") == {"a": 1}
     await again.close()
@@ -30,24 +30,24 @@ async def test_a_document_whose_writer_went_away_is_visible_and_durable(tmp_path
 
 async def test_others_get_their_answer_though_the_first_writer_went_away(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
+    engine = await opened(tmp_path, disk=disk)
     disk.sync_seconds = SLOW_SECONDS
-    first = asyncio.create_task(factory.metadata.put("kind", "first", {}))
-    second = asyncio.create_task(factory.metadata.put("kind", "second", {}))
+    first = asyncio.create_task(engine.metadata.put("kind", "first", {}))
+    second = asyncio.create_task(engine.metadata.put("kind", "second", {}))
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.wait_for(second, 5)
-    assert set(factory.metadata.list("kind")) == {"first", "second"}
-    await factory.close()
+    assert set(engine.metadata.list("kind")) == {"first", "second"}
+    await engine.close()
 
 
 async def test_a_failed_commit_is_a_storage_error_and_changes_nothing(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    await factory.metadata.put("kind", "key", {"a": 1})
+    engine = await opened(tmp_path, disk=disk)
+    await engine.metadata.put("kind", "key", {"a": 1})
     disk.failures["commit", ""] = errno.EIO
     with pytest.raises(StorageError, match=r"metadata\.sqlite"):
-        await factory.metadata.delete("kind", "key")
-    assert factory.metadata.get("kind", "key") == {"a": 1}
+        await engine.metadata.delete("kind", "key")
+    assert engine.metadata.get("kind", "key") == {"a": 1}
     disk.failures.clear()
-    await factory.close()
+    await engine.close()

@@ -10,9 +10,9 @@ from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 async def crashed(path: Path) -> Path:
     """Every kind of file and record."""
-    factory = await opened(path)
-    await factory.metadata.put("tenant", "täg", {"a": 1})
-    ledger = await factory.open_ledger("t")
+    engine = await opened(path)
+    await engine.metadata.put("tenant", "täg", {"a": 1})
+    ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(b"a", b"b", b"c"))
     await ledger.roll()
@@ -21,12 +21,12 @@ async def crashed(path: Path) -> Path:
     await (await writer.seal()).close()
     cursor.acknowledge(first.ledger_id, [2])
     await cursor.flush()
-    await factory.checkpoint()
+    await engine.checkpoint()
     await append(ledger, run_of(b"d", counts=[7], times=[1234]))
     cursor.acknowledge(first.ledger_id, [0])
     await cursor.flush()
     copy = crash(path)
-    await factory.close()
+    await engine.close()
     return copy
 
 

@@ -9,22 +9,22 @@ import pytest
 
 from broker_core.config.broker import StorageConfig
 from broker_core.storage import space
+from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import DiskFull, Fenced, StorageError
-from broker_core.storage.factory import ManagedLedgerFactory
 from broker_core.storage.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, opened, run_of, until
 
 
-async def reopened(factory: ManagedLedgerFactory, path: Path) -> ManagedLedgerFactory:
-    await factory.close()
+async def reopened(engine: StorageEngine, path: Path) -> StorageEngine:
+    await engine.close()
     return await opened(path)
 
 
 async def test_a_failed_sync_fences_its_ledger_and_spares_the_others(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    failed, spared = await factory.open_ledger("failed"), await factory.open_ledger("spared")
+    engine = await opened(tmp_path, disk=disk)
+    failed, spared = await engine.open_ledger("failed"), await engine.open_ledger("spared")
     await append(failed, run_of(b"before"))
     await append(spared, run_of(b"before"))
     disk.failures["sync", ".journal"] = errno.EIO
@@ -39,16 +39,16 @@ async def test_a_failed_sync_fences_its_ledger_and_spares_the_others(tmp_path: P
     failed.unfence()
     position = await append(failed, run_of(b"again"))
     assert position.ledger_id > failed.first_position.ledger_id
-    factory = await reopened(factory, tmp_path)
-    assert await contents(await factory.open_ledger("failed")) == [b"before", b"again"]
-    assert await contents(await factory.open_ledger("spared")) == [b"before", b"after"]
-    await factory.close()
+    engine = await reopened(engine, tmp_path)
+    assert await contents(await engine.open_ledger("failed")) == [b"before", b"again"]
+    assert await contents(await engine.open_ledger("spared")) == [b"before", b"after"]
+    await engine.close()
 
 
 async def test_runs_behind_a_failed_one_fail_too_and_in_order(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"before"))
     disk.failures["sync", ".journal"] = errno.EIO
     told: list[tuple[int, bool]] = []
@@ -67,7 +67,7 @@ async def test_runs_behind_a_failed_one_fail_too_and_in_order(tmp_path: Path) ->
     assert told == [(i, False) for i in range(taken)]
     assert ledger.last_confirmed.entry_id == 0
     disk.failures.clear()
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
@@ -75,11 +75,11 @@ async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
 ) -> None:
     monkeypatch.setattr(space, "PROBE_SECONDS", 0.01)
     disk = FaultyDisk()
-    factory = await opened(tmp_path, StorageConfig(reserve_mb=1), disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(reserve_mb=1), disk=disk)
+    ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(*(b"x" * 100_000 for _ in range(100))))
-    await until(lambda: factory.pressure.bytes == 0)
+    await until(lambda: engine.pressure.bytes == 0)
     disk.full = True
     error: DiskFull | None = None
     for _ in range(20):
@@ -95,36 +95,36 @@ async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
     cursor.acknowledge(first.ledger_id, [0, 1, 2, 5])
     disk.full = False  # the reserve was given up, which the fake does not count
     await cursor.flush()
-    await until(lambda: factory.space.full is None)
+    await until(lambda: engine.space.full is None)
     await append(ledger, run_of(b"healed"))
-    factory = await reopened(factory, tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await reopened(engine, tmp_path)
+    ledger = await engine.open_ledger("t")
     assert (await contents(ledger))[-1] == b"healed"
     cursor = await ledger.open_cursor("s")
     assert cursor.is_acknowledged(first._replace(entry_id=5))
     assert cursor.mark_delete.entry_id == 2
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_ledger_that_cannot_be_written_keeps_the_journal(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledger, other = await factory.open_ledger("t"), await factory.open_ledger("other")
+    engine = await opened(tmp_path, disk=disk)
+    ledger, other = await engine.open_ledger("t"), await engine.open_ledger("other")
     await append(ledger, run_of(b"a"))
     await append(other, run_of(b"b"))
     disk.failures["pwrite", ".ledger"] = errno.EIO
     with pytest.raises(OSError, match="Input/output error"):
-        await factory.checkpoint()
+        await engine.checkpoint()
     await until(lambda: ledger.fenced_reason is not None)
     assert await contents(ledger) == [b"a"]
     disk.failures.clear()
-    await factory.checkpoint()
+    await engine.checkpoint()
     ledger.unfence()
     await append(ledger, run_of(b"c"))
-    factory = await reopened(factory, tmp_path)
-    assert await contents(await factory.open_ledger("t")) == [b"a", b"c"]
-    assert await contents(await factory.open_ledger("other")) == [b"b"]
-    await factory.close()
+    engine = await reopened(engine, tmp_path)
+    assert await contents(await engine.open_ledger("t")) == [b"a", b"c"]
+    assert await contents(await engine.open_ledger("other")) == [b"b"]
+    await engine.close()
 
 
 async def test_after_a_failed_sync_a_ledger_file_is_written_again_from_the_journal(tmp_path: Path) -> None:
@@ -141,44 +141,44 @@ async def test_after_a_failed_sync_a_ledger_file_is_written_again_from_the_journ
             super().sync(fd)
 
     disk = LosesPages()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     for i in range(20):
         await append(ledger, run_of(b"%d" % i, b"."))
     disk.armed = True
-    await factory.checkpoint()
+    await engine.checkpoint()
     assert not disk.armed
-    factory = await reopened(factory, tmp_path)
-    assert factory.damage.reports == []
-    assert (await contents(await factory.open_ledger("t")))[::2] == [b"%d" % i for i in range(20)]
-    await factory.close()
+    engine = await reopened(engine, tmp_path)
+    assert engine.damage.reports == []
+    assert (await contents(await engine.open_ledger("t")))[::2] == [b"%d" % i for i in range(20)]
+    await engine.close()
 
 
 async def test_a_failed_commit_leaves_its_work_to_the_next_checkpoint(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(b"a", b"b"))
     cursor.acknowledge(first.ledger_id, [0])
     await cursor.flush()
     disk.failures["commit", ""] = errno.EIO
     with pytest.raises(Exception, match="disk I/O error"):
-        await factory.checkpoint()
+        await engine.checkpoint()
     disk.failures.clear()
     await append(ledger, run_of(b"c"))
-    await factory.checkpoint()
-    factory = await reopened(factory, tmp_path)
-    ledger = await factory.open_ledger("t")
+    await engine.checkpoint()
+    engine = await reopened(engine, tmp_path)
+    ledger = await engine.open_ledger("t")
     assert await contents(ledger) == [b"a", b"b", b"c"]
     assert ledger.cursors["s"].mark_delete == first
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_cursor_that_could_not_be_written_does_not_exist(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     disk.failures["sync", ".journal"] = errno.EIO
     with pytest.raises(Fenced):
         await ledger.open_cursor("s")
@@ -186,15 +186,15 @@ async def test_a_cursor_that_could_not_be_written_does_not_exist(tmp_path: Path)
     assert ledger.cursors == {}
     await ledger.open_cursor("s")
     await append(ledger, run_of(b"a"))
-    factory = await reopened(factory, tmp_path)
-    assert list((await factory.open_ledger("t")).cursors) == ["s"]
-    await factory.close()
+    engine = await reopened(engine, tmp_path)
+    assert list((await engine.open_ledger("t")).cursors) == ["s"]
+    await engine.close()
 
 
 async def test_acks_of_a_failed_group_are_written_with_the_next(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s")
     first = await append(ledger, run_of(*(b"%d" % i for i in range(10))))
     disk.failures["sync", ".journal"] = errno.EIO
@@ -204,9 +204,9 @@ async def test_acks_of_a_failed_group_are_written_with_the_next(tmp_path: Path) 
     disk.failures.clear()
     await cursor.flush()
     copy = crash(tmp_path)
-    await factory.close()
-    factory = await opened(copy)
-    cursor = (await factory.open_ledger("t")).cursors["s"]
+    await engine.close()
+    engine = await opened(copy)
+    cursor = (await engine.open_ledger("t")).cursors["s"]
     assert cursor.mark_delete == first
     assert list(cursor.ack_ranges()) == [(first.ledger_id, 3, 4)]
-    await factory.close()
+    await engine.close()

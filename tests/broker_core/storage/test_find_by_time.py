@@ -23,17 +23,17 @@ class CountingDisk(RealDisk):
 
 
 async def test_a_time_is_found_by_reading_one_index_and_one_span(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d", CONFIG)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d", CONFIG)
+    ledger = await engine.open_ledger("t")
     for start in range(0, LEDGERS * ENTRIES, 1000):
         await append(ledger, run_of(*[bytes(100)] * 1000, times=range(start, start + 1000)))
-    await factory.close()
+    await engine.close()
     disk = CountingDisk()
-    factory = await opened(tmp_path / "d", CONFIG, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d", CONFIG, disk=disk)
+    ledger = await engine.open_ledger("t")
     tenth = ledger.ledger_infos()[9]
     disk.read = 0
     found = await ledger.find_by_time(9 * ENTRIES + 2345)
     assert found == (tenth.id, 2345)
     assert disk.read < 4 * SPAN_BYTES  # of 5 MB
-    await factory.close()
+    await engine.close()

@@ -20,12 +20,12 @@ async def test_a_directory_of_each_released_format_opens_with_everything_in_it(t
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)
     assert find_damage(path) == []
-    factory = await opened(path)
-    assert factory.damage.reports == []
+    engine = await opened(path)
+    assert engine.damage.reports == []
     newer = ["batches", "delayed"] if version > 1 else []
-    assert sorted(factory.ledger_names()) == sorted(["checkpointed", *newer, "journaled"])
-    assert factory.metadata.get("tenant", "public") == {"adminRoles": []}
-    ledger = await factory.open_ledger("checkpointed")
+    assert (sorted(engine.catalog.names)) == sorted(["checkpointed", *newer, "journaled"])
+    assert engine.metadata.get("tenant", "public") == {"adminRoles": []}
+    ledger = await engine.open_ledger("checkpointed")
     assert ledger.properties == {"color": "grün"}
     first, second = (info.id for info in ledger.ledger_infos())
     block = await ledger.read(EARLIEST, 10, 1000)
@@ -39,24 +39,24 @@ async def test_a_directory_of_each_released_format_opens_with_everything_in_it(t
     compacted = await ledger.open_compacted(ledger.info.compacted[0])
     assert [entries_of(block) for block in await compacted.read(EARLIEST, 10, 1000)] == [[b"d"]]
     await compacted.close()
-    journaled = await factory.open_ledger("journaled")
+    journaled = await engine.open_ledger("journaled")
     assert await contents(journaled) == [b"x", b"y"]
     await append(journaled, run_of(b"new"))
-    await factory.close()
-    factory = await opened(path)
-    assert await contents(await factory.open_ledger("journaled")) == [b"x", b"y", b"new"]
-    await factory.close()
+    await engine.close()
+    engine = await opened(path)
+    assert await contents(await engine.open_ledger("journaled")) == [b"x", b"y", b"new"]
+    await engine.close()
 
 
 async def test_delivery_times_are_read_from_a_directory_of_the_format_that_brought_them(tmp_path: Path) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / "2", path)
-    factory = await opened(path)
-    ledger = await factory.open_ledger("delayed")
+    engine = await opened(path)
+    ledger = await engine.open_ledger("delayed")
     block = await ledger.read(EARLIEST, 10, 1000)
     assert entries_of(block) == [b"later", b"now", b"plain", b"tomorrow"]
     assert list(block.delivery_times) == [5000, 0, 0, 6000]
-    await factory.close()
+    await engine.close()
 
 
 async def test_batches_are_partly_acknowledged_in_a_directory_of_the_format_that_brought_them(tmp_path: Path) -> None:
@@ -65,15 +65,15 @@ async def test_batches_are_partly_acknowledged_in_a_directory_of_the_format_that
     lines = "\n".join(dump_lines(path))
     assert "batch acks" in lines
     assert "101 of 3" in lines
-    factory = await opened(path)
-    cursors = (await factory.open_ledger("batches")).cursors
+    engine = await opened(path)
+    cursors = (await engine.open_ledger("batches")).cursors
     assert [(entry, *batch) for _, entry, batch in cursors["partly"].open_batches] == [
         (0, 70, (1 << 70) - 2),
         (1, 3, 0b101),
     ]
     assert [(entry, *batch) for _, entry, batch in cursors["moved"].open_batches] == [(1, 3, 0b110)]
     assert cursors["partly"].backlog_messages == 71
-    await factory.close()
+    await engine.close()
 
 
 def hex_bytes(text: str) -> bytes:

@@ -13,20 +13,20 @@ from tests.broker_core.storage.storage import append, opened, run_of, until
 
 async def test_runs_of_all_ledgers_share_a_sync(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledgers = [await factory.open_ledger(f"t{i}") for i in range(50)]
+    engine = await opened(tmp_path, disk=disk)
+    ledgers = [await engine.open_ledger(f"t{i}") for i in range(50)]
     await append(ledgers[0], run_of(b"the first group opens a file"))
     disk.calls.clear()
     await asyncio.gather(*(append(ledger, run_of(b"x", b"y")) for ledger in ledgers for _ in range(10)))
     syncs = [name for operation, name in disk.calls if operation == "sync" and name.endswith(".journal")]
     assert 1 <= len(syncs) <= 5
-    await factory.close()
+    await engine.close()
 
 
 async def test_what_one_turn_of_the_loop_appends_to_an_idle_journal_is_one_group(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, disk=disk)
-    ledgers = [await factory.open_ledger(f"t{i}") for i in range(20)]
+    engine = await opened(tmp_path, disk=disk)
+    ledgers = [await engine.open_ledger(f"t{i}") for i in range(20)]
     await append(ledgers[0], run_of(b"the first group opens a file"))
     disk.calls.clear()
     told: list[Position | None] = []
@@ -34,12 +34,12 @@ async def test_what_one_turn_of_the_loop_appends_to_an_idle_journal_is_one_group
         ledger.append(run_of(b"x"), lambda position, error: told.append(position))
     await until(lambda: len(told) == 20)
     assert [name for operation, name in disk.calls if operation == "sync"] == ["0000000001.journal"]
-    await factory.close()
+    await engine.close()
 
 
 async def test_answers_come_in_the_order_of_the_appends(tmp_path: Path) -> None:
-    factory = await opened(tmp_path, StorageConfig(max_entries_per_ledger=30, reserve_mb=0))
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(max_entries_per_ledger=30, reserve_mb=0))
+    ledger = await engine.open_ledger("t")
     told: list[Position] = []
     given: list[Position] = []
 
@@ -54,7 +54,7 @@ async def test_answers_come_in_the_order_of_the_appends(tmp_path: Path) -> None:
             await asyncio.sleep(0)
     await until(lambda: len(told) == 200)
     assert told == given == sorted(given)
-    await factory.close()
+    await engine.close()
 
 
 async def test_no_answer_leaves_before_the_sync_has_returned(tmp_path: Path) -> None:
@@ -67,29 +67,29 @@ async def test_no_answer_leaves_before_the_sync_has_returned(tmp_path: Path) -> 
                 self.synced += 1
 
     disk = Watched()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     for _ in range(20):
         before = disk.synced
         await append(ledger, run_of(b"x"))
         assert disk.synced > before
-    await factory.close()
+    await engine.close()
 
 
 async def test_without_journal_sync_nothing_is_synced_on_the_way(tmp_path: Path) -> None:
     disk = FaultyDisk()
-    factory = await opened(tmp_path, StorageConfig(journal_sync=False, reserve_mb=0), disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(journal_sync=False, reserve_mb=0), disk=disk)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"x"))
     disk.calls.clear()
     await append(ledger, run_of(b"x"))
     assert not [call for call in disk.calls if call[0] == "sync"]
-    await factory.close()
+    await engine.close()
 
 
 async def test_dispatchers_are_woken_once_per_group(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     woken: list[Position] = []
     ledger.on_confirmed = lambda: woken.append(ledger.last_confirmed)
     for i in range(100):
@@ -97,12 +97,12 @@ async def test_dispatchers_are_woken_once_per_group(tmp_path: Path) -> None:
     await until(lambda: ledger.entries == 100)
     assert len(woken) <= 5
     assert woken[-1].entry_id == 99
-    await factory.close()
+    await engine.close()
 
 
 async def test_a_failing_callback_does_not_keep_others_from_their_answer(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
     told: list[int] = []
 
     def done(number: int, position: Position | None, error: StorageError | None) -> None:
@@ -114,7 +114,7 @@ async def test_a_failing_callback_does_not_keep_others_from_their_answer(tmp_pat
         ledger.append(run_of(b"x"), partial(done, i))
     await until(lambda: len(told) == 3)
     assert await append(ledger, run_of(b"y"))
-    await factory.close()
+    await engine.close()
 
 
 async def test_documents_that_wait_together_share_a_commit(tmp_path: Path) -> None:
@@ -126,13 +126,13 @@ async def test_documents_that_wait_together_share_a_commit(tmp_path: Path) -> No
             super().commit(connection)  # type: ignore[arg-type]  # counted, then passed on
 
     disk = Counting()
-    factory = await opened(tmp_path, disk=disk)
+    engine = await opened(tmp_path, disk=disk)
     before = disk.commits
-    await asyncio.gather(*(factory.metadata.put("topic", f"{i}", {"i": i}) for i in range(100)))
+    await asyncio.gather(*(engine.metadata.put("topic", f"{i}", {"i": i}) for i in range(100)))
     assert disk.commits - before <= 3
-    await factory.metadata.delete("topic", "7")
-    await factory.close()
-    factory = await opened(tmp_path)
-    assert len(factory.metadata.list("topic")) == 99
-    assert factory.metadata.get("topic", "8") == {"i": 8}
-    await factory.close()
+    await engine.metadata.delete("topic", "7")
+    await engine.close()
+    engine = await opened(tmp_path)
+    assert len(engine.metadata.list("topic")) == 99
+    assert engine.metadata.get("topic", "8") == {"i": 8}
+    await engine.close()

@@ -22,40 +22,40 @@ SUBSCRIPTION = "s"
 
 async def written(path: Path, *, stopped: bool) -> Path:
     """A directory with acknowledged and open entries behind a checkpoint and in the journal; crashed, or stopped."""
-    factory = await opened(path)
+    engine = await opened(path)
     for number in range(TOPICS):
-        ledger = await factory.open_ledger(f"t{number}")
+        ledger = await engine.open_ledger(f"t{number}")
         cursor = await ledger.open_cursor(SUBSCRIPTION, initial=EARLIEST, properties={"a": "b"})
         first = await append(ledger, run_of(b"0", b"1", b"2"))
         cursor.acknowledge(first.ledger_id, [1])
-    await factory.metadata.put("namespace", "a/b", DOCUMENT)
-    await factory.checkpoint()
-    await append(await factory.open_ledger("t0"), run_of(b"3"))
-    await factory.metadata.put("tenant", "later", {})
+    await engine.metadata.put("namespace", "a/b", DOCUMENT)
+    await engine.checkpoint()
+    await append(await engine.open_ledger("t0"), run_of(b"3"))
+    await engine.metadata.put("tenant", "later", {})
     if stopped:
-        await factory.close()
+        await engine.close()
         return path
     copy = crash(path)
-    await factory.close()
+    await engine.close()
     return copy
 
 
 async def holds_everything(path: Path) -> bool:
-    factory = await opened(path)
+    engine = await opened(path)
     try:
         for number in range(TOPICS):
-            ledger = await factory.open_ledger(f"t{number}")
+            ledger = await engine.open_ledger(f"t{number}")
             last = [b"3"] if number == 0 else []
             assert await contents(ledger) == [b"0", b"1", b"2", *last]
             cursor = ledger.cursors[SUBSCRIPTION]
             assert cursor.properties == {"a": "b"}
             assert [entry for _, entry, _ in cursor.ack_ranges()] == [1]
-        assert factory.metadata.get("namespace", "a/b") == DOCUMENT
-        assert factory.metadata.get("tenant", "later") == {}
-        assert factory.damage.reports == []
+        assert engine.metadata.get("namespace", "a/b") == DOCUMENT
+        assert engine.metadata.get("tenant", "later") == {}
+        assert engine.damage.reports == []
         return True
     finally:
-        await factory.close()
+        await engine.close()
 
 
 def database(path: Path) -> Path:
@@ -169,28 +169,28 @@ async def test_without_catalog_and_log_every_entry_is_still_there(tmp_path: Path
     assert "it is missing" in await refused(path)
     rebuilt = rebuild(path)
     assert rebuilt is not None
-    factory = await opened(path)
-    found = [entry for name in factory.ledger_names() for entry in await contents(await factory.open_ledger(name))]
+    engine = await opened(path)
+    found = [entry for name in sorted(engine.catalog.names) for entry in await contents(await engine.open_ledger(name))]
     assert sorted(found) == sorted([b"0", b"1", b"2"] * TOPICS + [b"3"])
-    assert len(rebuilt.unknown) == 1 + len(factory.ledger_names())
-    await factory.close()
+    assert len(rebuilt.unknown) == 1 + len(sorted(engine.catalog.names))
+    await engine.close()
 
 
 async def test_without_catalog_and_log_the_journal_tells_whose_ledgers_are(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     await ledger.open_cursor(SUBSCRIPTION, initial=EARLIEST)
     await append(ledger, run_of(b"a"))
     copy = crash(tmp_path / "d")
-    await factory.close()
+    await engine.close()
     delete(copy)
     filenames.catalog_log(copy).unlink()
     assert rebuild(copy) is not None
-    factory = await opened(copy)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(copy)
+    ledger = await engine.open_ledger("t")
     assert await contents(ledger) == [b"a"]
     assert list(ledger.cursors) == [SUBSCRIPTION]
-    await factory.close()
+    await engine.close()
 
 
 async def test_ids_that_are_on_disk_are_never_given_again(tmp_path: Path) -> None:
@@ -198,10 +198,10 @@ async def test_ids_that_are_on_disk_are_never_given_again(tmp_path: Path) -> Non
     stray = filenames.ledger_file(path, 5678)
     stray.parent.mkdir()
     stray.write_bytes(b"of a catalog that is gone")
-    factory = await opened(path)
-    position = await append(await factory.open_ledger("new"), run_of(b"x"))
+    engine = await opened(path)
+    position = await append(await engine.open_ledger("new"), run_of(b"x"))
     assert position.ledger_id > 5678
-    await factory.close()
+    await engine.close()
     assert stray.read_bytes() == b"of a catalog that is gone"
 
 
@@ -226,10 +226,10 @@ async def test_a_damaged_catalog_of_an_older_format_gives_back_what_sqlite_still
     rebuilt = rebuild(path)
     assert rebuilt is not None
     assert "what can be read of metadata.sqlite" in rebuilt.sources
-    factory = await opened(path)
-    assert await contents(await factory.open_ledger("checkpointed")) == [b"a", b"bb", b"", b"d", b"e"]
-    assert factory.metadata.get("tenant", "public") == {"adminRoles": []}
-    await factory.close()
+    engine = await opened(path)
+    assert await contents(await engine.open_ledger("checkpointed")) == [b"a", b"bb", b"", b"d", b"e"]
+    assert engine.metadata.get("tenant", "public") == {"adminRoles": []}
+    await engine.close()
 
 
 def test_what_sqlite_says_of_damage_is_an_error_of_ours_with_the_file(tmp_path: Path) -> None:

@@ -46,9 +46,9 @@ class Model(RuleBasedStateMachine):
         self.run(self._open())
 
     async def _open(self) -> None:
-        self.factory = await opened(self.path, CONFIG)
-        assert self.factory.damage.reports == []
-        self.ledger = await self.factory.open_ledger("t")
+        self.engine = await opened(self.path, CONFIG)
+        assert self.engine.damage.reports == []
+        self.ledger = await self.engine.open_ledger("t")
         self.cursor = await self.ledger.open_cursor("s", initial=EARLIEST)
 
     @rule(counts=st.lists(st.integers(1, 5), min_size=1, max_size=6), step=st.integers(-50, 100))
@@ -157,7 +157,7 @@ class Model(RuleBasedStateMachine):
 
     @rule()
     def checkpoint(self) -> None:
-        self.run(self.factory.checkpoint())
+        self.run(self.engine.checkpoint())
 
     @rule()
     def unload(self) -> None:
@@ -165,19 +165,19 @@ class Model(RuleBasedStateMachine):
         self.run(self._reload())
 
     async def _reload(self) -> None:
-        self.ledger = await self.factory.open_ledger("t")
+        self.ledger = await self.engine.open_ledger("t")
         self.cursor = self.ledger.cursors["s"]
 
     @rule()
     def restart(self) -> None:
-        self.run(self.factory.close())
+        self.run(self.engine.close())
         self.run(self._open())
 
     @rule()
     def kill(self) -> None:
         self.run(self.cursor.flush())
         copy = crash(self.path)
-        self.run(self.factory.close())
+        self.run(self.engine.close())
         shutil.rmtree(self.path)
         copy.rename(self.path)
         self.run(self._open())
@@ -205,7 +205,7 @@ class Model(RuleBasedStateMachine):
             assert self.cursor.is_acknowledged(position) == (position not in self.open)
 
     def teardown(self) -> None:
-        self.run(self.factory.close())
+        self.run(self.engine.close())
         self.loop.close()
         shutil.rmtree(self.directory)
 

@@ -79,17 +79,17 @@ async def test_what_a_journal_file_held_before_is_not_replayed(tmp_path: Path) -
     directory = tmp_path / "0"
     for round_number in range(3):
         disk = CountingDisk()
-        factory = await opened(directory, config, disk=disk)
-        assert factory.damage.reports == []
-        ledger = await factory.open_ledger("t")
+        engine = await opened(directory, config, disk=disk)
+        assert engine.damage.reports == []
+        ledger = await engine.open_ledger("t")
         assert await contents(ledger) == expected
         for number in range(160):
             entry = b"%d:%d:" % (round_number, number) + bytes(4000)
             await append(ledger, run_of(entry))
             expected.append(entry)
             if number in (60, 120):
-                await factory.checkpoint()
+                await engine.checkpoint()
         directory = crash(directory)
-        await factory.close()
+        await engine.close()
         assert disk.kept > 0
         assert disk.taken > 1

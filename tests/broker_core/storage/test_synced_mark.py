@@ -7,6 +7,7 @@ import pytest
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import DamageReport
+from broker_core.storage.filenames import ledger_file
 from broker_core.storage.synced_mark import Mark, read_mark, write_mark
 from tests.broker_core.storage.storage import append, crash, opened, run_of, until
 from tests.broker_core.storage.test_damage import flip, groups_in, journal_of, salvaged
@@ -16,23 +17,23 @@ ENTRIES = [b"%d" % number for number in range(4)]
 
 async def crashed(path: Path) -> Path:
     """A directory whose journal was synced, and marked as such, up to its end."""
-    factory = await opened(path)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(path)
+    ledger = await engine.open_ledger("t")
     for entry in ENTRIES:
         await append(ledger, run_of(entry))
     mark = filenames.synced_file(path)
-    await until(lambda: read_mark(RealDisk(), mark) == Mark(*factory.journal.synced_end))
+    await until(lambda: read_mark(RealDisk(), mark) == Mark(*engine.journal.synced_end))
     copy = crash(path)
-    await factory.close()
+    await engine.close()
     return copy
 
 
 async def start(directory: Path) -> tuple[list[bytes], list[DamageReport]]:
     """What is left of the topic, and what a start says of the rest."""
-    factory = await opened(directory)
-    found = factory.damage.open
-    left = await salvaged(factory, "t") if factory.exists("t") else []
-    await factory.close()
+    engine = await opened(directory)
+    found = engine.damage.open
+    left = await salvaged(engine, "t") if engine.exists("t") else []
+    await engine.close()
     return left, found
 
 
@@ -81,15 +82,15 @@ async def test_a_damaged_mark_says_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_start_looks_for_every_ledger_file(tmp_path: Path) -> None:
-    factory = await opened(tmp_path)
-    path = factory.ledger_path((await append(await factory.open_ledger("t"), run_of(b"x"))).ledger_id)
-    await factory.close()
+    engine = await opened(tmp_path)
+    path = ledger_file(engine.path, (await append(await engine.open_ledger("t"), run_of(b"x"))).ledger_id)
+    await engine.close()
     path.unlink()
-    factory = await opened(tmp_path)
-    assert [(report.path, report.topic, report.reason) for report in factory.damage.open] == [
+    engine = await opened(tmp_path)
+    assert [(report.path, report.topic, report.reason) for report in engine.damage.open] == [
         (path, "t", "ledger file is missing")
     ]
-    await factory.close()
+    await engine.close()
 
 
 async def test_entries_of_a_ledger_whose_record_is_lost_are_named(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from tests.broker_core.storage.storage import append, opened, run_of
 
 
 async def test_a_cursor_that_is_not_durable_keeps_no_list_of_what_was_acknowledged(tmp_path: Path) -> None:
-    factory = await opened(tmp_path / "d")
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "d")
+    ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(*[b"x"] * 10, counts=[2] * 10))
     cursor = await ledger.open_cursor("s", initial=EARLIEST, durable=False)
     cursor.acknowledge(first.ledger_id, [5, 7])
     cursor.acknowledge_indexes(first, 0b10)
     assert cursor._unwritten._entries == {} == cursor._unwritten._batches
-    await factory.close()
+    await engine.close()

@@ -91,13 +91,13 @@ class HeldLedgers(FaultyDisk):
 
 async def test_a_slow_disk_does_not_stop_the_loop(tmp_path: Path) -> None:
     disk = WatchingDisk()
-    factory = await opened(tmp_path, StorageConfig(max_entries_per_ledger=20), disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(max_entries_per_ledger=20), disk=disk)
+    ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(b"cached"))
     async with disk.watched():
         waiting = [asyncio.ensure_future(append(ledger, run_of(b"%d" % i))) for i in range(50)]
-        checkpoint = asyncio.ensure_future(factory.checkpoint())
-        document = asyncio.ensure_future(factory.metadata.put("tenant", "t", {}))
+        checkpoint = asyncio.ensure_future(engine.checkpoint())
+        document = asyncio.ensure_future(engine.metadata.put("tenant", "t", {}))
         cursor = asyncio.ensure_future(ledger.open_cursor("s"))
         while not all(future.done() for future in (*waiting, checkpoint, document, cursor)):
             block = ledger.read_cached(first, 1, 100)
@@ -108,17 +108,17 @@ async def test_a_slow_disk_does_not_stop_the_loop(tmp_path: Path) -> None:
         await ledger.roll()
         await ledger.delete_cursor("s")
         await ledger.trim(Retention(), 0)
-        await factory.close()
+        await engine.close()
     assert disk.waited > 5
     assert not disk.stopped
 
 
 async def test_publishing_goes_on_while_a_checkpoint_waits_for_the_disk(tmp_path: Path) -> None:
     disk = HeldLedgers()
-    factory = await opened(tmp_path, disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"x"))
-    checkpoint = asyncio.ensure_future(factory.checkpoint())
+    checkpoint = asyncio.ensure_future(engine.checkpoint())
     await until(lambda: disk.held)
     for _ in range(20):
         await append(ledger, run_of(b"x"))
@@ -126,34 +126,34 @@ async def test_publishing_goes_on_while_a_checkpoint_waits_for_the_disk(tmp_path
     disk.let_go.set()
     await checkpoint
     assert not disk.gave_up
-    await factory.close()
+    await engine.close()
 
 
 async def test_publishers_are_slowed_when_the_disk_cannot_follow(tmp_path: Path) -> None:
     disk = FaultyDisk()
     disk.sync_seconds = 0.02
-    factory = await opened(tmp_path, StorageConfig(write_buffer_mb=2, cache_mb=4), disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(write_buffer_mb=2, cache_mb=4), disk=disk)
+    ledger = await engine.open_ledger("t")
     run = run_of(*(b"x" * 10_000 for _ in range(10)))
     highest = 0
     for _ in range(200):
-        if factory.pressure.over:
+        if engine.pressure.over:
             relieved = asyncio.Event()
-            factory.pressure.on_relief(relieved.set)
+            engine.pressure.on_relief(relieved.set)
             await asyncio.wait_for(relieved.wait(), PATIENCE_SECONDS)
         ledger.append(run, lambda position, error: None)
-        highest = max(highest, factory.pressure.bytes)
-    assert highest <= factory.pressure.limit + len(run.data)
-    await factory.checkpoint()
+        highest = max(highest, engine.pressure.bytes)
+    assert highest <= engine.pressure.limit + len(run.data)
+    await engine.checkpoint()
     await append(ledger, run)  # what is in the files by now makes room for it
-    assert factory.cache.tail_bytes <= 4 << 20
-    await factory.close()
+    assert engine.cache.tail_bytes <= 4 << 20
+    await engine.close()
 
 
 async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) -> None:
     disk = HeldLedgers()
-    factory = await opened(tmp_path / "lagging", StorageConfig(journal_max_mb=1), disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path / "lagging", StorageConfig(journal_max_mb=1), disk=disk)
+    ledger = await engine.open_ledger("t")
     other = await opened(tmp_path / "other")
     told = 0
 
@@ -163,7 +163,7 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
 
     run = run_of(b"x" * 100_000, b"y")
     taken = 0
-    while factory.journal.live_bytes < 1 << 20:
+    while engine.journal.live_bytes < 1 << 20:
         await append(ledger, run)
         taken += 1
     assert taken <= 12
@@ -173,22 +173,22 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
     for _ in range(20):  # as long as another journal on that disk takes for twice as much
         await append(await other.open_ledger("t"), run)
     assert told == 0
-    assert factory.journal.live_bytes < 2 << 20
+    assert engine.journal.live_bytes < 2 << 20
     disk.let_go.set()
     await until(lambda: told == 10)
     assert not disk.gave_up
-    await factory.close()
+    await engine.close()
     await other.close()
 
 
 async def test_cold_reads_do_not_grow_the_cache(tmp_path: Path) -> None:
-    factory = await opened(tmp_path, StorageConfig(cache_mb=1))
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(cache_mb=1))
+    ledger = await engine.open_ledger("t")
     for _ in range(100):
         await append(ledger, run_of(*(b"x" * 10_000 for _ in range(10))))
     assert len(await contents(ledger)) == 1000
-    assert factory.cache.cold_bytes + factory.cache.tail_bytes < 2 << 20
-    await factory.close()
+    assert engine.cache.cold_bytes + engine.cache.tail_bytes < 2 << 20
+    await engine.close()
 
 
 def test_open_files_are_bounded_and_least_recently_used_goes_first(tmp_path: Path) -> None:
@@ -218,15 +218,15 @@ async def test_many_topics_fit_into_few_open_files(tmp_path: Path) -> None:
     used = len(os.listdir("/proc/self/fd"))
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + 100, hard))
     try:
-        factory = await opened(tmp_path, StorageConfig(open_files=16))
+        engine = await opened(tmp_path, StorageConfig(open_files=16))
         names = [f"topic {i}" for i in range(300)]
         for name in names:
-            (await factory.open_ledger(name)).append(run_of(name.encode()), lambda position, error: None)
-        await factory.checkpoint()
-        await factory.close()
-        factory = await opened(tmp_path, StorageConfig(open_files=16))
+            (await engine.open_ledger(name)).append(run_of(name.encode()), lambda position, error: None)
+        await engine.checkpoint()
+        await engine.close()
+        engine = await opened(tmp_path, StorageConfig(open_files=16))
         for name in names:
-            assert await contents(await factory.open_ledger(name)) == [name.encode()]
-        await factory.close()
+            assert await contents(await engine.open_ledger(name)) == [name.encode()]
+        await engine.close()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

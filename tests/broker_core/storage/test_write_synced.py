@@ -103,12 +103,12 @@ def test_an_error_of_the_disk_is_no_reason_to_try_another_way(fd: int, monkeypat
 
 async def test_a_group_of_several_pieces_is_synced_as_a_whole(tmp_path: Path) -> None:
     disk = WatchedDisk()
-    factory = await opened(tmp_path, StorageConfig(reserve_mb=0), disk=disk)
-    ledger = await factory.open_ledger("t")
+    engine = await opened(tmp_path, StorageConfig(reserve_mb=0), disk=disk)
+    ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"the first group opens a file"))
     disk.calls.clear()
     large = [bytes([number]) * (5 << 20) for number in range(2)]
     await asyncio.gather(*(append(ledger, run_of(entry)) for entry in large))
     assert disk.calls == ["pwrite", "pwrite", "sync"]
     assert (await contents(ledger))[1:] == large
-    await factory.close()
+    await engine.close()

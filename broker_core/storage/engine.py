@@ -1,0 +1,320 @@
+"""The storage engine of one data directory: opens it, recovers it, and owns what its managed ledgers share.
+
+Pulsar's ManagedLedgerFactory. Threads, each with one job: `journal` syncs groups, `writer` writes ledger files,
+`syncer` syncs them at checkpoints, `metadata` owns metadata.sqlite, two `reader`s serve cold reads. The event loop only
+hands out work and takes results.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from broker_core.clock import Clock, SystemClock
+from broker_core.config.broker import StorageConfig
+from broker_core.storage import directory, filenames
+from broker_core.storage.ack_journal import AckJournal
+from broker_core.storage.cache import BlockCache
+from broker_core.storage.catalog import ManagedLedgerInfo
+from broker_core.storage.catalog_log import CatalogLog
+from broker_core.storage.checkpoint import Checkpoints
+from broker_core.storage.damage import DamageRecord
+from broker_core.storage.database import Database
+from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
+from broker_core.storage.errors import (
+    Damaged,
+    DamageReport,
+    DirectoryGone,
+    Lost,
+    StorageError,
+)
+from broker_core.storage.journal import Group, Journal
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.ledger_services import GroupTimes, LedgerServices
+from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.metadata import Metadata
+from broker_core.storage.open_files import OpenFiles
+from broker_core.storage.open_ledgers import OpenLedgers, missing_bytes
+from broker_core.storage.pressure import Pressure
+from broker_core.storage.reader import Reader
+from broker_core.storage.recovery import Recovery
+from broker_core.storage.space import DiskSpace
+from broker_core.storage.synced_groups import SyncedGroups
+from broker_core.storage.synced_mark import Mark, read_mark, write_mark
+from broker_core.storage.watch import DirectoryWatch
+from broker_core.storage.writer import Writer
+
+log = logging.getLogger("broker_core.storage")
+_MB = 1 << 20
+_LOOK_SECONDS = 2.0  # between two looks at the directory of an idle broker
+T = TypeVar("T")
+
+
+class StorageEngine:
+    def __init__(self, path: Path, config: StorageConfig, disk: Disk, clock: Clock) -> None:
+        self.path = path
+        self.config = config
+        self.clock = clock
+        self.damage = DamageRecord(disk, path, clock.wall_ms)
+        self.pressure = Pressure(config.write_buffer_mb * _MB)
+        self.disk = disk
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._metadata_thread = ThreadPoolExecutor(1, "metadata")
+        self._readers = ThreadPoolExecutor(2, "reader")
+        self._files = OpenFiles(disk, config.open_files)
+        self.watch = DirectoryWatch(disk, path)
+        self._watching: asyncio.TimerHandle | None = None
+        self.writer = Writer(disk, self._files, self.pressure, self.watch, self._on_unwritten)
+        self.space = DiskSpace(
+            disk,
+            path,
+            config.reserve_mb * _MB,
+            self.read_thread,
+            lambda: self.journal.give_up_spare_files(),  # there is no journal yet
+            self.writer.retry,
+        )
+        self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
+        index_bytes = config.index_cache_mb * _MB
+        self.reader = Reader(disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger)
+        catalog_log = CatalogLog(disk, filenames.catalog_log(path))
+        database = Database(disk, filenames.metadata_file(path), catalog_log, self.watch.check)
+        self.metadata = Metadata(database, self._metadata_thread)
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls, directory: Path, config: StorageConfig, *, disk: Disk | None = None, clock: Clock | None = None
+    ) -> "StorageEngine":
+        """Take the directory and bring it to the state of its last sync.
+
+        Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
+        """
+        engine = cls(directory, config, disk or RealDisk(), clock or SystemClock())
+        await engine._open()
+        return engine
+
+    async def _open(self) -> None:
+        self._lock_fd = await self._run(lambda: directory.take(self.disk, self.path, self.config))
+        try:
+            recovery = await self._run(self._recover)
+        except BaseException:
+            self.disk.close(self._lock_fd)
+            self._metadata_thread.shutdown(wait=False)
+            raise
+        self.journal = Journal(
+            self.disk,
+            self._journal_directory,
+            recovery.next_number,
+            recovery.tail_end,
+            sync=self.config.journal_sync,
+            pace_ms=self.config.journal_pace_ms,
+            max_bytes=self.config.journal_max_mb * _MB,
+            on_synced=self._on_synced,
+            watch=self.watch,
+        )
+        self.acks = AckJournal(self.journal, self.catalog, self.config.ack_flush_ms / 1000, self._spawn)
+        self._checkpoints = Checkpoints(
+            self.disk, self._files, self.journal, self.writer, self.catalog, self.metadata, self.config
+        )
+        services = self._services()
+        self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
+        self._groups = SyncedGroups(services, self._spawn, self._write_mark)
+        self.journal.start(recovery.journals)
+        self._watch_directory()
+        self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
+
+    def _services(self) -> LedgerServices:
+        return LedgerServices(
+            path=self.path,
+            config=self.config,
+            clock=self.clock,
+            times=GroupTimes(self.clock),
+            disk=self.disk,
+            journal=self.journal,
+            acks=self.acks,
+            catalog=self.catalog,
+            checkpoints=self._checkpoints,
+            cache=self.cache,
+            reader=self.reader,
+            writer=self.writer,
+            files=self._files,
+            pressure=self.pressure,
+            space=self.space,
+            watch=self.watch,
+            damage=self.damage,
+            readers=self._readers,
+            meet_damage=self.meet_damage,
+        )
+
+    async def _load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
+        return await self._run(lambda: self.metadata.load_info(managed_ledger_id))
+
+    def _watch_directory(self) -> None:
+        """Also while nothing is written: an idle broker has to say that it is not well."""
+        self._spawn(self._look_at_directory())
+        self._watching = self._loop.call_later(_LOOK_SECONDS, self._watch_directory)
+
+    async def _look_at_directory(self) -> None:
+        with contextlib.suppress(DirectoryGone):  # it is logged, and `watch.gone`
+            await self.read_thread(self.watch.check)
+
+    def _recover(self) -> Recovery:
+        self.watch.begin([self.path, self._journal_directory, filenames.ledgers_directory(self.path)])
+        with contextlib.suppress(OSError):
+            self.space.take_reserve()  # a full disk is noticed when something is to be written
+        self.damage.load()
+        if self.damage.open:
+            log.error("damage of an earlier run is not accepted yet: %s", self.damage.summary())
+        self.metadata.open(may_create=not directory.has_data(self.disk, self.path, self._journal_directory))
+        self.catalog = self.metadata.load_catalog()
+        recovery = Recovery(
+            self.disk,
+            self._files,
+            self.catalog,
+            self.metadata.load_info,
+            self.metadata.find_owner,
+            partial(filenames.ledger_file, self.path),
+            self.damage.report,
+        )
+        mark = read_mark(self.disk, filenames.synced_file(self.path))
+        recovery.replay(self._journal_directory, self.metadata.first_journal, mark)
+        for found in self._missing_files():
+            self.damage.report(found)
+        self.catalog.next_id = max(self.catalog.next_id, directory.highest_id(self.disk, self.path) + 1)
+        self._save_damage()
+        return recovery
+
+    # ---- damage
+
+    def _missing_files(self) -> Iterator[DamageReport]:
+        """Ledger files that the last checkpoint counts on, and that are gone or too short."""
+        for ledger_id, name, entries, end in self.metadata.ledgers_with_entries():
+            if ledger_id not in self.catalog.removed_ledgers:
+                path, whole = filenames.ledger_file(self.path, ledger_id), Lost(ledger_id, 0, entries - 1)
+                yield from missing_bytes(self.disk, name, path, whole, end)
+
+    def report_damage(self, found: Iterable[DamageReport]) -> None:
+        """Record, log and show places that are damaged; those that are known are not told again."""
+        for report in found:
+            self.damage.report(report)
+        if self.damage.dirty:
+            self._spawn(self._run(self._save_damage))
+
+    def _report_ledger(self, ledger: Ledger, found: list[Damaged]) -> None:
+        owner = self._ledgers.owner_of(ledger.info.id)
+        self.report_damage([DamageReport(one.path, one.offset, one.reason, owner, one.lost) for one in found])
+
+    def meet_damage(self, name: str, damage: Damaged) -> bool:
+        """Records what a read met, and says whether to pass over it.
+
+        What is accepted as lost counts as gone; everything does where the configuration says so.
+        """
+        self.report_damage([DamageReport(damage.path, damage.offset, damage.reason, name, damage.lost)])
+        return self.config.auto_skip_lost or self.damage.is_accepted(damage.path, damage.offset)
+
+    async def accept_loss(self) -> list[DamageReport]:
+        """An operator accepts everything that is recorded; durable on return. Raises OSError."""
+        accepted = self.damage.accept()
+        if self.damage.dirty:
+            await self._run(self.damage.save)
+        return accepted
+
+    def _save_damage(self) -> None:
+        try:
+            if self.damage.dirty:
+                self.damage.save()
+        except OSError as error:  # it is logged and shown all the same, and saved with the next place
+            log.error("the record of damage was not saved: %s", error)
+
+    @property
+    def _journal_directory(self) -> Path:
+        return filenames.journal_directory(self.path, self.config.journal_directory)
+
+    # ---- managed ledgers
+
+    def exists(self, name: str) -> bool:
+        return name in self.catalog.names
+
+    async def open_ledger(self, name: str) -> ManagedLedger:
+        """The managed ledger of that name. A new one leaves no trace before its first append, cursor or property."""
+        return await self._ledgers.open(name)
+
+    async def delete_ledger(self, name: str) -> None:
+        """With its entries and cursors; durable on return."""
+        await self._ledgers.delete(name)
+
+    # ---- threads and tasks
+
+    async def read_thread(self, work: Callable[[], T]) -> T:
+        """Runs `work` in a reader thread."""
+        return await self._loop.run_in_executor(self._readers, work)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._metadata_thread, work)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _on_synced(self, group: Group, error: Exception | None) -> None:
+        self._groups.synced(group, error)
+
+    async def _write_mark(self, mark: Mark) -> None:
+        await self._run(lambda: write_mark(self.disk, filenames.synced_file(self.path), mark))
+
+    def _on_unwritten(self, ledger: Ledger, error: OSError) -> None:
+        """A ledger file could not be written. Its entries are safe in the journal, which stays until they are."""
+        log.error("ledger %d was not written: %s", ledger.info.id, error)
+        if error.errno in NO_SPACE:
+            self._spawn(self.space.ran_out(str(error)))
+        else:
+            self._ledgers.fence(ledger.path, str(error))
+
+    # ---- end
+
+    async def close(self) -> None:
+        """Everything is written and the directory given up; open managed ledgers refuse from now on.
+
+        What cannot be written to its place stays in the journal, and the next start replays it.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._groups.close()
+        self._ledgers.refuse_more()
+        if self._watching is not None:
+            self._watching.cancel()
+        await self._checkpoints.close()
+        try:
+            await self._write_everything()
+        except (StorageError, OSError) as error:
+            log.error("not everything was written, and the journal is kept: %s", error)
+        self.acks.close()
+        await self.space.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._run(self._close_files)
+        self._readers.shutdown()
+        self._metadata_thread.shutdown()
+
+    async def _write_everything(self) -> None:
+        await self._ledgers.close()
+        await self._checkpoints.run()
+
+    async def checkpoint(self) -> None:
+        """Make everything confirmed so far independent of the journal; raises what kept it from that."""
+        await self._checkpoints.run()
+
+    def _close_files(self) -> None:
+        self.journal.stop()
+        self._checkpoints.stop()
+        self.writer.stop()
+        self._files.close()
+        self.metadata.close()
+        self.disk.close(self._lock_fd)
