@@ -1,6 +1,6 @@
-"""Writes conf/standalone.yaml from the broker's typed configuration: every key, its default, one sentence.
+"""Write conf/standalone.yaml from the broker's typed configuration: every key, its default, and one sentence.
 
-Run by `make docs`; a test compares the file with what this would write.
+Run by `make docs`. A test compares the file with the output of this module.
 """
 
 import json
@@ -12,29 +12,33 @@ from broker_core.config.setting import Setting
 TARGET = Path(__file__).parent / "standalone.yaml"
 
 HEAD = """\
-# Configuration of `pulsarctl standalone -c FILE`. Every key with its default; the names are Pulsar's.
-# A released Pulsar's own standalone.conf works in the place of this file too.
-# Stronger than a file: PULSARCTL_CONF_<key> in the environment, then -X key=value on the command line.
-# Generated from broker_core/config/ by `make docs`; do not edit here.
+# Configuration of `pulsarctl standalone -c FILE`: every key with its default. The keys are Pulsar's.
+# The standalone.conf of a Pulsar release works in place of this file, too.
+# PULSARCTL_CONF_<key> in the environment overrides the file, and -X key=value on the command line overrides both.
+# Generated from broker_core/config/ by `make docs`. Do not edit.
 """
 
 TITLES = {
-    "server": "Addresses, and the life of the process",
+    "server": "Addresses and the process",
     "connection": "Connections",
-    "commands": "What one command of a client may carry",
-    "http": "What clients of the admin API may hold",
+    "commands": "Limits for one client command",
+    "http": "Limits for clients of the admin API",
     "storage": "Storage",
-    "topics": "Topics and their limits",
-    "topic_lists": "Lists of topics",
+    "topics": "Topics",
+    "topic_lists": "Topic lists",
     "dispatch": "Dispatch to consumers",
-    "policies": "Policies where neither topic nor namespace has one",
-    "rates": "Rates (per second)",
+    "policies": "Default policies",
+    "rates": "Rate limits",
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",
     "delayed": "Delayed delivery",
-    "inactive": "Topics that nobody uses",
+    "inactive": "Inactive topics",
     "schema": "Schemas",
 }
+
+
+def sentence(setting: Setting) -> str:
+    return f"{setting.doc} One of: {', '.join(setting.choices)}." if setting.choices else setting.doc
 
 
 def standalone_yaml() -> str:
@@ -45,7 +49,7 @@ def standalone_yaml() -> str:
             section = name
             lines.append(f"\n# --- {TITLES[name]}\n")
         setting: Setting = field.metadata["setting"]
-        lines.append(f"\n# {setting.doc}\n{setting.key}: {json.dumps(setting.file_default)}\n")
+        lines.append(f"\n# {sentence(setting)}\n{setting.key}: {json.dumps(setting.file_default)}\n")
     return "".join(lines)
 
 

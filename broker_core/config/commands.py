@@ -1,4 +1,4 @@
-"""The section of the configuration that bounds what one command of a client may carry (`wire.bounds` has the table)."""
+"""The section of the configuration that bounds the contents of one client command (`wire.bounds` has the table)."""
 
 from dataclasses import dataclass
 
@@ -10,30 +10,28 @@ class CommandConfig:
     max_bytes: int = setting(
         "maxCommandSizeInBytes",
         2 * MB,
-        "Largest command without the message that it carries (bytes); a larger one closes the connection.",
+        "Maximum size of a command without its message (bytes); the broker closes the connection of a larger one.",
         least=64 * 1024,
     )
     max_name_length: int = setting(
         "maxNameLength",
         1024,
-        "Longest name of a topic, namespace, subscription, producer, consumer or schema (characters).",
+        "Maximum length of a topic, namespace, subscription, producer, consumer, or schema name (characters).",
         least=64,
     )
     max_properties: int = setting(
         "maxPropertiesSizeInBytes",
         64 * 1024,
-        "Most metadata of a producer, most properties of a subscription or of a request (characters).",
+        "Maximum size of a producer's metadata and of a subscription's or request's properties (characters).",
         least=0,
     )
     max_message_ids: int = setting(
         "maxMessageIdsPerCommand",
         20_000,
-        "Most message IDs in one acknowledgment; one of part of a batch counts as four, one to redeliver as a third.",
+        "Maximum number of message IDs per acknowledgment; an ID with part of a batch counts 4, a redelivery ID 1/3.",
         least=1000,
     )
     max_hash_ranges: int = setting(
-        "maxHashRangesPerConsumer", 4096, "Most ranges of hashes of a sticky Key_Shared consumer.", least=1
+        "maxHashRangesPerConsumer", 4096, "Maximum number of hash ranges of a sticky Key_Shared consumer.", least=1
     )
-    max_batch_messages: int = setting(
-        "maxMessagesPerBatch", 100_000, "Most messages that an entry may claim to hold.", least=1
-    )
+    max_batch_messages: int = setting("maxMessagesPerBatch", 100_000, "Maximum number of messages per batch.", least=1)

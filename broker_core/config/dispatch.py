@@ -1,4 +1,4 @@
-"""The section of the configuration that says who gets which messages. Read `config` first."""
+"""The section of the configuration for dispatch: which consumer gets which messages. Read `config` first."""
 
 from dataclasses import dataclass
 
@@ -8,39 +8,39 @@ from broker_core.config.setting import MB, setting
 @dataclass(frozen=True, slots=True)
 class DispatchConfig:
     read_batch_entries: int = setting(
-        "dispatcherMaxReadBatchSize", 1000, "Entries read for consumers at a time.", least=1
+        "dispatcherMaxReadBatchSize", 1000, "Maximum number of entries per read for consumers.", least=1
     )
     read_batch_bytes: int = setting(
-        "dispatcherMaxReadSizeBytes", MB // 4, "Bytes read for consumers at a time.", least=1
+        "dispatcherMaxReadSizeBytes", MB // 4, "Maximum number of bytes per read for consumers.", least=1
     )
     round_robin_messages: int = setting(
         "dispatcherMaxRoundRobinBatchSize",
         20,
-        "Messages a consumer of a Shared subscription gets in its turn.",
+        "Maximum number of messages for one consumer of a Shared subscription before the next consumer's turn.",
         least=1,
     )
     max_unacked_per_consumer: int = setting(
         "maxUnackedMessagesPerConsumer",
         50_000,
-        "Unacknowledged messages at which a consumer gets no more; 0 is no limit.",
+        "Unacknowledged messages at which the broker stops sending to a consumer; 0 is no limit.",
         least=0,
     )
     max_unacked_per_subscription: int = setting(
         "maxUnackedMessagesPerSubscription",
         200_000,
-        "Unacknowledged messages at which dispatch stops; 0 is no limit.",
+        "Unacknowledged messages at which the broker stops sending to a subscription; 0 is no limit.",
         least=0,
     )
     max_unacked_per_broker: int = setting(
         "maxUnackedMessagesPerBroker",
         0,
-        "Unacknowledged messages at which the subscriptions that have many of them get no more; 0 is no limit.",
+        "Unacknowledged messages in the broker at which it blocks the subscriptions with most of them; 0 is no limit.",
         least=0,
     )
     blocked_share: float = setting(
         "maxUnackedMessagesPerSubscriptionOnBrokerBlocked",
         0.16,
-        "Share of maxUnackedMessagesPerBroker that is many for one subscription.",
+        "Share of maxUnackedMessagesPerBroker above which a subscription is blocked at that limit.",
         least=0,
         most=1,
     )
@@ -48,38 +48,41 @@ class DispatchConfig:
     consistent_hashing: bool = setting(
         "subscriptionKeySharedUseConsistentHashing",
         True,
-        "Whether Key_Shared divides keys by a ring of hashes, instead of by splitting the widest range.",
+        "Whether Key_Shared assigns keys by consistent hashing; if not, it splits the widest hash range.",
     )
     points_per_consumer: int = setting(
-        "subscriptionKeySharedConsistentHashingReplicaPoints", 100, "Points of a consumer on that ring.", least=1
+        "subscriptionKeySharedConsistentHashingReplicaPoints",
+        100,
+        "Number of points per consumer on the consistent hashing ring.",
+        least=1,
     )
     look_ahead_per_consumer: int = setting(
         "keySharedLookAheadMsgInReplayThresholdPerConsumer",
         2000,
-        "Entries that wait for busy keys or consumers, per consumer, at which Key_Shared reads no further; "
+        "Entries per consumer that wait for busy keys or consumers, at which Key_Shared stops reading ahead; "
         "0 is no limit.",
         least=0,
     )
     look_ahead_per_subscription: int = setting(
         "keySharedLookAheadMsgInReplayThresholdPerSubscription",
         20_000,
-        "The same for all consumers together; 0 is no limit.",
+        "Entries per subscription that wait, at which Key_Shared stops reading ahead; 0 is no limit.",
         least=0,
     )
     unblocking_ms: float = setting(
         "keySharedUnblockingIntervalMs",
         10,
-        "How long to gather keys that become free before their new consumers get them (ms).",
+        "Time to collect keys that become free before their new consumers get them (ms).",
         least=0,
     )
     failover_delay_ms: float = setting(
         "activeConsumerFailoverDelayTimeMillis",
         1000,
-        "How long a new active consumer waits for what the last one still acknowledges (ms).",
+        "Time that a new active consumer waits for acknowledgments of the previous one (ms).",
         least=0,
     )
     failover_consistent_hashing: bool = setting(
         "activeConsumerFailoverConsistentHashing",
         False,
-        "Whether the active consumer of a partition is found on a ring of hashes, instead of by its number.",
+        "Whether a partition's active consumer is chosen by consistent hashing; if not, by its partition number.",
     )

@@ -1,4 +1,4 @@
-"""Which limits of retention make sense together, in the configuration and as a policy."""
+"""Which retention limits can be combined, in the configuration and in a policy."""
 
 from broker_core.errors import InvalidRequest
 
@@ -10,7 +10,7 @@ _ONE_LIMIT_IS_ZERO = (
 
 
 def check_retention(minutes: int, mb: int) -> None:
-    """Raises `InvalidRequest` when only one limit is 0, or one is below -1, which stands for no limit."""
+    """Raise `InvalidRequest` if only one limit is 0, or if one is below -1, which stands for no limit."""
     if mb < -1:
         raise InvalidRequest("Invalid retention policy: size limit must be >= -1")
     if minutes < -1:

@@ -1,4 +1,4 @@
-"""How a field of the configuration is declared: its Pulsar key, its default, its bounds and its one sentence."""
+"""How a configuration field is declared: its Pulsar key, its default, its bounds, and one sentence about it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ MB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a key of a configuration file may hold. `scale`: how much of the field one unit of the key is."""
+    """The values that a key of a configuration file can hold. `scale`: how much of the field one unit of the key is."""
 
     key: str
     default: Any
@@ -20,7 +20,7 @@ class Setting:
 
     @property
     def file_default(self) -> Any:
-        """The default as a file would give it."""
+        """The default in the unit that a file uses."""
         return self.default if self.scale == 1 else round(self.default / self.scale)
 
 

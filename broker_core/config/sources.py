@@ -1,9 +1,9 @@
 """Where configuration comes from: defaults, then a file, then the environment, then the command line.
 
-The file is YAML (`.yaml`, `.yml`) or a released Pulsar's `standalone.conf` (`key=value` lines) as it is: keys
-that this broker does not know are left out there and reported together in one line, since most of them
-configure parts that do not exist here. In the environment (`PULSARCTL_CONF_<key>`) and on the command line
-(`-X key=value`) an unknown key is an error. `PULSAR_STANDALONE_CONF` names the file when no other is given.
+The file is YAML (`.yaml`, `.yml`) or the unchanged `standalone.conf` of a Pulsar release (`key=value` lines). Keys in
+it that this broker does not know are ignored and reported together in one line, because most of them configure
+components that do not exist here. In the environment (`PULSARCTL_CONF_<key>`) and on the command line (`-X key=value`)
+an unknown key is an error. `PULSAR_STANDALONE_CONF` names the file if no other is given.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from broker_core.errors import BrokerError, InvalidConfiguration
 FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
 PREFIX = "PULSARCTL_CONF_"
 
-# Asked for and not there, these would leave a broker open that was meant to be closed: not merely unknown.
+# The user asks for protection that this broker does not have: ignoring these keys would leave it open.
 _SECURITY_KEYS = ("authenticationEnabled", "authorizationEnabled", "tlsEnabled")
 _UNKNOWN_SHOWN = 5
 _PROPERTY = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:]?\s*(?P<value>.*?)\s*$", re.DOTALL)
@@ -31,7 +31,7 @@ _PROPERTY = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:]?\s*(?P<value>.*?)\s*$", re.
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One value as it was given: text or a YAML scalar, and the words for where it stood."""
+    """One value as given: text or a YAML scalar, and a description of where it stands."""
 
     key: str
     value: Any
@@ -40,7 +40,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """`warnings`: one line each, for whoever starts the broker to say once. `file`: None without a file."""
+    """`warnings`: one line each, for the process that starts the broker to log once. `file`: None without a file."""
 
     config: BrokerConfig
     warnings: tuple[str, ...]
@@ -54,7 +54,7 @@ def load_config(
     options: Sequence[str] = (),
     flags: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
-    """The configuration from all sources; raises `InvalidConfiguration` naming key, value and source.
+    """Return the configuration from all sources; raise `InvalidConfiguration` naming key, value, and source.
 
     `options` are the `key=value` texts of `-X`; `flags` holds values of other flags by their Pulsar key.
     """
@@ -145,7 +145,7 @@ def _read_file(file: Path) -> list[Given]:
 
 
 def _read_yaml(file: Path, text: str) -> list[Given]:
-    import yaml  # 20 ms that a start without a YAML file need not pay
+    import yaml  # takes 20 ms, which a start without a YAML file saves
 
     try:
         content = yaml.safe_load(text)
@@ -169,7 +169,7 @@ def _read_properties(file: Path, text: str) -> list[Given]:
 
 
 def _logical_lines(text: str) -> Iterable[tuple[int, str]]:
-    """Lines without comments, joined where one ends in a backslash; with the number of the first."""
+    """Lines without comments, each with its number; lines that end in a backslash are joined with the next."""
     joined, first = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         if not joined and line.lstrip()[:1] in ("", "#", "!"):
@@ -215,14 +215,14 @@ def _unknown_warning(file: Path | None, unknown: Sequence[str]) -> list[str]:
         return []
     names = ", ".join(unknown[:_UNKNOWN_SHOWN])
     more = f" and {len(unknown) - _UNKNOWN_SHOWN} more" if len(unknown) > _UNKNOWN_SHOWN else ""
-    return [f"{file}: keys that this broker does not have are ignored: {names}{more}"]
+    return [f"{file}: ignoring keys that this broker does not have: {names}{more}"]
 
 
 def _refuse_missing_security(in_file: Iterable[Given]) -> None:
     for given in in_file:
         if given.key in _SECURITY_KEYS and str(given.value).lower() == "true":
             raise InvalidConfiguration(
-                f"{given.key}=true ({given.source}): this version has no such protection, "
+                f"{given.key}=true ({given.source}): this version does not support it, "
                 "and starting without it would leave the broker open; set it to false to start anyway"
             )
 
@@ -239,12 +239,12 @@ def _check_retention(config: BrokerConfig, by_key: Mapping[str, Given]) -> None:
 def _risks(config: BrokerConfig, by_key: Mapping[str, Given]) -> Iterable[str]:
     if not config.storage.journal_sync:
         source = by_key["journalSyncData"].source
-        yield f"journalSyncData=false ({source}): a power cut may lose messages that were acknowledged"
+        yield f"journalSyncData=false ({source}): a power failure can lose messages that the broker has confirmed"
     address = config.server.bind_address
     if address and not _is_loopback(address):
         yield (
             f"bindAddress={address} ({by_key['bindAddress'].source}): "
-            "whoever reaches this address may read and change everything, there is no authentication"
+            "there is no authentication: everyone who can reach this address can read and change all data"
         )
 
 

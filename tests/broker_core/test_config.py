@@ -84,7 +84,7 @@ def test_unknown_keys_of_a_file_are_reported_in_one_line(tmp_path: Path) -> None
     text = "".join(f"unknownKey{number}=1\n" for number in range(8))
     file = write(tmp_path, "standalone.conf", text)
     assert load_config(file, environment={}).warnings == (
-        f"{file}: keys that this broker does not have are ignored: "
+        f"{file}: ignoring keys that this broker does not have: "
         "unknownKey0, unknownKey1, unknownKey2, unknownKey3, unknownKey4 and 3 more",
     )
 
@@ -93,9 +93,9 @@ def test_risks_of_a_file_are_honoured_and_warned_of_in_one_line_each(tmp_path: P
     file = write(tmp_path, "standalone.conf", "journalSyncData=false\nbindAddress=0.0.0.0\n")
     loaded = load_config(file, environment={})
     assert loaded.warnings == (
-        f"journalSyncData=false ({file}, line 1): a power cut may lose messages that were acknowledged",
+        f"journalSyncData=false ({file}, line 1): a power failure can lose messages that the broker has confirmed",
         f"bindAddress=0.0.0.0 ({file}, line 2): "
-        "whoever reaches this address may read and change everything, there is no authentication",
+        "there is no authentication: everyone who can reach this address can read and change all data",
     )
 
 
