@@ -1,10 +1,15 @@
-"""Writes docs/terminal.svg: a session with a broker of its own, as rich draws it. Run it when the output changes."""
+"""Writes docs/terminal.svg: a session on a terminal against a broker of its own. Run it when the output changes.
+
+Text and colors are what the commands write to their terminal; rich only draws them.
+"""
 
 import os
+import pty
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -15,43 +20,62 @@ from broker_core.testing import EmbeddedBroker
 TARGET = Path(__file__).parent / "terminal.svg"
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 WIDTH = 88
+OVERWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")  # a line of progress
 SESSION = (
     "pulsarctl namespaces create public/shop",
     "pulsarctl topics create-partitioned public/shop/orders -p 3",
     "pulsarctl topics create-subscription public/shop/orders -s billing",
     r"printf 'ada:12.50\nbob:3.20\nada:7.99\n' | pulsarctl produce public/shop/orders -K :",
-    r"pulsarctl consume public/shop/orders -s billing -n 2 -F '%k paid %v\n'",
-    "pulsarctl topics list public/shop -o table",
+    r"pulsarctl consume public/shop/orders -s billing -n 3 -F '%k paid %v\n'",
+    "pulsarctl topics list public/shop",
     "pulsarctl topics set-retention public/shop/orders -t 1h -s 1G",
-    "pulsarctl topics get-retention public/shop/orders",
+    "pulsarctl topics stat public/shop/orders",
 )
 
 
 def main() -> None:
-    with (
-        EmbeddedBroker() as broker,
-        tempfile.TemporaryDirectory() as home,
-        open(os.devnull, "w") as nowhere,
-    ):
-        console = Console(record=True, width=WIDTH, file=nowhere)
-        environment = os.environ | {
-            "PATH": f"{PULSARCTL.parent}{os.pathsep}{os.environ['PATH']}",
-            "PULSARCONFIG": str(Path(home) / "config"),
-            "PULSARCTL_ADMIN_URL": broker.http_url,
-            "PULSARCTL_SERVICE_URL": broker.service_url,
-        }
-        for command in SESSION:
-            console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
-            shell = ["bash", "-c", f"({command}) 2>&1"]
-            console.print(
-                subprocess.run(shell, env=environment, capture_output=True, text=True, check=True).stdout, end=""
-            )
-        TARGET.write_text(without_fonts(console.export_svg(title="pulsarctl")))
+    with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as home:
+        TARGET.write_text(drawn(session(broker, Path(home))))
 
 
-def without_fonts(svg: str) -> str:
+def session(broker: EmbeddedBroker, home: Path) -> str:
+    """Each command and what its terminal shows, control sequences included."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PULSAR")} | {
+        "PATH": f"{PULSARCTL.parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "TERM": "xterm",
+        "NO_COLOR": "",
+        "PULSARCTL_ADMIN_URL": broker.http_url,
+        "PULSARCTL_SERVICE_URL": broker.service_url,
+    }
+    return "".join(f"$ {command}\n{on_a_terminal(command, environment)}" for command in SESSION)
+
+
+def on_a_terminal(command: str, environment: Mapping[str, str]) -> str:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(["bash", "-c", command], stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as run:
+        os.close(theirs)
+        shown = b""
+        while chunk := read(ours):
+            shown += chunk
+        run.wait(60)
+    os.close(ours)
+    return OVERWRITTEN.sub("", shown.decode().replace("\r\n", "\n"))
+
+
+def read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
+
+
+def drawn(shown: str) -> str:
     """A picture that fetches nothing: the reader's own monospace font will do."""
-    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    with open(os.devnull, "w") as nowhere:
+        console = Console(record=True, width=WIDTH, file=nowhere, color_system="standard", no_color=False)
+        console.print(Text.from_ansi(shown))
+    return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title="pulsarctl"), flags=re.DOTALL)
 
 
 if __name__ == "__main__":

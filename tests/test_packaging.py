@@ -12,8 +12,8 @@ import pulsarctl
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TARGETS = ["demo", "test", "test-clients", "lint", "bench", "soak", "soak-messaging", "powercut", "fuzz", "proto"]
-TARGETS += ["completions", "docs", "help"]
+TARGETS = ["demo", "test", "test-clients", "lint", "bench", "soak", "soak-messaging", "powercut", "damage", "abuse"]
+TARGETS += ["fuzz", "proto", "completions", "docs", "help"]
 PAGES = [
     Path("README.md"),
     Path("CONTRIBUTING.md"),

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 
 def on_a_terminal(command: Sequence[str], answer: str = "", environ: Mapping[str, str] | None = None) -> str:
-    """What a process writes to its terminal, after typing `answer`."""
+    """What a process writes to its terminal, after typing `answer`; in colors only with an empty NO_COLOR."""
     ours, theirs = pty.openpty()
-    settings = {**os.environ, **(environ or {})}
+    settings = {**os.environ, "NO_COLOR": "1", **(environ or {})}
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=settings) as process:
         os.close(theirs)
         os.write(ours, answer.encode())

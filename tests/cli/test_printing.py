@@ -1,4 +1,4 @@
-"""Only render.py prints, and commands meet in the client and not in each other."""
+"""Only render.py prints, through streams.py."""
 
 import ast
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pulsarctl
 
 PACKAGE = Path(pulsarctl.__file__).parent
+SOURCES = {str(path.relative_to(PACKAGE)): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 
 
 def writes(tree: ast.AST) -> bool:
@@ -18,8 +19,15 @@ def writes(tree: ast.AST) -> bool:
     return False
 
 
-def test_only_render_writes_to_stdout_and_stderr() -> None:
-    writing = {
-        str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py") if writes(ast.parse(path.read_text("utf-8")))
+def test_only_streams_writes_to_stdout_and_stderr() -> None:
+    assert {name for name, tree in SOURCES.items() if writes(tree)} == {"output/streams.py"}
+
+
+def test_only_render_writes_through_streams() -> None:
+    calls = {
+        name
+        for name, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith(("streams.out", "streams.err"))
     }
-    assert writing == {"render.py"}
+    assert calls == {"output/render.py"}

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from pulsarctl.errors import CliError, UsageProblem
-from pulsarctl.output import pretty, streams
+from pulsarctl.output import colors, pretty, streams
 from pulsarctl.output.terminal_text import escaped, escaped_cell
 
 
@@ -66,7 +66,8 @@ def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool
         case Output.NAME:
             text = "\n".join(_names_of(value, table))
         case Output.TABLE if table is not None:
-            text = _table(table)
+            heading, _, text = _table(table).partition("\n")
+            _show_heading(heading)
         case _:
             text = pretty.lines_of_map(value) if as_map else pretty.text(value)
     if text:
@@ -100,7 +101,11 @@ def is_structured(output: Output) -> bool:
 
 def notice(text: str) -> None:
     """Something the reader may want to know and that is not data."""
-    streams.err(text + "\n")
+    label, colon, rest = text.partition(": ")
+    if label in colors.LABELS and colors.are_wanted(sys.stderr):
+        streams.err_control(colors.painted(label + colon.rstrip(), colors.LABELS[label]) + f" {escaped(rest)}\n")
+    else:
+        streams.err(text + "\n")
 
 
 def error(problem: CliError, *, as_object: bool) -> None:
@@ -116,9 +121,9 @@ def error(problem: CliError, *, as_object: bool) -> None:
         }
         streams.err(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False) + "\n")
         return
-    streams.err(f"error: {problem.message}\n")
+    notice(f"error: {problem.message}")
     if problem.hint:
-        streams.err(f"hint: {problem.hint}\n")
+        notice(f"hint: {problem.hint}")
 
 
 class Progress:
@@ -175,6 +180,13 @@ def _yaml(value: Any) -> str:
     import yaml
 
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False))
+
+
+def _show_heading(line: str) -> None:
+    if colors.are_wanted(sys.stdout):
+        streams.out_control(colors.painted(line, colors.HEADING) + "\n")
+    else:
+        streams.out(line + "\n")
 
 
 def _table(table: Table) -> str:

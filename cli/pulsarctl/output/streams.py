@@ -32,9 +32,14 @@ def open_missing() -> None:
 
 def out(text: str) -> None:
     """Raises `BrokenPipeError` or `CliError`."""
+    out_control(escaped(text) if is_terminal(sys.stdout) else text)
+
+
+def out_control(text: str) -> None:
+    """Our own control sequences; what else it shows must be safe already. Raises `BrokenPipeError` or `CliError`."""
     stream = _stdout()
     try:
-        stream.write(escaped(text) if stream.isatty() else text)
+        stream.write(text)
     except OSError as error:
         raise _unwritable(error) from error
 

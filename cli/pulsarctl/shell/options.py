@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from pulsarctl.output.colors import Color, choose
+
 ALWAYS_IN_HELP = ("output", "web_url", "context")  # the others are described by `pulsarctl --help`
 
 Text = str | None
@@ -60,6 +62,12 @@ def _declared(
         Text, typer.Option("--lock-timeout", metavar="DURATION", help="Wait for DIR to be free, 30s.")
     ] = None,
     log_level: Annotated[Text, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warn or error.")] = None,
+    color: Annotated[
+        Color | None,
+        typer.Option(
+            "--color", metavar="WHEN", help="Use colors: auto (on a terminal without NO_COLOR), always, or never."
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no notices on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Say where each address comes from.")] = False,
 ) -> None:
@@ -79,7 +87,12 @@ def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
 
 
 def given(parameters: dict[str, Any], options: list[TyperOption]) -> dict[str, Any]:
-    """Takes the shared options out of a command's parsed parameters; returns those that were given."""
+    """Takes the shared options out of a command's parsed parameters; returns those that were given.
+
+    `--color` takes effect here: it must hold for whatever goes wrong from now on, the settings' own errors included.
+    """
+    if color := parameters.pop("color", None):
+        choose(color)
     values = {str(option.name): parameters.pop(str(option.name), None) for option in options}
     return {
         name: value

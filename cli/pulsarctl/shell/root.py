@@ -10,7 +10,7 @@ from typer.exceptions import TyperException
 
 from pulsarctl import __version__
 from pulsarctl.errors import CliError
-from pulsarctl.output import render
+from pulsarctl.output import colors, render
 from pulsarctl.shell import options
 from pulsarctl.shell.exit_codes import exit_code, flushed
 from pulsarctl.shell.grammar import Group, Modules
@@ -60,6 +60,7 @@ class Root(Group):
     ) -> Any:
         """Runs one command and leaves with its exit code: the only place that knows both errors and codes."""
         flags: dict[str, Any] = {}
+        colors.choose(colors.Color.AUTO)
         try:
             code = super().main(args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra)
         except typer.Abort:
