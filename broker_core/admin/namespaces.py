@@ -26,7 +26,9 @@ async def get_namespace(call: Call) -> dict[str, Any]:
 
 
 async def create_namespace(call: Call) -> None:
-    await call.broker.tenancy.create_namespace(call.namespace(), call.json_object())
+    document = call.json_object()
+    read_properties(call, document.get("properties"))  # refuses too many
+    await call.broker.tenancy.create_namespace(call.namespace(), document)
 
 
 async def delete_namespace(call: Call) -> None:

@@ -106,7 +106,14 @@ def mapping_of(read: Reader) -> Reader:
     """A reader of an object whose members are all read alike."""
 
     def read_all(value: Any, name: str) -> dict[str, Any]:
-        return {string(key, name): read(one, f"{name}.{shown(key)}") for key, one in mapping(value, name).items()}
+        found = {}
+        for key, one in mapping(value, name).items():
+            try:
+                found[string(key, name)] = read(one, name)
+            except BrokerError:
+                read(one, f"{name}.{shown(key)}")  # the whole name only for the error: to spell it is what costs most
+                raise
+        return found
 
     return read_all
 

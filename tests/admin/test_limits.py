@@ -6,6 +6,7 @@ from tests.admin.conftest import Admin
 
 NAMESPACE = "namespaces/acme/shop"
 EXCEEDED = "Exceed maximum number of topics in namespace."
+PROPERTIES = "the properties have more than 65536 characters (maxPropertiesSizeInBytes)"
 
 
 async def test_a_topic_too_many_is_refused_differently_with_and_without_partitions(shop: Admin) -> None:
@@ -29,3 +30,10 @@ async def test_a_subscription_too_many_is_refused(shop: Admin) -> None:
 @pytest.mark.parametrize("level", [NAMESPACE, "persistent/acme/shop/plain"])
 async def test_the_unset_limit_has_no_value(shop: Admin, level: str) -> None:
     assert (await shop("GET", f"{level}/maxConsumersPerSubscription")).status == 204
+
+
+@pytest.mark.parametrize("path", ["namespaces/acme/new", "persistent/acme/shop/new/partitions"])
+async def test_properties_are_bounded_also_where_they_come_with_something_new(shop: Admin, path: str) -> None:
+    body = {"partitions": 2, "properties": {f"property-{number}": "x" * 100 for number in range(1_000)}}
+    refused = await shop("PUT", path, body)
+    assert (refused.status, refused.reason) == (400, PROPERTIES)

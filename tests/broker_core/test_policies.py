@@ -4,6 +4,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
+from broker_core.policies.json_values import properties
 from broker_core.policies.topic_policies import POLICIES, PolicySet, configured, resolve
 from broker_core.policies.values import (
     EVICT,
@@ -175,3 +176,21 @@ def test_bundles_that_leave_a_gap_are_refused() -> None:
     assert refused.value.reason == (
         "Input bundles do not cover the whole hash range. first:0x00000000, last:0x00000008"
     )
+
+
+class Unspeakable(str):
+    """A key that must not be put into words."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        raise AssertionError("a name was spelled out without need")
+
+
+def test_names_of_members_are_spelled_out_only_for_an_error() -> None:
+    assert properties({Unspeakable("a"): "1", Unspeakable("b"): 2}, "properties") == {"a": "1", "b": "2"}
+
+
+def test_an_error_in_a_member_names_the_member() -> None:
+    with pytest.raises(InvalidRequest, match=r"properties\.'b' must be a string"):
+        properties({"a": "1", "b": []}, "properties")
