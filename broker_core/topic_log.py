@@ -75,8 +75,9 @@ class DurableLog(CursorLog, Protocol):
 
 class TopicLog(CursorLog, Protocol):
     on_confirmed: Callable[[], None] | None
-    fenced_reason: str | None
 
+    @property
+    def fenced_reason(self) -> str | None: ...
     @property
     def on_disk(self) -> DurableLog | None: ...
     @property

@@ -28,6 +28,12 @@ class Tail:
     def __len__(self) -> int:
         return len(self.firsts) - self._head
 
+    def add(self, first: int, record: "Block | bytes", cost: int) -> None:
+        """The record of the entries from `first` on; `cost` in bytes."""
+        self.firsts.append(first)
+        self.records.append(record)
+        self.fresh += cost
+
     @property
     def end(self) -> int:
         """The entry behind the newest record."""

@@ -40,16 +40,20 @@ class Writer:
         self._pressure = pressure
         self._watch = watch
         self._thread = ThreadPoolExecutor(1, "writer")
-        self.buffered: dict[Ledger, None] = {}  # ledgers with something to write, in the order of its arrival
+        self._buffered: dict[Ledger, None] = {}  # ledgers with something to write, in the order of its arrival
         self._handed = 0  # bytes that the thread has got and not written yet
         self._on_unwritten = on_unwritten
         # --- writer thread only
         self._folders: set[Path] = set()  # known to exist
         self._unwritten: dict[Ledger, list[tuple[Callable[[], None], int]]] = {}  # what failed, and what follows it
 
+    def buffer(self, ledger: Ledger) -> None:
+        """The ledger has something to write, some time."""
+        self._buffered[ledger] = None
+
     def flush(self, ledger: Ledger) -> None:
         """Hand the ledger's buffer to the thread."""
-        self.buffered.pop(ledger, None)
+        self._buffered.pop(ledger, None)
         if ledger.parts:
             self._thread.submit(self._do, *self._take(ledger))
 
@@ -71,8 +75,8 @@ class Writer:
 
     def flush_buffers(self) -> None:
         """As one piece of work: with ten thousand ledgers, handing in each would hold up the loop."""
-        jobs = [self._take(ledger) for ledger in self.buffered if ledger.parts]
-        self.buffered.clear()
+        jobs = [self._take(ledger) for ledger in self._buffered if ledger.parts]
+        self._buffered.clear()
         if jobs:
             self._thread.submit(self._do_all, jobs)
 
@@ -85,7 +89,7 @@ class Writer:
 
     def remove(self, ledger: Ledger) -> None:
         """Delete the file, after whatever was handed in before."""
-        self.buffered.pop(ledger, None)
+        self._buffered.pop(ledger, None)
         self._pressure.settle(ledger.buffered)
         ledger.take_buffer()
         self._thread.submit(self._remove, ledger)
