@@ -1,4 +1,4 @@
-"""What is shipped, and what a newcomer's first commands rely on."""
+"""The package, and what a newcomer's first commands rely on."""
 
 import re
 import subprocess
