@@ -1,6 +1,6 @@
-"""Writes docs/cli.md and conf/client.yaml from the commands, and conf/standalone.yaml through its own generator.
+"""Writes docs/cli.md and conf/client.yaml from the commands, and runs the generator of conf/standalone.yaml.
 
-tests/cli/test_docs.py fails when the first two are not what this would write.
+tests/cli/test_docs.py fails if the files in the repository differ from the output.
 """
 
 import runpy

@@ -16,8 +16,6 @@ LEFT_OUT = ("tests/test_english.py", "broker_core/wire/pulsar_api_pb2.py", "LICE
 
 # Areas whose prose has not been gone through. Take your area out when it is done; nothing may be added.
 PENDING: tuple[str, ...] = (
-    "CHANGELOG.md",
-    "README.md",
     "broker_core/admin",
     "broker_core/broker.py",
     "broker_core/compaction",
@@ -37,8 +35,7 @@ PENDING: tuple[str, ...] = (
     "broker_core/wire",
     "cli",
     "completions",
-    "demo",
-    "docs",
+    "docs/cli.md",
     "tests",
 )
 

@@ -1,4 +1,4 @@
-"""What `.importlinter` checks is what the modules say of themselves."""
+"""What `.importlinter` checks, what modules say about themselves, and what the architecture page says."""
 
 import ast
 import configparser
@@ -43,3 +43,11 @@ def test_each_package_of_the_broker_says_what_belongs_there() -> None:
 def test_few_modules_lie_outside_the_packages(package: str) -> None:
     loose = [path.stem for path in PACKAGES[package].glob("*.py") if path.stem != "__init__"]
     assert len(loose) <= MOST_LOOSE_MODULES
+
+
+def test_each_module_that_the_architecture_page_names_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", page)) - {"__init__.py", "catalog.log", "metadata.sqlite"}
+    known = {name.partition(".")[2].removesuffix(".__init__") for name in modules()}
+    assert len(named) > 20
+    assert named - known == set()

@@ -13,7 +13,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.condition import wait_until
 
-pytestmark = pytest.mark.feature("publish.persistent")
+pytestmark = pytest.mark.feature("durability")
 PATIENCE_SECONDS = 30.0
 QUIET = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
 
