@@ -1,7 +1,7 @@
-"""Builds the wheel, installs it into a clean environment and looks at what arrived.
+"""Builds the wheel, installs it into a clean environment, and checks the result.
 
-Two promises are checked: `pulsarctl --version` runs with the base dependencies alone, and the wheel
-installs exactly two top-level packages, so that it can never clash with another project's.
+`pulsarctl --version` must run with the base dependencies alone. The wheel must install exactly two top-level packages,
+so that it does not clash with other projects.
 """
 
 import subprocess
@@ -20,10 +20,10 @@ def main() -> int:
         wheel = build(Path(scratch))
         names = top_level_names(wheel)
         if names != TOP_LEVEL:
-            print(f"wheel: installs {sorted(names)}, wanted {sorted(TOP_LEVEL)}", file=sys.stderr)
+            print(f"wheel: installs {sorted(names)}, expected {sorted(TOP_LEVEL)}", file=sys.stderr)
             return 1
         version = installed_version(wheel, Path(scratch) / "clean")
-    print(f"wheel: {wheel.name} installs cleanly and says: {version}")
+    print(f"wheel: {wheel.name} installs cleanly and prints: {version}")
     return 0
 
 
@@ -47,7 +47,7 @@ def installed_version(wheel: Path, home: Path) -> str:
 def run(*command: str) -> str:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"wheel: {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        raise SystemExit(f"wheel: cannot run {' '.join(command)}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

@@ -1,6 +1,6 @@
-"""The closing lines of .ci/run: what passed, what was skipped and why, and the exit code.
+"""Prints the summary of .ci/run: what passed, and what was skipped and why. Returns its exit code.
 
-The tests of the official Python client are the product's own proof, so a skip among them is a failure.
+The tests with the official Python client show that the product works, so a skipped one counts as a failure.
 """
 
 import argparse
@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--test", type=int, required=True, help="exit code of make test")
     parser.add_argument("--clients", default="not run", help="exit code of make test-clients, or why it did not run")
     parser.add_argument("--clients-results", type=Path, help="its results.json")
-    parser.add_argument("results", type=Path, help="JUnit file of the test run")
+    parser.add_argument("results", type=Path, help="JUnit file of make test")
     options = parser.parse_args(argv)
 
     outcome, skips = read_results(options.results)
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def read_results(path: Path) -> tuple[Counter[str], Counter[tuple[str, str]]]:
-    """Counts of outcomes, and of skips by (module, reason); both empty when there is no file."""
+    """Counts outcomes, and skips by (module, reason). Both are empty if there is no file."""
     outcome: Counter[str] = Counter()
     skips: Counter[tuple[str, str]] = Counter()
     if not path.exists():
@@ -52,7 +52,7 @@ def read_results(path: Path) -> tuple[Counter[str], Counter[tuple[str, str]]]:
 
 
 def clients(code: str, results: Path | None) -> str:
-    """How the official clients of other languages fared; `code` is text when they did not run."""
+    """The result of make test-clients. `code` is a text if it did not run."""
     if not code.isdigit():
         return code
     outcomes = json.loads(results.read_text()) if results and results.exists() else []

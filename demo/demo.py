@@ -1,8 +1,8 @@
-"""The main job on real input, start to end; `make demo`.
+"""`make demo`: the main job on real data, from start to end.
 
-Every command is run as a user would run it and every claim is checked; the first that does not hold ends the
-demo with exit code 1. The data is what the package `vega_datasets` ships: 3,376 airports of the United
-States, keyed by their code, and 560 monthly prices of five stocks, keyed by their symbol.
+The demo runs each command as a user would and checks each claim. The first claim that does not hold ends it with exit
+code 1. The data comes from the package `vega_datasets`: 3,376 airports of the United States, keyed by their code, and
+560 monthly prices of five stocks, keyed by their symbol.
 """
 
 import csv
@@ -19,7 +19,7 @@ NAMESPACE = "demo/flights"
 AIRPORTS = f"{NAMESPACE}/airports"
 POSITIONS = f"{NAMESPACE}/positions"
 PRICES = f"{NAMESPACE}/prices"
-REPETITIONS = 10  # of the airports in the positions, so that there is more than the megabyte of the retention
+REPETITIONS = 10  # of the airports, so that the positions exceed the retention size
 ENTRIES_PER_LEDGER = 2000
 LEDGER_SETTING = f"managedLedgerMaxEntriesPerLedger={ENTRIES_PER_LEDGER}"
 TTL_SECONDS = 3
@@ -64,7 +64,7 @@ class Demo:
     def consume_half(self) -> None:
         half = count_lines(self.airports) // 2
         self.first_half = self.shell.lines("consume", AIRPORTS, "-s", "desk", "-n", str(half), "-F", "%k,%v\\n")
-        check(f"{len(self.first_half):,} airports came back", len(self.first_half) == half)
+        check(f"{len(self.first_half):,} airports are consumed", len(self.first_half) == half)
 
     def report_backlog(self) -> None:
         left = count_lines(self.airports) - len(self.first_half)
@@ -75,24 +75,27 @@ class Demo:
             row["messages"] == left,
             row,
         )
-        check("the broker counts the same", self.backlog(AIRPORTS, "desk") == left)
+        check("the broker reports the same number", self.backlog(AIRPORTS, "desk") == left)
 
     def expire_and_retain(self) -> None:
-        """A backlog that nobody reads: the TTL lets go of it, the retention of 1 MB of the files."""
+        """A backlog without consumers: the TTL expires the messages, and the retention deletes all files but 1 MB."""
         self.shell.run("topics", "create", POSITIONS)
         self.shell.run("topics", "create-subscription", POSITIONS, "-s", "late", "-m", "earliest")
         self.shell.run("produce", POSITIONS, "--lines", str(self.positions), "-K", ",", "--disable-batching")
         before = self.ledger_files(POSITIONS)
-        check(f"{self.backlog(POSITIONS, 'late'):,} messages wait, in {describe(before)} on disk", len(before) > 1)
+        check(
+            f"{self.backlog(POSITIONS, 'late'):,} messages are in the backlog, in {describe(before)} on disk",
+            len(before) > 1,
+        )
         self.shell.run("topics", "set-retention", POSITIONS, "-t", "1m", "-s", "1M")
         self.shell.run("topics", "set-message-ttl", POSITIONS, "-t", str(TTL_SECONDS))
         wait_for("the TTL", lambda: self.backlog(POSITIONS, "late", show=False) == 0, TTL_SECONDS + SLACK_SECONDS)
         self.expired_at = time.monotonic()
-        check("3 seconds after they were published, none of them waits any more", True)
+        check("3 seconds after they were published, all of them have expired", True)
         kept = wait_for("the retention", lambda: self.within_retention(POSITIONS), SLACK_SECONDS)
         stats = self.shell.json("topics", "stats", POSITIONS)
-        check(f"`topics stats` says {stats['storageSize']:,} bytes", stats["storageSize"] < 2 * RETENTION_BYTES)
-        check(f"on disk are {describe(kept)}: the last megabyte", len(kept) < len(before))
+        check(f"`topics stats` reports {stats['storageSize']:,} bytes", stats["storageSize"] < 2 * RETENTION_BYTES)
+        check(f"{describe(kept)} are left on disk: the last megabyte", len(kept) < len(before))
 
     def compact(self) -> None:
         self.shell.run("topics", "create", PRICES)
@@ -101,31 +104,33 @@ class Demo:
         self.shell.run("topics", "compact", PRICES, "--wait")
         read = ("read", PRICES, "-m", "earliest", "--compacted", "-e", "-F", "%k,%v\\n")
         kept = dict(line.split(",", 1) for line in self.shell.lines(*read))
-        check(f"of {count_lines(self.prices)} prices the last of each stock is kept: {', '.join(kept)}", kept == last)
+        check(
+            f"of {count_lines(self.prices)} prices, the last one of each stock is left: {', '.join(kept)}", kept == last
+        )
 
     def kill_and_restart(self) -> None:
         ports = ("--port", self.broker.port("service_url"), "--http-port", self.broker.port("http_url"))
         self.broker.kill()
         self.broker = self.shell.start_broker("--data-dir", str(self.data_dir), *ports, "-X", LEDGER_SETTING)
         self.shell.run("brokers", "healthcheck")
-        check("the broker is back on the same ports", True)
+        check("the broker answers on the same ports", True)
 
     def consume_rest(self) -> None:
         rest = self.shell.lines("consume", AIRPORTS, "-s", "desk", "-n", "0", "-e", "-F", "%k,%v\\n")
         wanted = sorted(self.airports.read_text().splitlines())
-        check(f"the other {len(rest):,} airports came back", sorted([*self.first_half, *rest]) == wanted)
-        check("and each of them once: kill -9 lost no acknowledgement", self.backlog(AIRPORTS, "desk") == 0)
+        check(f"the other {len(rest):,} airports are consumed", sorted([*self.first_half, *rest]) == wanted)
+        check("each airport is consumed once: kill -9 lost no acknowledgment", self.backlog(AIRPORTS, "desk") == 0)
 
     def retention_ends(self) -> None:
         due = self.expired_at + RETENTION_SECONDS - time.monotonic()
-        print(f"  the minute of retention ends in {max(0.0, due):.0f} s", flush=True)
+        print(f"  the retention time ends in {max(0.0, due):.0f} s", flush=True)
         gone = wait_for("the end of retention", lambda: not self.ledger_files(POSITIONS), max(0.0, due) + SLACK_SECONDS)
-        check("no file of the expired messages is left on disk", gone)
+        check("no file of the expired messages is left", gone)
         size = self.shell.json("topics", "stats", POSITIONS)["storageSize"]
-        check(f"`topics stats` says {size} bytes", size == 0)
+        check(f"`topics stats` reports {size} bytes", size == 0)
         check("the broker stops cleanly", self.broker.stop() == 0)
 
-    # -- what is there
+    # -- state of the broker
 
     def backlog(self, topic: str, subscription: str, *, show: bool = True) -> int:
         verb = "partitioned-stats" if topic == AIRPORTS else "stats"
@@ -133,14 +138,14 @@ class Demo:
         return int(stats["subscriptions"][subscription]["msgBacklog"])
 
     def ledger_files(self, topic: str) -> dict[str, int]:
-        """Name and size of each file that holds entries of the topic."""
+        """Names and sizes of the files that hold entries of the topic."""
         ledgers = self.shell.json("topics", "stats-internal", topic, show=False)["ledgers"]
         ids = {ledger["ledgerId"] for ledger in ledgers}
         files = (self.data_dir / "ledgers").rglob("*.ledger")
         return {path.name: path.stat().st_size for path in files if int(path.stem) in ids}
 
     def within_retention(self, topic: str) -> dict[str, int]:
-        """The topic's files, once they are no more than the retention and the ledger that reaches across it."""
+        """The topic's files once they fit the retention size plus the ledger that crosses it, else an empty dict."""
         files = self.ledger_files(topic)
         return files if sum(files.values()) < RETENTION_BYTES + 2 * max(files.values(), default=0) else {}
 
@@ -162,19 +167,19 @@ def describe(files: dict[str, int]) -> str:
 
 
 def run(scratch: Path) -> list[tuple[str, float]]:
-    """All steps in order; how long each took."""
+    """Runs all steps in order; returns how long each took."""
     demo = Demo(scratch)
     steps: list[tuple[str, Callable[[], None]]] = [
         ("start a broker", demo.start),
-        ("make a tenant, a namespace and a partitioned topic", demo.create),
+        ("create a tenant, a namespace, and a partitioned topic", demo.create),
         ("publish a file", demo.produce),
         ("consume half of it", demo.consume_half),
         ("report the backlog with Spark", demo.report_backlog),
-        ("let messages expire, keep a megabyte for a minute", demo.expire_and_retain),
-        ("compact: the last message of each key", demo.compact),
-        ("kill the broker and start it again", demo.kill_and_restart),
+        ("expire messages, retain one megabyte for a minute", demo.expire_and_retain),
+        ("compact a topic to the last message of each key", demo.compact),
+        ("kill the broker and restart it", demo.kill_and_restart),
         ("consume the rest", demo.consume_rest),
-        ("see the minute of retention end", demo.retention_ends),
+        ("wait for the end of the retention", demo.retention_ends),
     ]
     took = []
     try:
@@ -199,7 +204,7 @@ def main() -> int:
     print()
     for title, seconds in took:
         print(f"{seconds:6.1f} s  {title}")
-    print(f"{sum(seconds for _, seconds in took):6.1f} s  in all")
+    print(f"{sum(seconds for _, seconds in took):6.1f} s  total")
     return 0
 
 

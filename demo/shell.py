@@ -1,4 +1,4 @@
-"""Runs `pulsarctl` as a user would, shows each command, and checks what came of it."""
+"""Runs `pulsarctl` as a user would, prints each command, and checks its result."""
 
 import json
 import os
@@ -18,11 +18,11 @@ POLL_SECONDS = 0.1
 
 
 class DemoFailed(Exception):
-    """A claim that did not hold, or a command that failed."""
+    """A claim does not hold, or a command failed."""
 
 
 class Shell:
-    """A terminal of its own: its addresses come from the environment, the user's own contexts are left alone."""
+    """A shell whose environment sets the addresses and ignores the user's contexts."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -30,7 +30,7 @@ class Shell:
         self._environment.pop("PULSAR_CLIENT_CONF", None)
 
     def run(self, *arguments: str, show: bool = True) -> str:
-        """stdout of `pulsarctl ARGUMENTS`. Raises DemoFailed with its stderr."""
+        """Returns the stdout of `pulsarctl ARGUMENTS`. Raises DemoFailed with its stderr."""
         if show:
             print(f"  $ pulsarctl {shlex.join(arguments)}", flush=True)
         done = subprocess.run(
@@ -56,7 +56,7 @@ class Shell:
             )
         wait_for("the broker", lambda: ready.exists() or process.poll() is not None, READY_SECONDS)
         if process.poll() is not None:
-            raise DemoFailed(f"the broker ended: {(self._scratch / 'standalone.log').read_text()[-2000:]}")
+            raise DemoFailed(f"the broker exited: {(self._scratch / 'standalone.log').read_text()[-2000:]}")
         urls = json.loads(ready.read_text())
         self._environment["PULSARCTL_SERVICE_URL"] = urls["service_url"]
         self._environment["PULSARCTL_ADMIN_URL"] = urls["http_url"]
@@ -79,24 +79,24 @@ class Standalone:
         self._ready.unlink(missing_ok=True)  # a killed broker cannot remove it
 
     def stop(self) -> int:
-        """A clean stop; the exit code. Does nothing when it runs no more."""
+        """Stops the broker if it runs; returns its exit code."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
         return self._process.wait(READY_SECONDS)
 
 
 def wait_for(what: str, condition: Callable[[], Any], seconds: float) -> Any:
-    """The condition's first true value. Raises DemoFailed after `seconds`."""
+    """Returns the first true value of the condition. Raises DemoFailed after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
-            raise DemoFailed(f"waited {seconds:.0f} s in vain for {what}")
+            raise DemoFailed(f"timed out after {seconds:.0f} s waiting for {what}")
         time.sleep(POLL_SECONDS)
     return found
 
 
 def check(claim: str, holds: bool, detail: object = "") -> None:
-    """Prints the claim, or raises DemoFailed with it."""
+    """Prints the claim if it holds, else raises DemoFailed."""
     if not holds:
-        raise DemoFailed(f"this does not hold: {claim} {detail}".rstrip())
+        raise DemoFailed(f"not true: {claim} {detail}".rstrip())
     print(f"  \u2713 {claim}", flush=True)

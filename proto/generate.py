@@ -1,9 +1,9 @@
 """Generates `broker_core/wire/pulsar_api_pb2.py` and its stub from `proto/pulsar_api.proto` (`make proto`).
 
-Two things differ from a plain run of the compiler.  The descriptor is registered under a file name of our own,
-because the descriptor pool of a process refuses a second file of the same name (the official client may bring
-one).  And the check that the runtime is at least as new as the compiler is taken out: the module builds its
-classes from the serialised descriptor alone, which every runtime from 4.25 on does alike.
+Two things differ from a plain run of the compiler. The descriptor gets a unique file name, because the descriptor pool
+of a process refuses a second file with the same name, and the official client may bring one. The check that the runtime
+is at least as new as the compiler is removed: the module builds its classes from the serialized descriptor, which works
+the same way in every runtime since 4.25.
 """
 
 import re
@@ -31,12 +31,12 @@ RUNTIME_CHECK = re.compile(
 
 
 def generator_versions() -> str:
-    """The versions whose output this is; another version may word the same descriptor differently."""
+    """The versions that generate the output. Other versions may write the same descriptor differently."""
     return ", ".join(f"{name} {version(name)}" for name in GENERATORS)
 
 
 def generate() -> dict[str, str]:
-    """File name -> text of the generated module and of its stub.  Raises `RuntimeError` if the compiler fails."""
+    """Maps the file names of the module and its stub to their text. Raises `RuntimeError` if the compiler fails."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / DESCRIPTOR_NAME
         source.parent.mkdir(parents=True)
@@ -52,7 +52,7 @@ def generate() -> dict[str, str]:
             DESCRIPTOR_NAME,
         ]
         if protoc.main(arguments) != 0:
-            raise RuntimeError(f"protoc failed on {SOURCE}")
+            raise RuntimeError(f"cannot compile {SOURCE}: protoc failed")
         module, stub = (source.with_name(name).read_text() for name in (MODULE, STUB))
     header = f"# Written by proto/generate.py with {generator_versions()}.\n"
     return {MODULE: header + RUNTIME_CHECK.sub("", module), STUB: header + stub}
