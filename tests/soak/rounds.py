@@ -12,6 +12,7 @@ from tests.broker_process import BrokerProcess
 from tests.official_client import connect
 from tests.soak.broker_events import rolled_ledgers, watch_checkpoints
 from tests.soak.client_process import ClientProcess
+from tests.soak.policy_changer import Http, stored_value
 from tests.soak.sequence import Sequence, number_of
 from tests.soak.writer import KINDS
 
@@ -39,6 +40,8 @@ class Tally:
     refused: int = 0
     acks_forgotten: int = 0
     redelivered: int = 0
+    policy_changes: int = 0
+    policies_lost: int = 0
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -46,16 +49,19 @@ class Tally:
             f"{self.rounds} rounds, {self.messages:,} messages ({self.payload_bytes / 1e6:,.1f} MB), "
             f"{self.rolls:,} rolls, {self.checkpoints:,} checkpoints, {self.recovery_kills} kills during recovery, "
             f"{self.lost} acknowledged lost, {self.out_of_order} out of order, {self.refused} refused, "
-            f"{self.acks_forgotten} acknowledgements forgotten after their second ({self.redelivered:,} within it)"
+            f"{self.acks_forgotten} acknowledgements forgotten after their second ({self.redelivered:,} within it), "
+            f"{self.policy_changes:,} changes of policies, {self.policies_lost} undone"
         )
 
     @property
     def ok(self) -> bool:
-        return not (self.failures or self.lost or self.out_of_order or self.refused or self.acks_forgotten)
+        return not (
+            self.failures or self.lost or self.out_of_order or self.refused or self.acks_forgotten or self.policies_lost
+        )
 
 
 class Soak:
-    """The broker, three writers and one acknowledging consumer, all in processes of their own."""
+    """The broker, three writers, an acknowledging consumer, and a changer of policies, each in a process of its own."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.tally = Tally()
@@ -65,6 +71,8 @@ class Soak:
         self._writers = {kind: ClientProcess("tests.soak.writer", url, kind, kind) for kind in KINDS}
         self._acknowledger = ClientProcess("tests.soak.acknowledger", url, *KINDS)
         self._acknowledger.ask("report")
+        self._changer = ClientProcess("tests.soak.policy_changer", self._broker.http_url)
+        self._changer.ask("stop")  # answers when its namespace and topic are there
         # Per topic: the first number that was not read back yet, and the last message that was.
         self._verified: dict[str, tuple[int, pulsar.MessageId]] = dict.fromkeys(KINDS, (0, pulsar.MessageId.earliest))
         self._client = connect(url)
@@ -76,6 +84,7 @@ class Soak:
         self._restart()
         results = {kind: writer.ask("stop") for kind, writer in self._writers.items()}
         self._count(results)
+        self._judge_policies(self._changer.ask("stop"))
         for kind, result in results.items():
             self._verified[kind] = self._read_back(kind, *self._verified[kind], result["acknowledged"])
         self._await_consumer(results, killed_at)
@@ -84,6 +93,7 @@ class Soak:
     def _load_and_kill(self) -> float:
         for writer in self._writers.values():
             writer.tell("go")
+        self._changer.tell("go")
         journal = self._broker.data_dir / "journal"
         self.tally.checkpoints += watch_checkpoints(journal, self._chance.uniform(*LOAD_SECONDS))
         self._broker.kill()
@@ -99,6 +109,18 @@ class Soak:
         self._broker.start()
         if (self._broker.data_dir / "DAMAGE").exists():  # a torn tail is none
             self._fail("damage is reported after a kill")
+
+    def _judge_policies(self, report: dict[str, Any]) -> None:
+        """Each policy is what was acknowledged last, or what was under way when the broker was killed."""
+        if report["refused"]:
+            self._fail(f"{report['refused']} changes of policies were refused")
+        broker = Http(self._broker.http_url)
+        for path, acknowledged in report["acknowledged"].items():
+            found = stored_value(broker, path)
+            if found not in (acknowledged, report["pending"].get(path)):
+                self.tally.policies_lost += 1
+                self._fail(f"{path} is {found}, acknowledged was {acknowledged}")
+        self.tally.policy_changes = max([self.tally.policy_changes, *report["acknowledged"].values()])
 
     def _count(self, results: dict[str, Any]) -> None:
         self.tally.messages = sum(result["acknowledged"] for result in results.values())
@@ -164,7 +186,7 @@ class Soak:
             self._read_back(kind, 0, pulsar.MessageId.earliest, number)
 
     def close(self) -> None:
-        for process in (*self._writers.values(), self._acknowledger):
+        for process in (*self._writers.values(), self._acknowledger, self._changer):
             process.end()
         self._client.close()
         self._broker.stop()

@@ -16,6 +16,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None:
     assert tally.rolls > 0
     assert tally.checkpoints > 0
     assert tally.recovery_kills > 0
+    assert tally.policy_changes > 0
 
 
 def test_a_repetition_is_no_gap_and_a_gap_is_one() -> None:
