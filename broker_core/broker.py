@@ -140,7 +140,7 @@ class Broker:
         accepted = await self.storage.accept_loss()
         for topic in list(self.topics.loaded.values()):
             for subscription in topic.subscriptions.values():
-                subscription.dispatcher.retry_read()
+                subscription.dispatcher.reader.retry()
         return accepted
 
     def admit(self, connection: OpenConnection) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 from broker_core.admin.call import Call, Handler
 from broker_core.errors import BrokerError, NotAllowed
 from broker_core.names import NON_PERSISTENT
-from broker_core.nonpersistent.producer import NonPersistentProducer
-from broker_core.nonpersistent.subscription import NonPersistentSubscription
-from broker_core.nonpersistent.topic import NonPersistentTopic
+from broker_core.publishing.producer import Producer
+from broker_core.topic.subscription import Subscription
 from broker_core.topic.topic import Topic
 
 NEEDS_PERSISTENT = "Need to provide a persistent topic name"
@@ -29,23 +28,21 @@ def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotA
 
 def add_drop_rates(body: dict[str, Any], topic: Topic) -> dict[str, Any]:
     """`msgDropRate` of the topic and its publishers: messages a second that no consumer got."""
-    if not isinstance(topic, NonPersistentTopic):
+    if topic.name.is_persistent:
         return body
     for publisher in body["publishers"]:
         producer = topic.producers.get(publisher["producerName"])
         publisher["msgDropRate"] = _rate(producer)
-    body["msgDropRate"] = sum(_rate(one) for one in (*topic.subscriptions.values(), *topic.producers.values()))
+    body["msgDropRate"] = sum(map(_rate, topic.subscriptions.values())) + sum(map(_rate, topic.producers.values()))
     return body
 
 
 def drop_rates(topic: Topic) -> dict[str, float]:
     """The same of each subscription; empty where messages are not dropped."""
-    if not isinstance(topic, NonPersistentTopic):
+    if topic.name.is_persistent:
         return {}
     return {name: _rate(one) for name, one in topic.subscriptions.items()}
 
 
-def _rate(one: object) -> float:
-    if isinstance(one, NonPersistentProducer | NonPersistentSubscription):
-        return one.dropped.per_second()[0]
-    return 0.0
+def _rate(one: Producer | Subscription | None) -> float:
+    return 0.0 if one is None or one.dropped is None else one.dropped.per_second()[0]

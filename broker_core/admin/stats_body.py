@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker_core.clock import iso
+from broker_core.dispatch.facts import DrainingHash
 from broker_core.publishing.access import AccessMode
-from broker_core.stats.subscription_stats import ConsumerStats, DrainingHash, SubscriptionStats
+from broker_core.stats.subscription_stats import ConsumerStats, SubscriptionStats
 from broker_core.stats.topic_stats import CompactionStats, PublisherStats, TopicStats
 
 _ACK_RANGE_BYTES = 12  # of one range in `nonContiguousDeletedMessagesRangesSerializedSize`

@@ -14,7 +14,7 @@ from broker_core.wire.send_metadata import metadata_or_none
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
-    from broker_core.dispatch.redelivery import Entry
+    from broker_core.dispatch.redelivery import EntryId
     from broker_core.storage.block import Block
 
 ROUTES_MAX = 10_000  # messages begun and not ended; beyond it the oldest are taken for abandoned
@@ -25,7 +25,7 @@ METADATA = 10  # offset in an entry, behind magic, checksum and size
 class ChunkRoutes:
     def __init__(self) -> None:
         self._routes: OrderedDict[str, Consumer] = OrderedDict()  # by the message's uuid
-        self._held: dict[Consumer, list[Entry]] = {}
+        self._held: dict[Consumer, list[EntryId]] = {}
 
     def consumer_of(self, block: Block, index: int, in_turn: Consumer) -> tuple[Consumer, str | None]:
         """Who gets entry `index`: the consumer whose turn it is, unless it is a chunk of another's message.
@@ -47,7 +47,7 @@ class ChunkRoutes:
     def end(self, uuid: str) -> None:
         self._routes.pop(uuid, None)
 
-    def hold(self, consumer: Consumer, entry: Entry) -> None:
+    def hold(self, consumer: Consumer, entry: EntryId) -> None:
         self._held.setdefault(consumer, []).append(entry)
 
     @property
@@ -59,11 +59,11 @@ class ChunkRoutes:
     def waited_for(self) -> list[Consumer]:
         return list(self._held)
 
-    def release(self, consumer: Consumer) -> list[Entry]:
+    def release(self, consumer: Consumer) -> list[EntryId]:
         """What is held for a consumer, which can have it now."""
         return self._held.pop(consumer, [])
 
-    def left(self, consumer: Consumer) -> list[Entry]:
+    def left(self, consumer: Consumer) -> list[EntryId]:
         """The consumer is gone; returns what was held for it."""
         for uuid in [uuid for uuid, its in self._routes.items() if its is consumer]:
             del self._routes[uuid]

@@ -1,8 +1,9 @@
-"""Failover: many consumers, of which the active one gets everything, in order.
+"""Failover: of several consumers, the active one gets everything, in order.
 
-When the active one changes, the new one waits a moment, so that what the last one still acknowledges is not sent
-twice; then it begins at the first entry that is not acknowledged. All consumers are told who is active (rules 3.14
-and 4.4), a newcomer with its first FLOW: the Go client cannot take the news before it has seen SUCCESS.
+When another consumer becomes active, it waits `activeConsumerFailoverDelayTimeMillis`, so that messages the previous
+one is about to acknowledge are not sent twice. Then it starts at the first entry that is not acknowledged. The broker
+tells every consumer which one is active (ACTIVE_CONSUMER_CHANGE). A new consumer is told at its first FLOW, because
+the Go client cannot handle the command before it has seen SUCCESS.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from broker_core.dispatch.single_active import SingleActiveDispatcher
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
+    from broker_core.dispatch.hash_ranges import KeySharedMode
 
 
 class FailoverDispatcher(SingleActiveDispatcher):
-    _taking_over: TimerHandle | None = None  # the active one waits; nothing is sent
+    _taking_over: TimerHandle | None = None  # the active consumer waits; nothing is sent
+
+    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+        return []
 
     def add(self, consumer: Consumer) -> None:
         self.consumers.append(consumer)
@@ -61,7 +66,7 @@ class FailoverDispatcher(SingleActiveDispatcher):
         if delay <= 0:
             self._stop_waiting()
             self._take_over()
-        elif self._taking_over is None:  # else whoever is active by then takes over
+        elif self._taking_over is None:  # else the timer that runs already serves the consumer that is active then
             self._taking_over = self._loop.call_later(delay, self._take_over)
 
     def _take_over(self) -> None:

@@ -1,63 +1,58 @@
-"""What Shared and Key_Shared have in common: entries are given out, given back and acknowledged one by one.
+"""What Shared and Key_Shared have in common: entries are sent, given back, and acknowledged one by one.
 
-An entry is pending at its consumer until it is acknowledged. What is given back, or was pending at a consumer that
-left, waits to be sent again, and goes before new entries in order of position. The first consumer to come finds
-everything that is not acknowledged; nothing else is remembered when the last one leaves.
+An entry is pending at its consumer until it is acknowledged. An entry that is given back, or was pending at a consumer
+that left, waits to be sent again, and goes before new entries in order of position. When the last consumer leaves, the
+dispatcher forgets everything else: the next one starts with all entries that are not acknowledged.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.delayed.tracker import DelayedTracker
 from broker_core.dispatch.dispatcher import Dispatcher
-from broker_core.dispatch.redelivery import Entry, RedeliveryCounts
+from broker_core.dispatch.redelivery import EntryId, RedeliveryCounts
 from broker_core.dispatch.unacked_limits import UnackedLimits
-from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.dispatcher import Source
+    from broker_core.dispatch.facts import DispatchFacts
+    from broker_core.dispatch.reader import Source
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.position import Position
 
-DUE_AT_A_TIME = 2000  # entries that are taken from the delayed ones before the loop gets its turn
+DUE_AT_A_TIME = 2000  # delayed entries that are taken before other topics get the loop
 
 
 class IndividualDispatcher(Dispatcher):
     def __init__(self, cursor: ManagedCursor, source: Source, context: DispatchContext) -> None:
-        super().__init__(cursor, source, context)
+        self.unacked = UnackedLimits(context.unacked, context.in_force)
+        super().__init__(cursor, source, context, self.unacked)
         self.redelivery_counts = RedeliveryCounts()
         self.delays: DelayedTracker | None = None  # from the first entry with a delivery time on
-        self.unacked = UnackedLimits(context.unacked, context.in_force)
-        self._replay: tuple[Position, Block] | None = None  # asked for, and read from disk to be sent again
 
     # -- what the policy adds
 
-    @property
     @abstractmethod
-    def waiting(self) -> int:
-        """Entries that were given back, or could not be sent, and are to be sent before new ones."""
+    def due(self, entries: Iterable[EntryId]) -> None:
+        """The delivery time of these has come: they go before new entries and do not count as redelivered."""
 
     @abstractmethod
-    def due(self, entries: Iterable[Entry]) -> None:
-        """The delivery time of these has come: they go before new entries, without being counted as redelivered."""
-
-    @abstractmethod
-    def give_back(self, entries: Iterable[Entry]) -> None:
+    def give_back(self, entries: Iterable[EntryId]) -> None:
         """These are no longer pending at the consumer they were sent to, and wait to be sent again."""
 
     @abstractmethod
     def no_longer_waiting(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
-        """Acknowledged, wherever they were."""
+        """These were acknowledged, whether they were pending or waiting."""
 
     @abstractmethod
     def forget_waiting(self, position: Position | None) -> None:
-        """Nothing up to the position (None: at all) is pending or waiting any more."""
+        """Nothing up to the position (None: nothing at all) is pending or waiting any longer."""
 
     # -- consumers come and go
 
@@ -81,11 +76,11 @@ class IndividualDispatcher(Dispatcher):
         self.redelivery_counts.clear()
         self.forget_waiting(None)
         self._forget_delays()
-        self._replay = None
+        self.reader.forget_replay()
         self.rewind()
 
     def _forget_delays(self) -> None:
-        """Who reads everything again finds the entries that are not due again."""
+        """A reader that starts again finds the entries that are not due again."""
         if self.delays is not None:
             self.delays.close()
             self.delays = None
@@ -102,7 +97,7 @@ class IndividualDispatcher(Dispatcher):
             self.due(delays.take_due(DUE_AT_A_TIME))
         super()._run()
 
-    def redeliver(self, consumer: Consumer, positions: Sequence[Entry] | None) -> None:
+    def redeliver(self, consumer: Consumer, positions: Sequence[EntryId] | None) -> None:
         given_back = list(consumer.pending) if positions is None else positions
         held = [entry for entry in given_back if consumer.forget(*entry)]
         self.redelivery_counts.trim(self.cursor.mark_delete)
@@ -112,7 +107,7 @@ class IndividualDispatcher(Dispatcher):
         self.wake()
 
     def acknowledged(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
-        """Takes the entries off whoever holds them; an ack may come through another consumer."""
+        """The entries are no longer pending, also where another consumer than their holder acknowledged them."""
         elsewhere = consumer.forget_all(ledger_id, entry_ids)
         for other in self.consumers if elsewhere else ():
             if other is not consumer:
@@ -136,10 +131,11 @@ class IndividualDispatcher(Dispatcher):
 
     # -- entries go out
 
-    def next_block(self, max_entries: int) -> Block | None:
+    def new_block(self, max_entries: int) -> Block | None:
+        """As `EntryReader.new_block`; None also while enough entries are held back until their delivery time."""
         if self.delays is not None and self.delays.pauses_reading():
             return None
-        return super().next_block(max_entries)
+        return self.reader.new_block(max_entries)
 
     def deliverable(self, block: Block) -> list[tuple[int, int]]:
         """Index ranges [a, b) of a block of new entries that may be sent: not acknowledged and not delayed."""
@@ -151,7 +147,7 @@ class IndividualDispatcher(Dispatcher):
         return [held for first, last in ranges for held in self.delays.hold_back(block, first, last)]
 
     def send_pending(self, consumer: Consumer, block: Block, first: int, last: int) -> None:
-        """Sends entries, which from now on are pending at the consumer."""
+        """Sends entries, which are pending at the consumer from now on."""
         counts = self.redelivery_counts.of(block.ledger_id, block.first_entry_id + first, last - first)
         if counts is not None:
             consumer.redeliveries.add(sum(block.counts[first:last]), 0)
@@ -160,23 +156,12 @@ class IndividualDispatcher(Dispatcher):
         if self.unacked.broker is not None:
             self.unacked.report(self.consumers)
 
-    def replay_block(self, start: Position, length: int) -> Block | None:
-        """Entries to send again, from `start` on; None while they are fetched."""
-        if self._replay is not None:
-            (asked, block), self._replay = self._replay, None
-            if asked == start:
-                return block  # else something earlier was given back meanwhile
-        if self._reading is not None:
-            return None
-        found = self.source.read_cached(start, length, self.config.read_batch_bytes)
-        if found is None:
-            self.fetch(start, length, partial(self._found_replay, start))
-        return found
-
-    def _found_replay(self, start: Position, block: Block) -> None:
-        self._replay = start, block
-        self.wake()
-
-    def available(self, consumer: Consumer) -> bool:
-        blocked = self.unacked.consumer_blocked(consumer)  # asked first: who is at its limit is from then on
-        return not blocked and consumer.permits > 0 and consumer.writable
+    def facts(self) -> DispatchFacts:
+        delays = self.delays
+        return replace(
+            super().facts(),
+            in_replay=self.waiting,
+            blocked=self.unacked.blocked,
+            delayed=0 if delays is None else delays.count,
+            delayed_index_bytes=0 if delays is None else delays.memory,
+        )

@@ -1,53 +1,55 @@
-"""Key_Shared: every key is at one consumer at a time, and comes in order.
+"""Key_Shared: one consumer at a time has a key, and gets its messages in order.
 
-Who owns a key's hash is said by `HashRanges`. What order costs (PIP-379): an entry waits while an earlier one of its
-hash waits, and while entries of its hash are unacknowledged at another consumer, which owned the hash before. The
-others go on meanwhile, so that a slow key or consumer holds up nobody else, until so many wait that nothing more is
-read (`keySharedLookAheadMsgInReplayThreshold...`). With `allowOutOfOrderDelivery` nothing waits for its hash.
+`HashRanges` says which consumer owns the hash of a key. The price of order (PIP-379): an entry waits while an earlier
+entry of its hash waits, and while entries of its hash are unacknowledged at the previous owner. Other keys go on, so a
+slow key or consumer does not delay them, until `keySharedLookAheadMsgInReplayThreshold...` entries wait and the broker
+stops reading. With `allowOutOfOrderDelivery` no entry waits for its hash.
 """
 
 from __future__ import annotations
 
 from asyncio import TimerHandle
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from broker_core.dispatch.dispatcher import gone_before
+from broker_core.dispatch.facts import DispatchFacts, DrainingHash, OwnedHashes
 from broker_core.dispatch.hash_ranges import ConsistentRanges, HashRanges, SplitRanges, StickyRanges
 from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.dispatch.keys_in_flight import KeysInFlight
-from broker_core.dispatch.redelivery import Entry, EntrySet
+from broker_core.dispatch.redelivery import EntryId, EntrySet, Run
 from broker_core.dispatch.waiting_keys import WaitingKeys
-from broker_core.storage.position import Position
 from broker_core.wire.sticky_key import sticky_key
 
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
+    from broker_core.dispatch.allowance import Allowance
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.dispatcher import Source
     from broker_core.dispatch.hash_ranges import KeySharedMode
+    from broker_core.dispatch.reader import Source
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.position import Position
 
-READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permits is somebody else's
-READ_GAP = 16  # entries that are read for nothing rather than reading twice
+READ_AT_LEAST = 64  # entries: most of what is read for one consumer's few permits belongs to others
+READ_GAP = 16  # entries that are read in vain rather than reading twice
 
 
 class Turn:
-    """What the available consumers may get in one step, and what they get: rows of a block."""
+    """What the consumers may get in one step, and what they get: rows of a block."""
 
-    def __init__(self, permits: dict[Consumer, int], allowed: int) -> None:
-        self.permits = permits
-        self.left = allowed  # messages
+    def __init__(self, allowance: Allowance) -> None:
+        self.shares = allowance.shares
+        self.left = allowance.messages
         self.rows: dict[Consumer, list[int]] = {}
 
     def give(self, consumer: Consumer, row: int, messages: int) -> bool:
         """False when the consumer can take no more."""
-        permits = self.permits.get(consumer, 0)
-        if permits <= 0 or self.left <= 0:
+        share = self.shares.get(consumer, 0)
+        if share <= 0 or self.left <= 0:
             return False
-        self.permits[consumer] = permits - messages
+        self.shares[consumer] = share - messages
         self.left -= messages
         rows = self.rows.get(consumer)
         if rows is None:
@@ -74,13 +76,15 @@ class KeySharedDispatcher(IndividualDispatcher):
     # -- consumers come and go
 
     def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
-        """The consumers that must be gone before one of that mode can join."""
         if not self.mode.agrees_with(mode):
             return list(self.consumers)
         return self.ranges.conflicts(mode.wanted)
 
+    def divides_keys_like(self, mode: KeySharedMode) -> bool:
+        return self.mode.agrees_with(mode)
+
     def add(self, consumer: Consumer) -> None:
-        """Raises `ConsumerAssignFailed` when there is no share for the consumer."""
+        """Raises `ConsumerAssignFailed` when no hashes are left for the consumer."""
         self.ranges.add(consumer, consumer.key_shared.wanted)
         super().add(consumer)
         self._waiting.reassign(self._may_have)
@@ -97,11 +101,11 @@ class KeySharedDispatcher(IndividualDispatcher):
 
     # -- entries come back
 
-    def due(self, entries: Iterable[Entry]) -> None:
+    def due(self, entries: Iterable[EntryId]) -> None:
         self._due.add(entries)
         self.wake()
 
-    def give_back(self, entries: Iterable[Entry]) -> None:
+    def give_back(self, entries: Iterable[EntryId]) -> None:
         returned = []
         for entry in entries:
             sticky_hash = self._landed(*entry)
@@ -151,7 +155,7 @@ class KeySharedDispatcher(IndividualDispatcher):
     # -- entries go out
 
     def _may_have(self, sticky_hash: int) -> Consumer | None:
-        """Who may get entries of the hash now: its owner, unless others are unacknowledged elsewhere."""
+        """The consumer that may get entries of the hash now; None while another one has unacknowledged ones."""
         owner = self.ranges.owner(sticky_hash)
         if self.mode.out_of_order:
             return owner
@@ -159,50 +163,41 @@ class KeySharedDispatcher(IndividualDispatcher):
         return owner if holder is None or holder is owner else None
 
     def step(self) -> bool:
-        permits = {consumer: self.unacked.allowed(consumer) for consumer in self.consumers if self.available(consumer)}
-        if self.unacked.subscription_blocked(self.consumers, self.wake) or not permits:
+        allowance = self.budget.allowance(self.consumers)
+        if allowance is None:
             return False
-        turn = Turn(permits, self.allowed(sum(permits.values())))
-        if turn.left <= 0:
-            return False
-        first = self._waiting.lowest(permits) if self._waiting else None
+        turn = Turn(allowance)
+        first = self._waiting.lowest(turn.shares) if self._waiting else None
         if first is not None:
             return self._step_waiting(turn, first)
         return self._step_due(turn) if self._due else self._step_new(turn)
 
     def _step_new(self, turn: Turn) -> bool:
         room = self._look_ahead() - len(self._waiting)
-        block = self.next_block(max(turn.left, READ_AT_LEAST)) if room > 0 else None
+        block = self.new_block(max(turn.left, READ_AT_LEAST)) if room > 0 else None
         if block is None:
             return False
         dealt = self._deal(turn, block, self.deliverable(block), room)
         self._send(turn, block)
-        self.consumed(block, dealt)
+        self.reader.passed(block, dealt)
         return dealt > 0
 
     def _step_due(self, turn: Turn) -> bool:
         run = self._due.first_run(self.config.read_batch_entries)
         room = self._look_ahead() - len(self._waiting)
-        if run is None or room <= 0:
-            return False
-        ledger_id, first, length = run
-        block = self.replay_block(Position(ledger_id, first), length)
+        block = None if run is None or room <= 0 else self.reader.again(run, self._due.discard)
         if block is None:
             return False
-        if len(block) == 0 or (block.ledger_id, block.first_entry_id) != (ledger_id, first):
-            self._due.discard(ledger_id, first, gone_before(block, first, length))
-            return True
-        block = block.slice(0, length)
         dealt = self._deal(turn, block, self.unacknowledged(block), room)
-        self._due.discard(ledger_id, first, dealt)
+        self._due.discard(block.ledger_id, block.first_entry_id, dealt)
         self._send(turn, block)
         return dealt > 0
 
     def _deal(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]], room: int) -> int:
-        """Gives each entry to the owner of its key, or lets it wait; returns how many rows are dealt with.
+        """Gives each entry to the owner of its key, or lets it wait; returns how many rows it is done with.
 
-        No earlier entry of the key is overtaken: if one waits, its owner can take nothing now (what waits goes first)
-        or may not have the key. Ends when nobody can take more, or `room` more entries wait.
+        Never overtakes an earlier entry of the key: if one waits, its owner can take nothing now (waiting entries go
+        first) or may not have the key yet. Ends when no consumer can take more, or `room` more entries wait.
         """
         data, starts, ends, counts = block.data, block.starts, block.ends, block.counts
         ledger_id, first_entry_id = block.ledger_id, block.first_entry_id
@@ -221,24 +216,21 @@ class KeySharedDispatcher(IndividualDispatcher):
                     self.in_flight.add(ledger_id, entry_id, sticky_hash, owner)
         return len(block)
 
-    def _step_waiting(self, turn: Turn, first: Entry) -> bool:
-        length = self._waiting.reach(first, self.config.read_batch_entries, READ_GAP)
-        block = self.replay_block(Position(*first), length)
+    def _step_waiting(self, turn: Turn, first: EntryId) -> bool:
+        run = Run(*first, self._waiting.reach(first, self.config.read_batch_entries, READ_GAP))
+        block = self.reader.again(run, self._waiting.discard_run)
         if block is None:
             return False
-        if len(block) == 0 or (block.ledger_id, block.first_entry_id) != first:
-            self._waiting.discard(first)  # trimmed meanwhile, or lost
-            return True
-        self._deal_waiting(turn, block, self.unacknowledged(block), length)
+        self._deal_waiting(turn, block, self.unacknowledged(block))
         if not turn.rows:
-            self._waiting.discard(first)  # acknowledged by other ways than one by one
+            self._waiting.discard(first)  # acknowledged, but not one by one
         self._send(turn, block)
         return True
 
-    def _deal_waiting(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]], length: int) -> None:
+    def _deal_waiting(self, turn: Turn, block: Block, ranges: Iterable[tuple[int, int]]) -> None:
         waiting, ledger_id, first_entry_id = self._waiting, block.ledger_id, block.first_entry_id
         for first, last in ranges:
-            for row in range(first, min(last, length)):
+            for row in range(first, last):
                 entry = ledger_id, first_entry_id + row
                 sticky_hash = waiting.hash_of(entry)
                 if sticky_hash is None:
@@ -258,11 +250,24 @@ class KeySharedDispatcher(IndividualDispatcher):
                 previous = row
             self.send_pending(consumer, block, start, previous + 1)
 
+    def facts(self) -> DispatchFacts:
+        draining: dict[Consumer, list[DrainingHash]] = {}
+        for sticky_hash, holder, entries in self.in_flight.held():
+            if holder is not self.ranges.owner(sticky_hash):
+                draining.setdefault(holder, []).append(DrainingHash(sticky_hash, entries))
+        owned = self.ranges.by_owner()
+        return replace(
+            super().facts(),
+            key_shared_mode="STICKY" if self.mode.sticky else "AUTO_SPLIT",
+            out_of_order=self.mode.out_of_order,
+            hashes={one: OwnedHashes(owned.get(one, ()), tuple(draining.get(one, ()))) for one in self.consumers},
+        )
+
     def _look_ahead(self) -> int:
-        """Entries that may wait before nothing more is read."""
+        """Entries that may wait before the broker stops reading."""
         config, consumers = self.config, len(self.consumers)
         limits = [config.look_ahead_per_consumer * consumers, config.look_ahead_per_subscription]
-        if not any(limits):  # then what may be unacknowledged bounds the memory, as in Pulsar
+        if not any(limits):  # then the limits of unacknowledged messages bound the memory, as in Pulsar
             policies = self.context.in_force.current
             limits = [policies.max_unacked_per_consumer * consumers, policies.max_unacked_per_subscription]
         return min([limit for limit in limits if limit > 0], default=1 << 62)

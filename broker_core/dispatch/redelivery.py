@@ -1,23 +1,32 @@
 """What has to be sent again, in order of position, and how often each entry was sent before. Pure.
 
-A consumer that leaves may give back a million entries at once, so neither costs an object per entry: a set of
-entries is one bit for each, the counts are two bytes each, in pieces of 1024 entries of one ledger.
+A consumer that leaves may give back a million entries at once, so an entry costs no object: a set of entries takes one
+bit for each, the counts take two bytes each, in pieces of 1024 entries of one ledger.
 
-Counts live in memory, as Pulsar's redelivery tracker: a consumer that gives an entry back raises its count, one
-that leaves does not.
+Counts live in memory, as in Pulsar's redelivery tracker. A consumer that gives an entry back raises its count. A
+consumer that leaves does not.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-Entry = tuple[int, int]  # ledger id, entry id
+EntryId = tuple[int, int]  # ledger id, entry id
 
 PIECE_BITS = 10
 PIECE = 1 << PIECE_BITS  # entries
 COUNT_MAX = (1 << 16) - 1
-TRIM_MIN = 16  # pieces below which nothing is looked for that could go
+TRIM_MIN = 16  # pieces; with fewer, trimming is not worth the search
+
+
+class Run(NamedTuple):
+    """Consecutive entries of one ledger."""
+
+    ledger_id: int
+    first: int
+    length: int
 
 
 class EntrySet:
@@ -28,12 +37,12 @@ class EntrySet:
     def __len__(self) -> int:
         return self._size
 
-    def __contains__(self, entry: Entry) -> bool:
+    def __contains__(self, entry: EntryId) -> bool:
         pieces = self._ledgers.get(entry[0])
         return pieces is not None and bool(pieces.get(entry[1] >> PIECE_BITS, 0) >> (entry[1] & (PIECE - 1)) & 1)
 
-    def add(self, entries: Iterable[Entry]) -> None:
-        gathered: dict[tuple[int, int], int] = {}  # one change per piece, not one per entry: their bits are long
+    def add(self, entries: Iterable[EntryId]) -> None:
+        gathered: dict[tuple[int, int], int] = {}  # one change per piece, not per entry: the integers are long
         for ledger_id, entry_id in entries:
             key = ledger_id, entry_id >> PIECE_BITS
             gathered[key] = gathered.get(key, 0) | 1 << (entry_id & (PIECE - 1))
@@ -44,7 +53,7 @@ class EntrySet:
             self._size += (new & ~bits).bit_count()
 
     def discard(self, ledger_id: int, first: int, length: int = 1) -> None:
-        """Takes out consecutive entries of a ledger."""
+        """Removes consecutive entries of a ledger."""
         pieces = self._ledgers.get(ledger_id)
         while pieces is not None and length > 0:
             offset = first & (PIECE - 1)
@@ -55,7 +64,7 @@ class EntrySet:
         if pieces is not None and not pieces:
             del self._ledgers[ledger_id]
 
-    def discard_up_to(self, last: Entry) -> None:
+    def discard_up_to(self, last: EntryId) -> None:
         for ledger_id in [one for one in self._ledgers if one <= last[0]]:
             pieces = self._ledgers[ledger_id]
             end = last[1] + 1 if ledger_id == last[0] else (max(pieces) + 1) << PIECE_BITS
@@ -76,8 +85,8 @@ class EntrySet:
         self._ledgers.clear()
         self._size = 0
 
-    def first_run(self, limit: int) -> tuple[int, int, int] | None:
-        """Ledger id, first entry id and length of the lowest run of consecutive entries."""
+    def first_run(self, limit: int) -> Run | None:
+        """The lowest run of consecutive entries, of at most `limit`; None when the set is empty."""
         if not self._ledgers:
             return None
         ledger_id = min(self._ledgers)
@@ -92,11 +101,11 @@ class EntrySet:
             if not more:
                 break
             length += more
-        return ledger_id, (min(pieces) << PIECE_BITS) + offset, min(length, limit)
+        return Run(ledger_id, (min(pieces) << PIECE_BITS) + offset, min(length, limit))
 
 
 def _zeros_below(bits: int) -> int:
-    """How many of the lowest bits are 0, of a number that is not."""
+    """The number of lowest bits that are 0, in a number that is not 0."""
     return (bits & -bits).bit_length() - 1
 
 
@@ -105,7 +114,7 @@ class RedeliveryCounts:
         self._pieces: dict[tuple[int, int], array[int]] = {}  # (ledger id, piece) -> counts
         self._trim_at = TRIM_MIN
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Iterable[EntryId]) -> None:
         """Each of the entries was given back once more."""
         for ledger_id, entry_id in entries:
             key = ledger_id, entry_id >> PIECE_BITS
@@ -115,14 +124,14 @@ class RedeliveryCounts:
             at = entry_id & (PIECE - 1)
             piece[at] = min(piece[at] + 1, COUNT_MAX)
 
-    def trim(self, last: Entry) -> None:
-        """Everything up to there is acknowledged; looked at when there are twice the pieces of last time."""
+    def trim(self, last: EntryId) -> None:
+        """Everything up to there is acknowledged. Searches only once the pieces have doubled."""
         if len(self._pieces) >= self._trim_at:
             self.forget_up_to(last)
             self._trim_at = max(TRIM_MIN, 2 * len(self._pieces))
 
-    def forget_up_to(self, last: Entry) -> None:
-        """Everything up to there is acknowledged; pieces that hold nothing else go."""
+    def forget_up_to(self, last: EntryId) -> None:
+        """Everything up to there is acknowledged: drops the pieces that hold nothing else."""
         for key in [one for one in self._pieces if (one[0], ((one[1] + 1) << PIECE_BITS) - 1) <= last]:
             del self._pieces[key]
 

@@ -1,8 +1,8 @@
-"""Shared: messages are dealt to the consumers in turn.
+"""Shared: the consumers get messages in turn.
 
-Who is served (Pulsar docs, "Shared"): consumers of the lowest priority number that have permits, are not
-blocked by unacknowledged messages and whose socket takes data; among them in turn. What has to be sent again
-goes first, in order of position. The chunks of a message go to one consumer (`chunks`).
+A consumer is served (Pulsar docs, "Shared") if it has permits, is not blocked by unacknowledged messages, has room in
+its socket, and no such consumer has a lower priority number. Entries that have to be sent again go first, in order of
+position. The chunks of a message all go to one consumer (`chunks`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.chunks import HELD_MAX, ChunkRoutes
-from broker_core.dispatch.dispatcher import entries_within, gone_before
+from broker_core.dispatch.dispatcher import entries_within
 from broker_core.dispatch.individual import IndividualDispatcher
-from broker_core.dispatch.redelivery import Entry, EntrySet
-from broker_core.storage.position import Position
+from broker_core.dispatch.redelivery import EntryId, EntrySet
 
 if TYPE_CHECKING:
+    from broker_core.dispatch.allowance import Shares
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.dispatcher import Source
+    from broker_core.dispatch.reader import Source
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
+    from broker_core.storage.position import Position
 
 
 class SharedDispatcher(IndividualDispatcher):
@@ -43,11 +44,11 @@ class SharedDispatcher(IndividualDispatcher):
         self._again.add(self._chunks.left(consumer))
         super().remove(consumer)
 
-    def due(self, entries: Iterable[Entry]) -> None:
+    def due(self, entries: Iterable[EntryId]) -> None:
         self._again.add(entries)
         self.wake()
 
-    def give_back(self, entries: Iterable[Entry]) -> None:
+    def give_back(self, entries: Iterable[EntryId]) -> None:
         self._again.add(entries)
 
     def no_longer_waiting(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
@@ -64,31 +65,36 @@ class SharedDispatcher(IndividualDispatcher):
 
     def step(self) -> bool:
         for consumer in self._chunks.waited_for:
-            if self.available(consumer):
+            if self.budget.can_take(consumer):
                 self._again.add(self._chunks.release(consumer))
-        full, index = self.unacked.subscription_blocked(self.consumers, self.wake), self._whose_turn()
-        if index is None or full:
+        allowance = self.budget.allowance(self.consumers, self._next_share)
+        if allowance is None:
             return False
-        consumer = self.consumers[index]
-        share = self.allowed(self._share(consumer))
-        if share <= 0:
-            return False
-        served = self._step_again(consumer, share) if self._again else self._step_new(consumer, share)
-        if served:  # a turn in which there was nothing to get is not lost
-            self._next = index + 1
+        consumer, messages = next(iter(allowance.shares)), allowance.messages
+        served = self._step_again(consumer, messages) if self._again else self._step_new(consumer, messages)
+        if served:  # a turn in which there was nothing to send is not lost
+            self._next = self.consumers.index(consumer) + 1
         return served
+
+    def _next_share(self, available: Shares) -> Shares:
+        """The share of the next consumer in turn, among the available ones of the highest priority."""
+        count = len(self.consumers)
+        turns = (self.consumers[(self._next + offset) % count] for offset in range(count))
+        consumer = min((one for one in turns if one in available), key=lambda one: one.priority)
+        most = available[consumer]
+        return {consumer: most if count == 1 else min(most, self.config.round_robin_messages)}
 
     def _step_new(self, consumer: Consumer, share: int) -> bool:
         if self._chunks.waiting >= HELD_MAX:
             return False
-        block = self.next_block(consumer.permits)
+        block = self.new_block(consumer.permits)
         if block is None:
             return False
-        self.consumed(block, self._deal(consumer, block, share))
+        self.reader.passed(block, self._deal(consumer, block, share))
         return True
 
     def _deal(self, consumer: Consumer, block: Block, share: int) -> int:
-        """Gives the consumer its share of the block; returns how many entries are dealt with."""
+        """Sends the consumer its share of the block; returns how many entries the dispatcher is done with."""
         ranges = self.deliverable(block)
         if self.context.has_chunks():
             return self._deal_singly(consumer, block, ranges, share)
@@ -101,12 +107,12 @@ class SharedDispatcher(IndividualDispatcher):
         return len(block)
 
     def _deal_singly(self, consumer: Consumer, block: Block, ranges: Sequence[tuple[int, int]], share: int) -> int:
-        """The same where entries may be chunks, whose consumer is another."""
+        """The same where entries may be chunks that belong to another consumer."""
         for index in (index for first, last in ranges for index in range(first, last)):
             if share <= 0:
                 return index
             target, ended = self._chunks.consumer_of(block, index, consumer)
-            if target is not consumer and not self.available(target):
+            if target is not consumer and not self.budget.can_take(target):
                 self._chunks.hold(target, (block.ledger_id, block.first_entry_id + index))
                 continue
             self.send_pending(target, block, index, index + 1)
@@ -118,17 +124,11 @@ class SharedDispatcher(IndividualDispatcher):
 
     def _step_again(self, consumer: Consumer, share: int) -> bool:
         run = self._again.first_run(min(share, self.config.read_batch_entries))
-        if run is None:
-            return False
-        ledger_id, first, length = run
-        block = self.replay_block(Position(ledger_id, first), length)
+        block = None if run is None else self.reader.again(run, self._again.discard)
         if block is None:
             return False
-        if len(block) == 0 or (block.ledger_id, block.first_entry_id) != (ledger_id, first):
-            self._again.discard(ledger_id, first, gone_before(block, first, length))
-            return True
-        count = entries_within(block.counts, 0, min(length, len(block)), share)
-        self._again.discard(ledger_id, first, count)
+        count = entries_within(block.counts, 0, len(block), share)
+        self._again.discard(block.ledger_id, block.first_entry_id, count)
         ranges = self.unacknowledged(block.slice(0, count))
         if self.context.has_chunks():
             self._deal_singly(consumer, block, ranges, count * max(block.counts))
@@ -136,19 +136,3 @@ class SharedDispatcher(IndividualDispatcher):
         for start, end in ranges:
             self.send_pending(consumer, block, start, end)
         return True
-
-    def _whose_turn(self) -> int | None:
-        """Index of the next one in turn among the available consumers of the highest priority."""
-        consumers = self.consumers
-        best: tuple[int, int] | None = None
-        for offset in range(len(consumers)):
-            index = (self._next + offset) % len(consumers)
-            if self.available(consumers[index]):
-                rank = (consumers[index].priority, offset)
-                if best is None or rank < best:
-                    best = rank
-        return None if best is None else (self._next + best[1]) % len(consumers)
-
-    def _share(self, consumer: Consumer) -> int:
-        allowed = self.unacked.allowed(consumer)
-        return allowed if len(self.consumers) == 1 else min(allowed, self.config.round_robin_messages)

@@ -1,9 +1,9 @@
 """Exclusive: one consumer gets everything, in order.
 
-A new consumer starts at the first entry that is not acknowledged; entries that were acknowledged one by one
-are skipped. Giving messages back rewinds the cursor, since order is what this subscription type promises.
-A consumer that names ranges of hashes gets the entries of those keys only (readers of a range of keys); the others
-are passed over and stay unacknowledged.
+A new consumer starts at the first entry that is not acknowledged, and skips entries that were acknowledged one by one.
+Giving messages back rewinds the cursor, because this subscription type promises order.
+A consumer that names hash ranges (a reader of some keys) gets the entries of those keys only. The other entries are
+skipped and stay unacknowledged.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ from broker_core.wire.sticky_key import sticky_key
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
+    from broker_core.dispatch.hash_ranges import KeySharedMode
     from broker_core.storage.block import Block
 
 
 class SingleActiveDispatcher(Dispatcher):
     _active: Consumer | None = None
-    _wanted: StickyRanges[Consumer] | None = None  # hashes of the only consumer, if it does not want all
+    _wanted: StickyRanges[Consumer] | None = None  # hashes that the only consumer wants; None for all
 
     @property
     def active_consumer(self) -> Consumer | None:
         return self._active
 
+    def in_the_way(self, mode: KeySharedMode) -> list[Consumer]:
+        return list(self.consumers)
+
     def add(self, consumer: Consumer) -> None:
-        """Raises `ConsumerAssignFailed` when the consumer wants ranges that are none."""
+        """Raises `ConsumerAssignFailed` when the consumer names invalid hash ranges."""
         wanted = consumer.key_shared.wanted
         self._wanted = StickyRanges() if wanted else None
         if self._wanted is not None:
@@ -48,33 +52,33 @@ class SingleActiveDispatcher(Dispatcher):
 
     def step(self) -> bool:
         consumer = self._active
-        if consumer is None or consumer.permits <= 0 or not consumer.writable:
+        allowance = None if consumer is None else self.budget.allowance((consumer,))
+        block = None if allowance is None else self.reader.new_block(allowance.messages)
+        if consumer is None or allowance is None or block is None:
             return False
-        allowed = self.allowed(consumer.permits)
-        block = self.next_block(allowed) if allowed > 0 else None
-        if block is None:
-            return False
-        end = 0
-        for first, last in self._ranges(block):
-            if allowed <= 0:
-                break
-            end = first + entries_within(block.counts, first, last, allowed)
-            allowed -= self.send(consumer, block, first, end)
-            if end < last:
-                break
-        else:
-            end = len(block)
-        self.consumed(block, end)
+        self.reader.passed(block, self._send(consumer, block, allowance.messages))
         return True
 
+    def _send(self, consumer: Consumer, block: Block, messages: int) -> int:
+        """Sends as many messages of the block as may go; returns how many entries it is done with."""
+        end = 0
+        for first, last in self._ranges(block):
+            if messages <= 0:
+                return end
+            end = first + entries_within(block.counts, first, last, messages)
+            messages -= self.send(consumer, block, first, end)
+            if end < last:
+                return end
+        return len(block)
+
     def _ranges(self, block: Block) -> Sequence[tuple[int, int]]:
-        """Index ranges [a, b) of the block's entries that are not acknowledged, and wanted."""
+        """Index ranges [a, b) of the block's entries that are not acknowledged and that the consumer wants."""
         ranges = self.unacknowledged(block)
         if self._wanted is None:
             return ranges
         return [(row, row + 1) for first, last in ranges for row in range(first, last) if self._wants(block, row)]
 
     def _wants(self, block: Block, row: int) -> bool:
-        assert self._wanted is not None, "asked of every entry then"
+        assert self._wanted is not None, "called only for a consumer with hash ranges"
         key = sticky_key(block.data, block.starts[row], block.ends[row])
         return self._wanted.owner(self._wanted.hash_of(key)) is not None

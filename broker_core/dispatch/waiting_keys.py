@@ -10,41 +10,45 @@ from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-from broker_core.dispatch.redelivery import Entry
+from broker_core.dispatch.redelivery import EntryId
 
 Owner = TypeVar("Owner")
 
 
 class WaitingKeys(Generic[Owner]):
     def __init__(self) -> None:
-        self._hashes: dict[Entry, int] = {}
-        self._ready: dict[Owner, list[Entry]] = {}  # heaps; may hold entries that wait no more
-        self._parked: dict[int, list[Entry]] = {}  # hash -> entries, likewise
+        self._hashes: dict[EntryId, int] = {}
+        self._ready: dict[Owner, list[EntryId]] = {}  # heaps; may hold entries that wait no more
+        self._parked: dict[int, list[EntryId]] = {}  # hash -> entries, likewise
 
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def hash_of(self, entry: Entry) -> int | None:
+    def hash_of(self, entry: EntryId) -> int | None:
         """None when the entry does not wait."""
         return self._hashes.get(entry)
 
-    def add(self, entry: Entry, sticky_hash: int, owner: Owner | None) -> None:
+    def add(self, entry: EntryId, sticky_hash: int, owner: Owner | None) -> None:
         """`owner` is who may have it now; None parks it."""
         if entry in self._hashes:
             return
         self._hashes[entry] = sticky_hash
         self._put(entry, sticky_hash, owner)
 
-    def _put(self, entry: Entry, sticky_hash: int, owner: Owner | None) -> None:
+    def _put(self, entry: EntryId, sticky_hash: int, owner: Owner | None) -> None:
         if owner is None:
             self._parked.setdefault(sticky_hash, []).append(entry)
         else:
             heappush(self._ready.setdefault(owner, []), entry)
 
-    def discard(self, entry: Entry) -> None:
+    def discard(self, entry: EntryId) -> None:
         self._hashes.pop(entry, None)
 
-    def discard_up_to(self, last: Entry) -> None:
+    def discard_run(self, ledger_id: int, first: int, length: int) -> None:
+        for entry_id in range(first, first + length):
+            self._hashes.pop((ledger_id, entry_id), None)
+
+    def discard_up_to(self, last: EntryId) -> None:
         """Nothing of it stays: whom it waited for may not come back for a long time, while more expires."""
         gone = [entry for entry in self._hashes if entry <= last]
         for entry in gone:
@@ -60,12 +64,12 @@ class WaitingKeys(Generic[Owner]):
         for part in (self._hashes, self._ready, self._parked):
             part.clear()
 
-    def lowest(self, owners: Iterable[Owner]) -> Entry | None:
+    def lowest(self, owners: Iterable[Owner]) -> EntryId | None:
         """The first position that waits for one of those owners."""
         tops = [top for owner in owners if (top := self._top(owner)) is not None]
         return min(tops) if tops else None
 
-    def _top(self, owner: Owner) -> Entry | None:
+    def _top(self, owner: Owner) -> EntryId | None:
         heap = self._ready.get(owner)
         while heap and heap[0] not in self._hashes:
             heappop(heap)
@@ -93,7 +97,7 @@ class WaitingKeys(Generic[Owner]):
         for heap in self._ready.values():
             heapify(heap)
 
-    def reach(self, first: Entry, entries: int, gap: int) -> int:
+    def reach(self, first: EntryId, entries: int, gap: int) -> int:
         """How many consecutive entries from `first` on are worth reading at once.
 
         At most `entries`; ends where no entry of `gap` consecutive ones waits.

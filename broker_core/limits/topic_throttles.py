@@ -1,7 +1,7 @@
 """The rates of one topic as they are in force: publish, dispatch and subscribe.
 
 Renewed when a policy changes; buckets of a rate that stays the same are kept, with their debts. What is not limited
-costs nothing: `publish_limit` and `Dispatcher.limit` are None then.
+costs nothing: `publish_limit` and `DispatchBudget.rates` are None then.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class TopicThrottles:
             "Topic": self._dispatch,
             "Broker": self._broker.dispatch,
         }
-        before, limit = dispatcher.limit, None
+        before, limit = dispatcher.budget.rates, None
         if any(levels.values()):
             config = self._broker.config
             limit = DispatchLimit(
@@ -114,9 +114,9 @@ class TopicThrottles:
                 without_backlog=config.without_backlog,
                 per_batch=config.per_batch_message,
             )
-            if isinstance(before, DispatchLimit):
+            if before is not None:
                 limit.events = before.events
-        dispatcher.limit = limit
+        dispatcher.budget.rates = limit
 
     def _of_subscription(self, name: str) -> RateLimit:
         policies = self._in_force.current

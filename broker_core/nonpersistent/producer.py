@@ -29,7 +29,7 @@ class NonPersistentProducer(Producer):
         self, client: Client, topic: PublishTarget, producer_id: int, name: str, metadata: dict[str, str]
     ) -> None:
         super().__init__(client, topic, producer_id, name, metadata)
-        self.dropped = Rate(topic.clock)
+        self.dropped: Rate = Rate(topic.clock)
         self.receipts = ReceiptsWithoutALedger()
         self._limit = client.max_non_persistent
 

@@ -6,14 +6,13 @@ the client acknowledges or gives back, and there is nowhere to seek to (Pulsar d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker_core.dispatch.individual import IndividualDispatcher
 from broker_core.rates.rate import Rate
 from broker_core.topic.subscription import Subscription, SubscriptionContext, SubscriptionOwner
 
 if TYPE_CHECKING:
-    from broker_core.nonpersistent.volatile_log import VolatileLog
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.storage.position import Position
 
@@ -23,18 +22,16 @@ class NonPersistentSubscription(Subscription):
         self, owner: SubscriptionOwner, context: SubscriptionContext, name: str, cursor: ManagedCursor
     ) -> None:
         super().__init__(owner, context, name, cursor)
-        self.dropped = Rate(self.clock)
+        self.dropped: Rate = Rate(self.clock)
 
     def rates(self) -> list[Rate]:
         return [*super().rates(), self.dropped]
 
-    def drop_rest(self, log: VolatileLog) -> None:
-        """The dispatcher has had its turn: what it has not sent is lost to this subscription."""
-        last = log.last_confirmed
+    def drop_unsent(self, messages_from: Callable[[Position], int]) -> None:
+        last = self._log.last_confirmed
         if self.cursor.mark_delete >= last:
             return
-        waiting = self.dispatcher.waiting if isinstance(self.dispatcher, IndividualDispatcher) else 0
-        self.dropped.add(log.messages_from(self.cursor.read_position) + waiting, 0)
+        self.dropped.add(messages_from(self.cursor.read_position) + self.dispatcher.waiting, 0)
         self.cursor.expire_to(last)
         self._moved()
 

@@ -40,13 +40,11 @@ class NonPersistentTopic(Topic):
         if any(subscription.dispatcher.is_due for subscription in self.subscriptions.values()):
             return False
         for subscription in list(self.subscriptions.values()):
-            if isinstance(subscription, NonPersistentSubscription):
-                subscription.drop_rest(self._log)
+            subscription.drop_unsent(self._log.messages_from)
         return True
 
     def rates(self) -> list[Rate]:
-        producers = [one.dropped for one in self.producers.values() if isinstance(one, NonPersistentProducer)]
-        return [*super().rates(), *producers]
+        return [*super().rates(), *(one.dropped for one in self.producers.values() if one.dropped is not None)]
 
 
 def _without_waiting(services: TopicServices) -> TopicServices:

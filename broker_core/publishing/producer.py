@@ -66,6 +66,8 @@ class PublishTarget(Protocol):
 
 
 class Producer:
+    dropped: Rate | None = None  # messages that the topic did not take, where it keeps none
+
     def __init__(
         self, client: Client, topic: PublishTarget, producer_id: int, name: str, metadata: dict[str, str]
     ) -> None:

@@ -8,25 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from broker_core.dispatch.individual import IndividualDispatcher
-from broker_core.dispatch.key_shared import KeySharedDispatcher
-from broker_core.limits.dispatch_limit import DispatchLimit
 from broker_core.rates.traffic import NOTHING, Traffic
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
+    from broker_core.dispatch.facts import DrainingHash, OwnedHashes
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic.subscription import Subscription
-
-
-@dataclass(frozen=True, slots=True)
-class DrainingHash:
-    """A hash of keys that belongs to another consumer, once what this one has of it is acknowledged."""
-
-    sticky_hash: int
-    entries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +42,7 @@ class ConsumerStats:
     draining: Sequence[DrainingHash] = ()
 
     @classmethod
-    def of(cls, consumer: Consumer, **of_key_shared: Any) -> ConsumerStats:
+    def of(cls, consumer: Consumer, hashes: OwnedHashes | None = None) -> ConsumerStats:
         return cls(
             consumer.name,
             Traffic.of([consumer.rate]),
@@ -69,12 +59,9 @@ class ConsumerStats:
             consumer.last_consumed_ms,
             consumer.last_flow_ms,
             consumer.metadata,
-            **of_key_shared,
+            None if hashes is None else hashes.ranges,
+            () if hashes is None else hashes.draining,
         )
-
-    @property
-    def draining_entries(self) -> int:
-        return sum(one.entries for one in self.draining)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +112,9 @@ class SubscriptionStats:
 
     @classmethod
     def of(cls, subscription: Subscription, earliest_backlog_ms: int = 0) -> SubscriptionStats:
-        cursor = subscription.cursor
-        consumers = _consumers(subscription)
+        cursor, facts = subscription.cursor, subscription.dispatcher.facts()
+        hashes = facts.hashes or {}
+        consumers = tuple(ConsumerStats.of(one, hashes.get(one)) for one in subscription.consumers)
         active = subscription.dispatcher.active_consumer
         return cls(
             name=subscription.name,
@@ -146,11 +134,17 @@ class SubscriptionStats:
             last_consumed_ms=max([subscription.last_consumed_ms, *(one.last_consumed_ms for one in consumers)]),
             last_flow_ms=max([subscription.last_flow_ms, *(one.last_flow_ms for one in consumers)]),
             last_advanced_ms=subscription.last_advanced_ms,
-            read_failure=subscription.dispatcher.read_failure,
+            read_failure=subscription.dispatcher.reader.failure,
             ack_ranges=sum(1 for _range in cursor.ack_ranges()),
             properties=cursor.properties,
             consumers=consumers,
-            **_of_dispatcher(subscription),
+            in_replay=facts.in_replay,
+            blocked=facts.blocked,
+            delayed=facts.delayed,
+            delayed_index_bytes=facts.delayed_index_bytes,
+            key_shared_mode=facts.key_shared_mode,
+            out_of_order=facts.out_of_order,
+            throttled=facts.throttled,
         )
 
 
@@ -161,36 +155,4 @@ def compaction_subscription(cursor: ManagedCursor) -> SubscriptionStats:
         type="Exclusive",
         backlog_entries=cursor.backlog_entries,
         backlog_bytes=cursor.backlog_bytes,
-    )
-
-
-def _of_dispatcher(subscription: Subscription) -> dict[str, Any]:
-    """What only some kinds of dispatchers know, as fields of `SubscriptionStats`."""
-    dispatcher = subscription.dispatcher
-    found: dict[str, Any] = {}
-    if isinstance(dispatcher.limit, DispatchLimit):
-        found["throttled"] = dict(dispatcher.limit.events)
-    if isinstance(dispatcher, IndividualDispatcher):
-        found["in_replay"] = dispatcher.waiting  # given back by consumers and not delivered again yet
-        found["blocked"] = dispatcher.unacked.blocked
-        if dispatcher.delays is not None:
-            found["delayed"], found["delayed_index_bytes"] = dispatcher.delays.count, dispatcher.delays.memory
-    if isinstance(dispatcher, KeySharedDispatcher):
-        found["key_shared_mode"] = "STICKY" if dispatcher.mode.sticky else "AUTO_SPLIT"
-        found["out_of_order"] = dispatcher.mode.out_of_order
-    return found
-
-
-def _consumers(subscription: Subscription) -> tuple[ConsumerStats, ...]:
-    dispatcher = subscription.dispatcher
-    if not isinstance(dispatcher, KeySharedDispatcher):
-        return tuple(ConsumerStats.of(consumer) for consumer in subscription.consumers)
-    draining: dict[Consumer, list[DrainingHash]] = {}
-    for sticky_hash, holder, entries in dispatcher.in_flight.held():
-        if holder is not dispatcher.ranges.owner(sticky_hash):
-            draining.setdefault(holder, []).append(DrainingHash(sticky_hash, entries))
-    owned = dispatcher.ranges.by_owner()
-    return tuple(
-        ConsumerStats.of(consumer, hash_ranges=owned.get(consumer, ()), draining=tuple(draining.get(consumer, ())))
-        for consumer in subscription.consumers
     )

@@ -8,14 +8,13 @@ consumers that arrive meanwhile are told to come again. A non-durable one lives 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.client_log import ClientLog
 from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
-from broker_core.dispatch.key_shared import KeySharedDispatcher
 from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
 from broker_core.storage.position import Position
@@ -24,7 +23,7 @@ from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES,
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.dispatcher import Source
+    from broker_core.dispatch.reader import Source
     from broker_core.limits.topic_limits import TopicLimits
     from broker_core.names import TopicName
     from broker_core.storage.cursor import ManagedCursor
@@ -73,6 +72,8 @@ class SubscriptionContext:
 
 
 class Subscription:
+    dropped: Rate | None = None  # messages that no consumer could take at once, where the topic keeps none
+
     def __init__(
         self, owner: SubscriptionOwner, context: SubscriptionContext, name: str, cursor: ManagedCursor
     ) -> None:
@@ -312,6 +313,9 @@ class Subscription:
         self.dispatcher.wake()
         self._owner.acknowledged()
 
+    def drop_unsent(self, messages_from: Callable[[Position], int]) -> None:
+        """The topic forgets its messages now; `messages_from` counts those from a position on."""
+
     async def close(self) -> None:
         """Closes the consumers with a word to their clients, and keeps the cursor."""
         self.closed = True
@@ -337,19 +341,12 @@ class Subscription:
             )
 
     def _agrees(self, sub_type: int, mode: KeySharedMode) -> bool:
-        """Key_Shared of the same mode: the dispatcher says whether there are hashes left for another one."""
-        dispatcher = self.dispatcher
-        return (
-            sub_type == self.sub_type
-            and isinstance(dispatcher, KeySharedDispatcher)
-            and dispatcher.mode.agrees_with(mode)
-        )
+        """Key_Shared in the same mode: the dispatcher says whether hashes are left for another consumer."""
+        return sub_type == self.sub_type and self.dispatcher.divides_keys_like(mode)
 
     def _in_the_way(self, sub_type: int, mode: KeySharedMode) -> list[Consumer]:
-        """The consumers that must be gone before one of that type can join."""
-        if sub_type != self.sub_type or sub_type == EXCLUSIVE:
-            return list(self.consumers)
-        return self.dispatcher.in_the_way(mode) if isinstance(self.dispatcher, KeySharedDispatcher) else []
+        """The consumers that must leave before one of that type can join."""
+        return list(self.consumers) if sub_type != self.sub_type else self.dispatcher.in_the_way(mode)
 
     def _become(self, sub_type: int, consumer: Consumer) -> None:
         """Takes the type of its first consumer."""

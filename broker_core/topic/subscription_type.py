@@ -13,8 +13,9 @@ from broker_core.wire.pulsar_api_pb2 import CommandSubscribe
 
 if TYPE_CHECKING:
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.dispatcher import Dispatcher, Source
+    from broker_core.dispatch.dispatcher import Dispatcher
     from broker_core.dispatch.hash_ranges import KeySharedMode
+    from broker_core.dispatch.reader import Source
     from broker_core.storage.cursor import ManagedCursor
 
 EXCLUSIVE = CommandSubscribe.Exclusive

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.consumer import Consumer
-    from broker_core.dispatch.dispatcher import Dispatcher, Source
+    from broker_core.dispatch.dispatcher import Dispatcher
+    from broker_core.dispatch.reader import Source
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.limits.topic_throttles import BrokerRates
     from broker_core.names import TopicName

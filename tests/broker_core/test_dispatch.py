@@ -8,7 +8,7 @@ import pytest
 from broker_core.compaction.compaction import CompactionState
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
-from broker_core.dispatch import dispatcher
+from broker_core.dispatch import reader
 from broker_core.names import parse_topic
 from broker_core.storage.block import Block
 from broker_core.storage.position import Position
@@ -207,7 +207,7 @@ def count_steps(topic: Topic) -> list[bool]:
 def test_a_failed_read_is_tried_again_without_any_news(
     broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "READ_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(reader, "READ_RETRY_SECONDS", 0.05)
     publish(raw, 3)
     ledger = loaded(broker).ledger
     read, failures = ledger.read, [OSError(errno.EMFILE, "too many open files")]
