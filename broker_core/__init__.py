@@ -1,3 +1,6 @@
-"""The bundled broker: wire codec, storage, messaging, admin REST server."""
+"""The bundled broker: wire codec, storage, messaging, admin REST server.
+
+`__version__` is the version of the whole distribution: the build and `pulsarctl` read it here.
+"""
 
 __version__ = "0.1.0"

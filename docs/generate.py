@@ -1,4 +1,4 @@
-"""Writes docs/cli.md and conf/client.yaml from the commands, and runs the generator of conf/standalone.yaml.
+"""Writes docs/cli.md and conf/client.yaml from the commands, and runs the generators of the rest.
 
 tests/cli/test_docs.py fails if the files in the repository differ from the output.
 """
@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 def main() -> None:
     (HERE / "cli.md").write_text(markdown(pages()), encoding="utf-8")
     (HERE.parent / "conf" / "client.yaml").write_text(client_yaml(), encoding="utf-8")
+    runpy.run_path(str(HERE / "pulsar_admin.py"), run_name="__main__")
     runpy.run_path(str(HERE.parent / "conf" / "generate.py"), run_name="__main__")
 
 

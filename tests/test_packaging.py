@@ -3,6 +3,7 @@
 import re
 import subprocess
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import broker_core
 import pulsarctl
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["tool"]["hatch"]
+VERSION = r"^(__version__|version) *= *[\"']"
 TARGETS = ["demo", "test", "test-clients", "lint", "bench", "soak", "soak-messaging", "powercut", "damage", "abuse"]
 TARGETS += ["fuzz", "proto", "completions", "docs", "help"]
 PAGES = [
@@ -22,8 +25,15 @@ PAGES = [
 COMPILED_OF_OUR_OWN = ("*.c", "*.cpp", "*.pyx", "*.rs", "*.so")
 
 
-def test_both_packages_have_the_same_version() -> None:
-    assert broker_core.__version__ == pulsarctl.__version__
+def test_the_version_is_written_in_one_place() -> None:
+    command = ["git", "ls-files", "*.py", "*.toml"]
+    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    written = [name for name in tracked.stdout.split() if re.search(VERSION, (ROOT / name).read_text(), re.MULTILINE)]
+    assert written == ["broker_core/__init__.py"] == [BUILD["version"]["path"]]
+
+
+def test_the_installed_version_is_the_one_that_the_packages_have() -> None:
+    assert broker_core.__version__ == pulsarctl.__version__ == metadata.version("pulsarctl")
 
 
 def test_the_changelog_has_a_section_for_what_comes_next_or_for_this_version() -> None:

@@ -1,3 +1,3 @@
 """`pulsarctl`: admin and operations toolkit for Apache Pulsar, with a bundled broker."""
 
-__version__ = "0.1.0"
+from broker_core import __version__ as __version__

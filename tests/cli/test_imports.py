@@ -1,9 +1,8 @@
 """What a command imports: start-up is most of what a short command costs, and one careless import doubles it."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.cli.imported import imported_by, roots
 
 HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml", "pulsar", "google", "broker_core")
 COMMANDS = "pulsarctl.commands."
@@ -11,23 +10,6 @@ TOPIC_PARTS = ("compaction", "lifecycle", "messages", "properties", "statistics"
 
 # An address where nothing listens: the command runs up to its request, which is where imports end.
 NOWHERE = ["--admin-url", "http://127.0.0.1:1", "--no-context"]
-
-
-def imported_by(arguments: list[str]) -> set[str]:
-    """Top-level names and command modules that the process had imported when it ended."""
-    script = (
-        "import sys, atexit\n"
-        "atexit.register(lambda: sys.stderr.write('\\nMODULES ' + ' '.join(sys.modules)))\n"
-        f"sys.argv = ['pulsarctl', *{arguments!r}]\n"
-        "from pulsarctl.main import main\n"
-        "main()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    return set(done.stderr.rpartition("MODULES ")[2].split())
-
-
-def roots(modules: set[str]) -> set[str]:
-    return {name.partition(".")[0] for name in modules}
 
 
 def test_version_imports_no_framework() -> None:

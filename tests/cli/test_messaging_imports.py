@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.test_imports import imported_by, roots
+from tests.cli.imported import imported_by, roots
 
 HEAVY = {"aiohttp", "asyncio", "msgspec", "pydantic", "rich", "urllib3", "uvloop", "yaml"}
 NOWHERE = ["t", "--url", "pulsar://127.0.0.1:1", "--no-context"]

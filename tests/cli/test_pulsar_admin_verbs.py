@@ -1,0 +1,38 @@
+"""What README and docs claim about commands: neither more nor less than what the program has."""
+
+import re
+import runpy
+from pathlib import Path
+
+from pulsarctl.shell.nouns import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+VERBS = runpy.run_path(str(ROOT / "docs" / "pulsar_admin.py"))
+
+
+def test_the_list_of_pulsar_admins_verbs_is_whole() -> None:
+    counts = {noun: len(verbs) for noun, verbs in VERBS["VERBS"].items()}
+    assert {noun: counts[noun] for noun in ("tenants", "namespaces", "topics", "topicPolicies", "clusters")} == {
+        "tenants": 5,
+        "namespaces": 141,
+        "topics": 142,
+        "topicPolicies": 85,
+        "clusters": 14,
+    }
+    assert sum(counts.values()) == 501
+
+
+def test_the_page_of_missing_verbs_is_fresh() -> None:
+    assert (ROOT / "docs" / "pulsar-admin.md").read_text("utf-8") == VERBS["page"](), "run `make docs`"
+
+
+def test_the_readme_says_how_many_verbs_there_are() -> None:
+    assert VERBS["COUNT"].search(README)[0] == VERBS["count"](), "run `make docs`"
+
+
+def test_the_readmes_table_has_every_command_and_no_other() -> None:
+    table = README.partition("## What is in it")[2].partition("<!--")[0]
+    first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    named = {words.split()[0] for cell in first_cells for words in re.findall(r"`(?:pulsarctl )?([a-zA-Z ]+)`", cell)}
+    assert named == set(COMMANDS)
