@@ -95,10 +95,17 @@ class TopicName:
     @property
     def base(self) -> "TopicName":
         """The partitioned topic that this is a partition of; itself when it is none."""
-        return parse_topic(str(self)[: -len(f"{PARTITION_SUFFIX}{self.partition}")]) if self.is_partition else self
+        if not self.is_partition:
+            return self
+        local = self.local[: -len(f"{PARTITION_SUFFIX}{self.partition}")]
+        return self._sibling(local, _partition_of(local))
 
     def partition_name(self, index: int) -> "TopicName":
-        return parse_topic(f"{self}{PARTITION_SUFFIX}{index}")
+        return self._sibling(f"{self.local}{PARTITION_SUFFIX}{index}", index)
+
+    def _sibling(self, local: str, partition: int) -> "TopicName":
+        """Not parsed: topics may have thousands of partitions."""
+        return TopicName(self.domain, self.tenant, self.namespace_local, local, partition)
 
 
 def without_partition(topic: str) -> str:
@@ -160,8 +167,12 @@ def _from_parts(domain: str, rest: str, text: str) -> TopicName:
     if len(names) < 2 or not local:
         raise InvalidName(f"Invalid topic name: {text}")
     namespace = NamespaceName.of(*names)
-    found = _PARTITION.match(local)
-    return TopicName(domain, namespace.tenant, namespace.local, local, int(found.group(2)) if found else -1)
+    return TopicName(domain, namespace.tenant, namespace.local, local, _partition_of(local))
+
+
+def _partition_of(local: str) -> int:
+    found = _PARTITION.match(local) if PARTITION_SUFFIX in local else None
+    return int(found.group(2)) if found else -1
 
 
 def within(namespace: NamespaceName, domain: str, topics: Iterable[str]) -> Iterator[str]:

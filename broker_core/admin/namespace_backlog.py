@@ -7,24 +7,25 @@ from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.routes import Route
 from broker_core.errors import PreconditionFailed
 from broker_core.names import TopicName, parse_topic
+from broker_core.rates.turns import in_turns
 
 
-def _topics(call: Call) -> list[TopicName]:
+async def _topics(call: Call) -> list[TopicName]:
     """Topics of the namespace, or of the bundle where the path names one."""
     namespace = call.broker.tenancy.namespace(call.namespace())
     topics = visible_topics(call.broker, namespace.name)
     if "bundle" in call.parts:
         bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
-        topics = [topic for topic in topics if namespace.bundles.bundle_of(topic) == bundle]
-    return [parse_topic(topic) for topic in topics]
+        topics = [topic async for topic in in_turns(topics) if namespace.bundles.bundle_of(topic) == bundle]
+    return [parse_topic(topic) async for topic in in_turns(topics)]
 
 
 async def clear_backlog(call: Call) -> None:
     """Of every subscription, or of the one in the path where it exists."""
     only = call.subscription() if "subscription" in call.parts else None
-    for name in _topics(call):
+    async for name in in_turns(await _topics(call)):
         topic = await call.broker.topics.get(name)
-        for subscription in list(topic.subscriptions.values()):
+        async for subscription in in_turns(list(topic.subscriptions.values())):
             if only is None or subscription.name == only:
                 await subscription.clear_backlog()
 
@@ -32,7 +33,7 @@ async def clear_backlog(call: Call) -> None:
 async def unsubscribe(call: Call) -> None:
     """From every topic that has it; nothing is done when one of them has consumers."""
     subscription = call.subscription()
-    topics = [await call.broker.topics.get(name) for name in _topics(call)]
+    topics = [await call.broker.topics.get(name) async for name in in_turns(await _topics(call))]
     having = [topic for topic in topics if subscription in topic.subscriptions]
     if any(topic.subscriptions[subscription].consumers for topic in having):
         raise PreconditionFailed("Subscription has active connected consumers")
@@ -42,7 +43,7 @@ async def unsubscribe(call: Call) -> None:
 
 async def unload(call: Call) -> None:
     """Closes the topics; clients look them up and reconnect, which loads them again."""
-    for name in _topics(call):
+    for name in await _topics(call):
         await call.broker.topics.unload(name)
 
 

@@ -9,7 +9,7 @@ from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.errors import InvalidRequest, NotAllowed
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import users_topics
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -62,7 +62,7 @@ async def _delete_topics(broker: Broker, name: NamespaceName) -> None:
 
 def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:
     """The full names of the topics that users made, partitions each by itself."""
-    return [topic for topic in broker.topics.of_namespace(name, domain) if not is_system_topic(parse_topic(topic))]
+    return users_topics(name, broker.topics.of_namespace(name, domain))
 
 
 async def topics_of_namespace(call: Call) -> list[str]:

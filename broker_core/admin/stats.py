@@ -39,7 +39,7 @@ async def partitioned_stats(call: Call) -> Answer:
     name = _partitioned(call)
     parts = {
         str(part): await _snapshot(call, await call.broker.topics.get(part))
-        async for part in in_turns(call.broker.partitioned.existing(name))
+        async for part in in_turns(await call.broker.partitioned.existing(name))
     }
     total = merge(parts.values())
     body = await _body(call, total, not_of_consumers=_OWN_CONSUMER_FIELDS)
@@ -70,7 +70,7 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
         str(part): internal_body(await call.broker.topics.get(part))
-        async for part in in_turns(call.broker.partitioned.existing(name))
+        async for part in in_turns(await call.broker.partitioned.existing(name))
     }
     return {
         "metadata": {"partitions": call.broker.partitioned.count(name), "deleted": False},
@@ -82,7 +82,7 @@ async def internal_info(call: Call) -> dict[str, Any]:
     """Of a partitioned topic: of each partition. A topic that does not exist is 500, as tools expect of Pulsar."""
     name, broker = call.topic(), call.broker
     if broker.partitioned.count(name):
-        parts = broker.partitioned.existing(name)
+        parts = await broker.partitioned.existing(name)
         return {"version": 0, "partitions": {str(part): info_body(await broker.topics.get(part)) for part in parts}}
     if not broker.topics.exists(name):
         raise MetadataFailed(f"Managed ledger of {name} not found")

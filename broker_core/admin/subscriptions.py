@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, one_topic
 from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
+from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.storage.position import LATEST
 
 if TYPE_CHECKING:
@@ -40,13 +40,11 @@ async def create_subscription(call: Call) -> None:
     missing = [topic for topic in topics if name not in topic.subscriptions]
     if not missing:
         raise Conflict("Subscription already exists for topic")
-    # Side by side, here and below: what waits for the disk together is synced together.
-    await asyncio.gather(
-        *(
-            topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
-            for topic in missing
-        )
-    )
+
+    async def create(topic: Topic) -> None:
+        await topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
+
+    await side_by_side(missing, create)
 
 
 async def _create_topic_if_missing(call: Call) -> None:
@@ -67,7 +65,11 @@ async def delete_subscription(call: Call) -> None:
         raise _missing(call, name)
     if not force and any(topic.subscriptions[name].consumers for topic in having):
         raise PreconditionFailed("Subscription has active connected consumers")
-    await asyncio.gather(*(topic.delete_subscription(name, force=force) for topic in having))
+
+    async def delete(topic: Topic) -> None:
+        await topic.delete_subscription(name, force=force)
+
+    await side_by_side(having, delete)
 
 
 def _missing(call: Call, name: str) -> SubscriptionNotFound:
@@ -82,7 +84,7 @@ async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[A
     topics = [topic for topic in await every_topic(call) if name in topic.subscriptions]
     if not topics:
         raise SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
-    return await asyncio.gather(*(act(topic, topic.subscriptions[name]) for topic in topics))
+    return await side_by_side(topics, lambda topic: act(topic, topic.get_subscription(name)))
 
 
 async def clear_backlog(call: Call) -> None:
@@ -161,7 +163,7 @@ async def expire_all(call: Call) -> None:
     check_exists(call.broker, call.topic())
     before = _moment_before(call)
     for topic in await every_topic(call):
-        for subscription in list(topic.subscriptions.values()):
+        async for subscription in in_turns(list(topic.subscriptions.values())):
             if not await subscription.expire_before(before):
                 raise _nothing_expired(call, subscription.name)
 

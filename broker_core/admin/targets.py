@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from broker_core.admin.call import Call
 from broker_core.errors import NotAllowed, PreconditionFailed, TopicNotFound
 from broker_core.names import TopicName
+from broker_core.rates.turns import side_by_side
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -45,7 +45,7 @@ async def every_topic(call: Call) -> list[Topic]:
     check_exists(call.broker, name)
     if not call.broker.partitioned.count(name):
         return [await call.broker.topics.get(name)]
-    return await asyncio.gather(*(call.broker.topics.get(part) for part in call.broker.partitioned.existing(name)))
+    return await side_by_side(await call.broker.partitioned.existing(name), call.broker.topics.get)
 
 
 def policy_topic(call: Call) -> TopicName:

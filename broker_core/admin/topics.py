@@ -90,7 +90,7 @@ async def unload(call: Call) -> None:
     name = call.topic()
     check_exists(call.broker, name)
     partitioned = call.broker.partitioned.count(name) > 0
-    for each in call.broker.partitioned.existing(name) if partitioned else [name]:
+    for each in await call.broker.partitioned.existing(name) if partitioned else [name]:
         await call.broker.topics.unload(each)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from itertools import islice
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 TURN_SECONDS = 0.005
+AT_A_TIME = 50
 
 
 class Json(str):
@@ -32,6 +35,17 @@ async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
             await asyncio.sleep(0)
             turn_ends = now() + TURN_SECONDS
         yield item
+
+
+async def side_by_side(items: Iterable[Item], act: Callable[[Item], Awaitable[Result]]) -> list[Result]:
+    """What `act` returns for each item, `AT_A_TIME` of them together.
+
+    What waits for the disk together is synced together, and others on the loop have their turn between.
+    """
+    rest, found = iter(items), list[Result]()
+    while some := list(islice(rest, AT_A_TIME)):
+        found += await asyncio.gather(*map(act, some))
+    return found
 
 
 async def json_in_turns(value: Any, depth: int) -> Json:

@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 
 OWNER_FILE = "owner.json"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-# Few objects survive a message, many the start: old collections skip what the start left. A young one is short, since
-# nothing else runs meanwhile: 50,000 objects that requests left behind take it 90 ms.
-GC_THRESHOLD = (5_000, 20, 100)
+# Few objects survive a message, many the start: old collections skip what the start left. Young and middle ones are
+# short, since nothing else runs meanwhile: 50,000 objects that requests left behind take 90 ms.
+GC_THRESHOLD = (5_000, 4, 500)
 
 
 def run(server: Server, announce: Callable[[dict[str, str | int]], None]) -> None:

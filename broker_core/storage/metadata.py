@@ -47,6 +47,10 @@ class Metadata:
         """Key -> document, sorted by key."""
         return dict(sorted(self._documents.get(kind, {}).items()))
 
+    def keys(self, kind: str) -> Iterable[str]:
+        """In no order; to be read before the next wait."""
+        return self._documents.get(kind, {}).keys()
+
     async def put(self, kind: str, key: str, doc: Document) -> None:
         """Durable on return; visible to `get` only then. Raises `StorageError`.
 

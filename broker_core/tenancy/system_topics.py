@@ -23,6 +23,7 @@ EVENT_TOPICS = frozenset(
         "__transaction_buffer_snapshot_indexes",
     }
 )
+_MARK = "__"  # in all of these names: most of a list of thousands need no closer look
 
 
 def is_system_topic(name: TopicName) -> bool:
@@ -35,7 +36,11 @@ def users_topics(namespace: NamespaceName, topics: Iterable[str]) -> list[str]:
     if namespace == SYSTEM_NAMESPACE:
         return []
     slashes = 5 if namespace.cluster else 4  # before the local name
-    return [topic for topic in topics if not _is_system_name(without_partition(topic).split("/", slashes)[-1])]
+    return [
+        topic
+        for topic in topics
+        if _MARK not in topic or not _is_system_name(without_partition(topic).split("/", slashes)[-1])
+    ]
 
 
 def _is_system_name(local: str) -> bool:

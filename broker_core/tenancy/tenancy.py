@@ -9,7 +9,7 @@ those of Pulsar's admin REST API.
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from broker_core.config.broker import BrokerConfig
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_NAMESPACES = ("public/default", "public/functions", "pulsar/system")
 
-PolicyListener = Callable[[NamespaceName, TopicName | None], None]
+PolicyListener = Callable[[NamespaceName, TopicName | None], Awaitable[None]]
 
 
 class Documents(Protocol):
@@ -89,7 +89,7 @@ class Tenancy:
         return tenancy
 
     def on_change(self, listener: PolicyListener) -> None:
-        """`listener(namespace, topic)` is called after a change of policies; `topic` None is all of them."""
+        """`listener(namespace, topic)` is awaited after a change of policies; `topic` None is all of them."""
         self._listeners.append(listener)
 
     # Clusters and tenants
@@ -191,7 +191,7 @@ class Tenancy:
             changed = namespace.policies.changed(**policies)
             self._check_policies(PolicySet(**policies))
             await self._put_namespace(dataclasses.replace(namespace, policies=changed))
-        self._tell(name, None)
+        await self._tell(name, None)
 
     async def set_namespace_properties(self, name: NamespaceName, properties: Mapping[str, str]) -> None:
         async with self._changing:
@@ -258,7 +258,7 @@ class Tenancy:
         async with self._changing:
             before = self.topic_policies(topic)
             await self._put_topic_policies(topic, before.changed(**change(before)))
-        self._tell(topic.namespace, topic)
+        await self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:
         """Removes the policies of a topic that was deleted."""
@@ -376,10 +376,10 @@ class Tenancy:
         await self._documents.put(PARTITIONED_TOPIC, str(topic), document)
         self._partitioned[topic] = in_force
 
-    def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
+    async def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         for listener in self._listeners:
             try:
-                listener(namespace, topic)
+                await listener(namespace, topic)
             except Exception:  # the change is stored: what one topic makes of it must not look like a refusal
                 log.exception("policies of %s: not followed everywhere", topic or namespace)
 

@@ -35,6 +35,7 @@ from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
+from broker_core.rates.turns import side_by_side
 from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError, Terminated
 from broker_core.storage.position import EARLIEST, LATEST, Position
@@ -440,7 +441,7 @@ class Topic:
         self.quotas.close()
         await self.deduplication.close()
         await self._housekeeping.close()
-        await asyncio.gather(*(subscription.close() for subscription in list(self.subscriptions.values())))
+        await side_by_side(list(self.subscriptions.values()), lambda subscription: subscription.close())
         await self.compaction.close()
         self.ledger.on_confirmed = None
         await self.ledger.close()

@@ -51,8 +51,8 @@ class TopicDocuments:
             self._volatile.pop(str(name), None)
 
     def all_persistent(self) -> list[str]:
-        return list(self._metadata.list(TOPIC))
+        return sorted(self._metadata.keys(TOPIC))
 
     def of_namespace(self, namespace: NamespaceName, domain: str) -> list[str]:
         """Full names, sorted."""
-        return sorted(within(namespace, domain, (*self._metadata.list(TOPIC), *self._volatile)))
+        return sorted(within(namespace, domain, (*self._metadata.keys(TOPIC), *self._volatile)))

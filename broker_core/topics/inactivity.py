@@ -80,7 +80,7 @@ class Inactivity:
         """With its last partition a partitioned topic goes too, if that is wanted."""
         base = name.base
         wanted = self._config.delete_partitioned and name.is_partition and self._partitioned.count(base)
-        if wanted and not self._partitioned.existing(base):
+        if wanted and not self._partitioned.any_exists(base):
             await self._partitioned.delete(base)
 
     # -- subscriptions

@@ -6,20 +6,18 @@ tried again. Partitions are topics of the registry and are deleted, unloaded and
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.errors import Conflict, LimitReached, PreconditionFailed
+from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
-
-
-AT_A_TIME = 100  # partitions that are created together
 
 
 class PartitionedTopics:
@@ -74,10 +72,8 @@ class PartitionedTopics:
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
         if not name.is_persistent:
             return  # their partitions exist while they are used
-        for start in range(first, end, AT_A_TIME):
-            parts = [name.partition_name(index) for index in range(start, min(start + AT_A_TIME, end))]
-            # Side by side, so that the metadata store commits them together; a few, so that others have their turn.
-            await asyncio.gather(*(self._topics.create(part) for part in parts if not self._topics.exists(part)))
+        parts = (name.partition_name(index) for index in range(first, end))
+        await side_by_side((part for part in parts if not self._topics.exists(part)), self._topics.create)
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
         """A topic that use created may have no first partition yet, and so nobody who would miss anything."""
@@ -95,10 +91,11 @@ class PartitionedTopics:
 
         Clients that come back meanwhile make no partition anew.
         """
-        existing = self.existing(name)
+        existing = await self.existing(name)
         if not force:
-            for topic in (self._topics.loaded[str(part)] for part in existing if str(part) in self._topics.loaded):
-                check_unused(topic)
+            async for part in in_turns(existing):
+                if str(part) in self._topics.loaded:
+                    check_unused(self._topics.loaded[str(part)])
         leaving = self._topics.auto_creation.leaving
         leaving.add(name)
         try:
@@ -107,13 +104,14 @@ class PartitionedTopics:
             leaving.discard(name)
 
     async def _delete(self, name: TopicName, existing: list[TopicName], *, force: bool) -> None:
-        await asyncio.gather(*(self._topics.delete(part, force=force) for part in existing))
+        await side_by_side(existing, partial(self._topics.delete, force=force))
         await self._topics.forget_schemas(name)
         await self._tenancy.delete_partitioned(name)
 
-    def existing(self, name: TopicName) -> list[TopicName]:
+    async def existing(self, name: TopicName) -> list[TopicName]:
         """The partitions that exist."""
-        return [part for part in self._partition_names(name) if self._topics.exists(part)]
+        names = map(name.partition_name, range(self._tenancy.partitions(name)))
+        return [part async for part in in_turns(names) if self._topics.exists(part)]
 
-    def _partition_names(self, name: TopicName) -> list[TopicName]:
-        return [name.partition_name(index) for index in range(self._tenancy.partitions(name))]
+    def any_exists(self, name: TopicName) -> bool:
+        return any(self._topics.exists(name.partition_name(index)) for index in range(self._tenancy.partitions(name)))

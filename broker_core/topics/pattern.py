@@ -8,8 +8,6 @@ The scheme of the pattern is left away, and so are scheme and partition suffix o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from broker_core.names import without_partition
 
 SCHEME_END = "://"
@@ -35,6 +33,3 @@ class TopicPattern:
     def matches(self, topic: str) -> bool:
         """Whether the full name of a topic, or of one of its partitions, is meant."""
         return self._fullmatch(without_partition(topic).partition(SCHEME_END)[2]) is not None
-
-    def filter(self, topics: Iterable[str]) -> list[str]:
-        return [topic for topic in topics if self.matches(topic)]

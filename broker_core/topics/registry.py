@@ -33,7 +33,7 @@ from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.policies.system import without_limits
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.tenancy.system_topics import is_system_topic, users_topics
 from broker_core.topic.topic import Topic, TopicServices
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.documents import TopicDocuments
@@ -120,7 +120,7 @@ class TopicRegistry:
         if limit and not is_system_topic(name):
             coming = within(name.namespace, name.domain, self._creating)
             there = {*self.of_namespace(name.namespace, name.domain), *coming}
-            check_topics(sum(not is_system_topic(parse_topic(key)) for key in there), new, limit)
+            check_topics(len(users_topics(name.namespace, there)), new, limit)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
         """Durable on return; False when the topic is there already, perhaps since a moment ago."""
@@ -313,9 +313,14 @@ class TopicRegistry:
             except BrokerError as error:  # the others' messages age all the same
                 log.warning("topic %s: what is due stays undone: %s", name, error)
 
-    def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        for loaded in self.loaded.values():
-            if loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base):
+    async def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
+        """On return the loaded topics follow. A caller that stops waiting does not stop them."""
+        await asyncio.shield(self._spawn(self._renew_policies(namespace, topic)))
+
+    async def _renew_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
+        async for key, loaded in in_turns(list(self.loaded.items())):
+            meant = loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base)
+            if meant and self.loaded.get(key) is loaded:  # what is loaded meanwhile looks itself
                 loaded.policies_changed()
         self._spawn(self.load_aging(f"{PERSISTENT}://{namespace}/" if topic is None else str(topic.base)))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from broker_core.rates.turns import in_turns
 from broker_core.tenancy.system_topics import is_system_topic
 from broker_core.wire import commands
 from broker_core.wire.topics_hash import topics_hash
@@ -43,16 +44,22 @@ class TopicListWatcher:
         self._known: set[str] = set()  # what matches now; to list all topics at every change would hold up everybody
         self._new: set[str] = set()
         self._deleted: set[str] = set()
-        self._started = False
+        self._started = self._listed = False
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
 
-    def start(self) -> list[str]:
-        """What matches now; from here on the client is told of changes."""
+    async def start(self) -> list[str]:
+        """What matches now, sorted; from here on the client is told of changes.
+
+        What changes while others have their turn is already in the answer, which must leave before the next wait.
+        """
         self._started = True
-        found = self._pattern.filter(self._topics())
-        self._known = set(found)
-        return found
+        found = {topic async for topic in in_turns(self._topics()) if self._pattern.matches(topic)}
+        self._known = (found - self._deleted) | self._new
+        self._new.clear()
+        self._deleted.clear()
+        self._listed = True
+        return sorted(self._known)
 
     def topic_changed(self, name: TopicName, *, exists: bool) -> None:
         """A topic was created or deleted, in any namespace."""
@@ -67,7 +74,7 @@ class TopicListWatcher:
             undone.discard(full)
         else:
             added.add(full)
-        if self._timer is None:
+        if self._timer is None and self._listed:
             self._timer = self._loop.call_later(SETTLE_SECONDS, self._settled)
 
     def _settled(self) -> None:
@@ -76,7 +83,7 @@ class TopicListWatcher:
 
     def on_writable(self) -> None:
         """Tells what is new, as far as the socket takes it."""
-        if not (self._new or self._deleted) or not self._outbound.writable:
+        if not self._listed or not (self._new or self._deleted) or not self._outbound.writable:
             return
         now = topics_hash(self._known)
         while (self._new or self._deleted) and self._outbound.writable:

@@ -164,7 +164,11 @@ async def test_two_creations_of_the_same_tenant_at_once_leave_one(tenancy: Tenan
 
 async def test_a_change_that_was_not_persisted_is_not_in_force(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     told: list[NamespaceName] = []
-    tenancy.on_change(lambda namespace, _topic: told.append(namespace))
+
+    async def listener(namespace: NamespaceName, _topic: TopicName | None) -> None:
+        told.append(namespace)
+
+    tenancy.on_change(listener)
     documents.broken = True
 
     with pytest.raises(MetadataFailed):
@@ -269,7 +273,7 @@ async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Te
 async def test_listeners_hear_of_a_change_when_it_is_in_force(tenancy: Tenancy) -> None:
     heard: list[tuple[str, str | None, int]] = []
 
-    def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
+    async def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
         heard.append((str(namespace), str(topic) if topic else None, tenancy.effective(TOPIC).ttl_seconds))
 
     tenancy.on_change(listener)
@@ -425,7 +429,7 @@ async def test_without_a_limit_of_partitions_there_is_one_all_the_same(tenancy: 
 async def test_a_topic_that_cannot_follow_a_change_does_not_make_it_fail(
     tenancy: Tenancy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
+    async def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
         raise ValueError("too much")
 
     tenancy.on_change(listener)

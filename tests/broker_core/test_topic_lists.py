@@ -1,5 +1,6 @@
 """GET_TOPICS_OF_NAMESPACE and WATCH_TOPIC_LIST on the wire, where official clients show little of them."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import cast
 
@@ -186,11 +187,42 @@ async def test_a_change_does_not_make_a_watcher_list_all_topics_again() -> None:
 
     sent, pattern = Sent(), TopicPattern("public/default/t-.*")
     watcher = TopicListWatcher(cast(Outbound, sent), 1, parse_topic(NAMES[0]).namespace, pattern, topics)
-    watcher.start()
+    await watcher.start()
     watcher.topic_changed(parse_topic(f"{PREFIX}t-3"), exists=True)
     watcher.on_writable()
     watcher.close()
     assert (len(listed), len(sent.frames)) == (1, 1)
+
+
+async def test_what_changes_while_a_watcher_looks_at_the_first_topics_is_in_its_first_answer() -> None:
+    sent, pattern = Sent(), TopicPattern("public/default/t-.*")
+    namespace = parse_topic(NAMES[0]).namespace
+
+    def changing() -> Iterator[str]:
+        """The topics of a moment, which others change while the watcher filters them."""
+        yield f"{PREFIX}t-1"
+        yield f"{PREFIX}t-2"
+        watcher.topic_changed(parse_topic(f"{PREFIX}t-1"), exists=False)
+        watcher.topic_changed(parse_topic(f"{PREFIX}t-3"), exists=True)
+        watcher.on_writable()
+
+    watcher = TopicListWatcher(cast(Outbound, sent), 1, namespace, pattern, changing)
+    assert await watcher.start() == [f"{PREFIX}t-2", f"{PREFIX}t-3"]
+    watcher.on_writable()
+    watcher.close()
+    assert sent.frames == []
+
+
+async def test_a_watcher_looks_at_many_topics_a_few_at_a_time() -> None:
+    names = [f"{PREFIX}t-{number}" for number in range(30_000)]
+    pattern = TopicPattern("public/default/t-.*")
+    watcher = TopicListWatcher(cast(Outbound, Sent()), 1, parse_topic(NAMES[0]).namespace, pattern, lambda: names)
+    starting, turns = asyncio.ensure_future(watcher.start()), 0
+    while not starting.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert starting.result() == sorted(names)
+    assert turns >= 3
 
 
 def test_a_watcher_sees_each_partition(pulsar_broker: EmbeddedBroker) -> None:

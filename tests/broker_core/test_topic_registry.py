@@ -109,10 +109,32 @@ async def test_properties_that_are_set_while_a_topic_is_deleted_do_not_bring_it_
 
 
 async def test_looking_for_topics_whose_messages_age_lets_others_have_their_turn(broker: Broker) -> None:
-    await asyncio.gather(*(broker.topics.create(name) for name in numbered(100)))
+    await asyncio.gather(*(broker.topics.create(name) for name in numbered(3_000)))
     looking = asyncio.ensure_future(broker.topics.load_aging())
     turns = 0
     while not looking.done():
         await asyncio.sleep(0)
         turns += 1
-    assert turns >= 5
+    assert turns >= 2
+
+
+async def test_topics_follow_a_change_of_policies_a_few_at_a_time(broker: Broker) -> None:
+    await asyncio.gather(*(broker.topics.get(name, create=True) for name in numbered(1_000)))
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await broker.topics.policies_changed(NAME.namespace, None)
+    counting.cancel()
+    assert turns >= 3
+
+
+async def test_every_loaded_topic_has_a_policy_when_its_change_is_answered(broker: Broker) -> None:
+    topics = await asyncio.gather(*(broker.topics.get(name, create=True) for name in numbered(200)))
+    await broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=30)
+    assert {topic.policies.ttl_seconds for topic in topics} == {30}

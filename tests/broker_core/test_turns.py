@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 
-from broker_core.rates.turns import TURN_SECONDS, Json, in_turns, json_in_turns
+from broker_core.rates.turns import AT_A_TIME, TURN_SECONDS, Json, in_turns, json_in_turns, side_by_side
 
 
 def busy(items: int, seconds: float) -> Iterator[int]:
@@ -53,3 +53,22 @@ def test_json_in_turns_is_the_same_json() -> None:
 def test_what_is_json_already_stands_as_it_is() -> None:
     value = {"subscriptions": {"s": Json.of({"x": 1})}}
     assert asyncio.run(json_in_turns(value, 2)) == '{"subscriptions":{"s":{"x":1}}}'
+
+
+def test_side_by_side_acts_on_some_items_at_a_time() -> None:
+    async def most_at_once() -> tuple[list[int], int]:
+        under_way, most = 0, 0
+
+        async def act(item: int) -> int:
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0)
+            under_way -= 1
+            return 2 * item
+
+        return await side_by_side(range(10 * AT_A_TIME), act), most
+
+    found, most = asyncio.run(most_at_once())
+    assert found == [2 * item for item in range(10 * AT_A_TIME)]
+    assert most == AT_A_TIME

@@ -93,7 +93,7 @@ async def on_watch_topic_list(session: Session, command: pb.CommandWatchTopicLis
     session.watch(command.watcher_id, watcher)
     try:
         async with session.large_answer():
-            _start(session, watcher, command)
+            await _start(session, watcher, command)
     except BaseException:
         session.unwatch(command.watcher_id)
         raise
@@ -110,11 +110,11 @@ def _watcher(session: Session, command: pb.CommandWatchTopicList) -> TopicListWa
     )
 
 
-def _start(session: Session, watcher: TopicListWatcher, command: pb.CommandWatchTopicList) -> None:
-    """Nothing may change between the list and the first look for changes: no await in here."""
+async def _start(session: Session, watcher: TopicListWatcher, command: pb.CommandWatchTopicList) -> None:
+    """Nothing may change between the list and the first look for changes: no await after the start."""
+    topics = await watcher.start()
     if session.watchers.get(command.watcher_id) is not watcher:
         return  # closed meanwhile
-    topics = watcher.start()
     found = topics_hash(topics)
     known = command.topics_hash == found
     answer = commands.watch_topic_list_success(
