@@ -124,9 +124,10 @@ async def test_a_batch_index_that_no_batch_has_is_400(shop: Admin) -> None:
     assert (reply.status, reply.reason) == (400, "batchIndex must be less than 100000 (maxMessagesPerBatch)")
 
 
-async def test_half_a_character_in_a_reason_is_escaped(admin: Admin) -> None:
+async def test_half_a_character_is_refused_for_a_reason_that_can_be_read(admin: Admin) -> None:
     reply = await admin("POST", "schemas/public/default/t/schema", raw=b'{"type": "\\ud800"}')
-    assert (reply.status, reply.reason) == (400, "No such schema type: \ud800")
+    reason = "type must be Unicode text: '\\ud800' has half of a surrogate pair"
+    assert (reply.status, reply.reason) == (400, reason)
 
 
 # Messages that are shown.
