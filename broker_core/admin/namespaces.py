@@ -87,12 +87,14 @@ async def get_properties(call: Call) -> dict[str, str]:
 
 
 async def merge_properties(call: Call) -> None:
-    properties = read_properties(call, call.json_object(), await get_properties(call))
-    await call.broker.tenancy.set_namespace_properties(call.namespace(), properties)
+    added = call.json_object()
+    await call.broker.tenancy.change_namespace_properties(
+        call.namespace(), lambda before: read_properties(call, added, before)
+    )
 
 
 async def clear_properties(call: Call) -> None:
-    await call.broker.tenancy.set_namespace_properties(call.namespace(), {})
+    await call.broker.tenancy.change_namespace_properties(call.namespace(), lambda _: {})
 
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.properties import read_properties
@@ -18,16 +20,19 @@ async def get_properties(call: Call) -> dict[str, str]:
 async def merge_properties(call: Call) -> None:
     added = call.json_object()
     if added:
-        merged = read_properties(call, added, await get_properties(call))
-        await call.broker.topics.set_properties(call.topic(), merged)
+        check_exists(call.broker, call.topic())
+        await call.broker.topics.change_properties(call.topic(), lambda before: read_properties(call, added, before))
 
 
 async def remove_properties(call: Call) -> None:
     """One of them by `key`, without it all."""
-    kept = await get_properties(call) if "key" in call.query else {}
     check_exists(call.broker, call.topic())
-    kept.pop(call.query.get("key", ""), None)
-    await call.broker.topics.set_properties(call.topic(), kept)
+    removed = call.query.get("key")
+
+    def kept(before: Mapping[str, str]) -> dict[str, str]:
+        return {} if removed is None else {key: value for key, value in before.items() if key != removed}
+
+    await call.broker.topics.change_properties(call.topic(), kept)
 
 
 _PROPERTIES = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/properties"

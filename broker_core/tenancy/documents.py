@@ -43,6 +43,8 @@ class BadValue:
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 OnBadValue = Callable[[BadValue], None]
+PropertyChange = Callable[[Mapping[str, str]], dict[str, str]]
+"""From the properties that are there to those that follow. Called once no other change can come between."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from broker_core.tenancy.documents import (
     BadValue,
     DocumentReader,
     PartitionedTopic,
+    PropertyChange,
     Tenant,
     read_stored,
 )
@@ -193,9 +194,10 @@ class Tenancy:
             await self._put_namespace(dataclasses.replace(namespace, policies=changed))
         await self._tell(name, None)
 
-    async def set_namespace_properties(self, name: NamespaceName, properties: Mapping[str, str]) -> None:
+    async def change_namespace_properties(self, name: NamespaceName, change: PropertyChange) -> None:
         async with self._changing:
-            await self._put_namespace(dataclasses.replace(self.namespace(name), properties=dict(properties)))
+            namespace = self.namespace(name)
+            await self._put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
         """That the clusters exist is the caller's to check."""
@@ -305,12 +307,12 @@ class Tenancy:
             self._check_partitions(partitions)
             await self._put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
 
-    async def set_partitioned_properties(self, topic: TopicName, properties: Mapping[str, str]) -> None:
+    async def change_partitioned_properties(self, topic: TopicName, change: PropertyChange) -> None:
         async with self._changing:
             current = self._partitioned.get(topic)
             if current is None:
                 raise TopicNotFound(f"Topic {topic} not found")
-            await self._put_partitioned(topic, dataclasses.replace(current, properties=dict(properties)))
+            await self._put_partitioned(topic, dataclasses.replace(current, properties=change(current.properties)))
 
     async def delete_partitioned(self, topic: TopicName) -> None:
         """Removes the metadata only; the partitions are the broker's."""

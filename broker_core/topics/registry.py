@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
+    from broker_core.tenancy.documents import PropertyChange
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topic.backlog_quota import BacklogQuotas
 
@@ -149,16 +150,16 @@ class TopicRegistry:
             return dict(partitioned.properties)
         return self._documents.read(name)[1]
 
-    async def set_properties(self, name: TopicName, properties: dict[str, str]) -> None:
-        """Replaces them; durable on return."""
+    async def change_properties(self, name: TopicName, change: PropertyChange) -> None:
+        """Durable on return."""
         if self._tenancy.partitions(name):
-            await self._tenancy.set_partitioned_properties(name, properties)
+            await self._tenancy.change_partitioned_properties(name, change)
             return
         async with self._leaves(str(name)):  # written behind a deletion it would bring the topic back
             document = self._documents.get(name)
             if document is None:
                 raise TopicNotFound(f"Topic {name} not found")
-            await self._documents.put(name, {**document, "properties": properties})
+            await self._documents.put(name, {**document, "properties": change(self.properties(name))})
 
     async def get(self, name: TopicName, *, create: bool = False) -> Topic:
         """The loaded topic; loads it if need be. Raises `TopicNotFound`."""

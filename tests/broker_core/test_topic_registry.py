@@ -103,7 +103,7 @@ async def test_properties_that_are_set_while_a_topic_is_deleted_do_not_bring_it_
     deleting = asyncio.ensure_future(broker.topics.delete(NAME))
     await asyncio.sleep(0)
     with pytest.raises(TopicNotFound):
-        await broker.topics.set_properties(NAME, {"owner": "nobody"})
+        await broker.topics.change_properties(NAME, lambda _: {"owner": "nobody"})
     await deleting
     assert not broker.topics.exists(NAME)
 
