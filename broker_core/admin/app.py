@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import logging
 import socket
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -37,6 +37,7 @@ client_log = ClientLog(__name__)
 LONGEST_REASON = 2_000  # characters; a reason may quote what was sent
 RECEIVE_BYTES = 32 * 1024  # of a connection, parsed in one go: a body may come in chunks of a byte
 CLOSE_SECONDS = 2.0
+_STILL_POSSIBLE = "the change may still be made: check before you try again"
 
 _HANDLERS = "broker_core.admin.all_routes"
 _PROTOCOL = "broker_core.admin.protocol"
@@ -98,12 +99,14 @@ class Dispatcher:
             self._under_way -= 1
 
     async def _bounded(self, request: web.BaseRequest, share: Share) -> Answer:
-        """No wait without a deadline: what takes longer is answered 503, and may be tried again."""
+        """No wait without a deadline: what takes longer is answered 503."""
         try:
             async with asyncio.timeout(self._http.request_seconds):
                 return await self._handle(request, share)
         except TimeoutError:
-            return _refused(f"no result within {self._http.request_seconds:g} seconds", 503)
+            reason = f"no result within {self._http.request_seconds:g} seconds"
+            reads = request.method in ("GET", "HEAD")
+            return _refused(reason if reads else f"{reason}; {_STILL_POSSIBLE}", 503)
 
     async def _handle(self, request: web.BaseRequest, share: Share) -> Answer:
         path, _, query = request.raw_path.partition("?")
@@ -123,7 +126,27 @@ class Dispatcher:
         except BrokerError as error:
             return _unread(request, error)
         call = Call(self._broker, parts, named, body, request.headers, share)
-        return await _result(found.handler(call), f"{method} {path}")
+        work = _result(found.handler(call), f"{method} {path}")
+        return await (work if method == "GET" else self._to_the_end(work, share))
+
+    async def _to_the_end(self, change: Coroutine[Any, Any, Answer], share: Share) -> Answer:
+        """A change goes on when the time of its request is over.
+
+        Given up halfway, what is stored and what is in force would differ until a restart. Until it ends it counts as a
+        request, and so does the memory for its body.
+        """
+        task = self._broker.spawn(change)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            late = share.handed_over()
+            self._under_way += 1
+            task.add_done_callback(lambda _: self._ended_late(late))
+            raise
+
+    def _ended_late(self, share: Share) -> None:
+        self._under_way -= 1
+        share.keep(0)
 
 
 def _is_over_loopback(request: web.BaseRequest) -> bool:

@@ -84,6 +84,12 @@ class Share:
         self._held -= spare
         self._memory.give(spare)
 
+    def handed_over(self) -> Share:
+        """Another share that holds all of it from now on."""
+        other = Share(self._memory)
+        other._held, self._held = self._held, 0
+        return other
+
     def __enter__(self) -> Self:
         return self
 
