@@ -20,7 +20,7 @@ def summarise(
     return done.returncode, done.stdout
 
 
-def test_it_says_what_passed(tmp_path: Path) -> None:
+def test_the_summary_says_what_passed(tmp_path: Path) -> None:
     code, text = summarise(tmp_path, PASSED, PASSED)
     assert code == 0
     assert text == (
@@ -28,24 +28,24 @@ def test_it_says_what_passed(tmp_path: Path) -> None:
     )
 
 
-def test_it_says_what_was_skipped_and_why(tmp_path: Path) -> None:
+def test_the_summary_says_what_was_skipped_and_why(tmp_path: Path) -> None:
     code, text = summarise(tmp_path, PASSED, SKIPPED.format(module="tests.spark.test_java"))
     assert code == 0
     assert "skipped 1 in tests.spark.test_java: no Java here" in text
 
 
-def test_a_skip_of_the_python_clients_tests_fails_it(tmp_path: Path) -> None:
+def test_a_skipped_python_client_test_fails_the_run(tmp_path: Path) -> None:
     code, text = summarise(tmp_path, PASSED, SKIPPED.format(module="tests.clients.test_expiry"))
     assert code == 1
     assert "FAILED: tests.clients.test_expiry may not be skipped" in text
 
 
-def test_a_failed_lint_or_test_fails_it(tmp_path: Path) -> None:
+def test_a_failed_lint_or_test_fails_the_run(tmp_path: Path) -> None:
     assert summarise(tmp_path, PASSED, lint=2)[0] == 1
     assert summarise(tmp_path, FAILED, test=1)[0] == 1
 
 
-def test_it_says_how_the_other_clients_fared(tmp_path: Path) -> None:
+def test_the_summary_has_the_results_of_the_other_clients(tmp_path: Path) -> None:
     outcomes = tmp_path / "clients.json"
     outcomes.write_text('[{"result": "passed"}, {"result": "failed"}]')
     code, text = summarise(tmp_path, PASSED, options=("--clients", "1", "--clients-results", str(outcomes)))
@@ -59,5 +59,5 @@ def test_a_missing_tool_chain_is_named(tmp_path: Path) -> None:
     assert "test-clients: not run: no mvn" in text
 
 
-def test_no_results_fail_it(tmp_path: Path) -> None:
+def test_missing_results_fail_the_run(tmp_path: Path) -> None:
     assert summarise(tmp_path)[0] == 1

@@ -113,7 +113,7 @@ def is_pending(name: str) -> bool:
     return any(name == area or name.startswith(f"{area}/") for area in PENDING)
 
 
-def test_no_phrase_of_the_list_stands_in_what_people_read() -> None:
+def test_no_listed_phrase_is_in_the_text_that_people_read() -> None:
     found = [
         f"{name}:{number}: {match[0]!r}: {line.strip()[:100]}"
         for name in files()

@@ -24,7 +24,7 @@ def docstring(path: Path) -> str:
     return ast.get_docstring(ast.parse(path.read_text())) or ""
 
 
-def test_each_module_that_calls_itself_pure_is_checked_for_it() -> None:
+def test_each_module_that_claims_to_be_pure_is_checked() -> None:
     contracts = configparser.ConfigParser()
     contracts.read(ROOT / ".importlinter")
     checked = set(contracts["importlinter:contract:pure"]["source_modules"].split())
@@ -32,7 +32,7 @@ def test_each_module_that_calls_itself_pure_is_checked_for_it() -> None:
     assert claims == checked
 
 
-def test_each_package_of_the_broker_says_what_belongs_there() -> None:
+def test_each_package_of_the_broker_says_what_belongs_in_it() -> None:
     packages = [
         path for name, path in modules().items() if name.endswith(".__init__") and name.startswith("broker_core")
     ]
@@ -40,7 +40,7 @@ def test_each_package_of_the_broker_says_what_belongs_there() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_few_modules_lie_outside_the_packages(package: str) -> None:
+def test_few_modules_are_outside_the_packages(package: str) -> None:
     loose = [path.stem for path in PACKAGES[package].glob("*.py") if path.stem != "__init__"]
     assert len(loose) <= MOST_LOOSE_MODULES
 

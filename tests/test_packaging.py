@@ -58,30 +58,30 @@ def test_make_help_lists_every_target(target: str) -> None:
 
 
 @pytest.mark.parametrize(("target", "rounds"), [("soak", 200), ("soak-messaging", 50)])
-def test_a_soak_takes_as_many_rounds_as_its_help_says(target: str, rounds: int) -> None:
+def test_a_soak_runs_as_many_rounds_as_its_help_says(target: str, rounds: int) -> None:
     command = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert f"--rounds {rounds}" in command
     assert re.search(rf"^{target}:.*## .*ROUNDS={rounds}\b", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+def test_every_link_to_a_file_resolves(page: Path) -> None:
     links = re.findall(r"]\(([^)#:]+)[^):]*\)", (ROOT / page).read_text())
     assert [link for link in links if not (ROOT / page.parent / link).exists()] == []
 
 
-def test_the_readme_leads_to_every_page() -> None:
+def test_the_readme_links_to_every_page() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [page for page in PAGES[2:] if f"({page.as_posix()})" not in readme] == []
 
 
 @pytest.mark.parametrize("folder", ["tests/clients/node/node_modules", "tests/clients/java/target", "build"])
-def test_what_other_tool_chains_leave_behind_is_never_committed(folder: str) -> None:
+def test_output_of_other_tool_chains_is_ignored_by_git(folder: str) -> None:
     ignored = (ROOT / ".gitignore").read_text().splitlines()
     assert f"{Path(folder).name}/" in ignored
 
 
-def test_the_readme_names_every_make_target_that_it_promises() -> None:
+def test_every_make_target_in_the_readme_exists() -> None:
     promised = set(re.findall(r"`?make ([a-z-]+)", (ROOT / "README.md").read_text()))
     assert promised <= set(TARGETS)
 
@@ -92,10 +92,10 @@ def test_a_page_that_others_link_to_exists(name: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", COMPILED_OF_OUR_OWN)
-def test_nothing_here_needs_a_compiler(pattern: str) -> None:
+def test_no_source_needs_a_compiler(pattern: str) -> None:
     assert not [path for package in ("broker_core", "cli") for path in (ROOT / package).rglob(pattern)]
 
 
-def test_the_licence_is_the_one_that_the_metadata_names() -> None:
+def test_the_license_matches_the_metadata() -> None:
     assert PROJECT["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text()

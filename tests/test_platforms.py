@@ -12,7 +12,7 @@ CLIENT_SIDE = sorted((ROOT / "cli" / "pulsarctl").rglob("*.py")) + sorted((ROOT 
 
 
 @pytest.mark.parametrize("path", CLIENT_SIDE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_that_clients_run_imports_nothing_of_unix_alone(path: Path) -> None:
+def test_client_code_imports_no_unix_only_module(path: Path) -> None:
     assert not UNIX_ONLY & set(imported(path))
 
 

@@ -87,9 +87,7 @@ def _stored(admin: Admin) -> str:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-async def test_a_body_that_makes_no_sense_is_never_500_and_when_refused_has_stored_nothing(
-    shop: Admin, hostile: str
-) -> None:
+async def test_an_invalid_body_never_answers_500_and_stores_nothing_when_refused(shop: Admin, hostile: str) -> None:
     await shop("PUT", "persistent/acme/shop/plain/subscription/s")
     before = _stored(shop)
     for method, path, body in _samples():

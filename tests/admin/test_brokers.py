@@ -12,7 +12,7 @@ async def test_health_is_ok_without_quotes_or_newline(admin: Admin) -> None:
     assert (reply.status, reply.text) == (200, "ok")
 
 
-async def test_health_fails_when_the_topic_does_not_take_messages(admin: Admin) -> None:
+async def test_health_fails_when_the_topic_refuses_messages(admin: Admin) -> None:
     await admin("GET", "brokers/health")
     [topic] = admin.broker.topics.loaded.values()
     await topic.close()
@@ -24,7 +24,7 @@ async def test_health_fails_when_the_topic_does_not_take_messages(admin: Admin) 
 @pytest.mark.parametrize(
     ("path", "text"), [("brokers/ready", "ok"), ("/status.html", "OK"), ("brokers/version", "0.1.0")]
 )
-async def test_plain_answers(admin: Admin, path: str, text: str) -> None:
+async def test_simple_requests_return_the_documented_answer(admin: Admin, path: str, text: str) -> None:
     reply = await admin("GET", path)
     assert (reply.status, reply.text) == (200, text if path != "brokers/version" else admin.broker.version)
 
@@ -45,7 +45,7 @@ async def test_a_broker_that_lost_data_is_degraded_until_the_loss_is_accepted(ad
     assert (await admin("GET", path)).text == sound
 
 
-async def test_damage_is_listed_with_what_is_lost_and_counted_in_the_metrics(admin: Admin) -> None:
+async def test_damage_is_listed_with_its_losses_and_counted_in_the_metrics(admin: Admin) -> None:
     assert 'pulsarctl_storage_damaged_places{cluster="standalone"} 0' in (await admin("GET", "/metrics")).text
     admin.broker.storage.report_damage([DAMAGE, DAMAGE])
     [place] = (await admin("GET", "brokers/damage")).json
@@ -54,7 +54,7 @@ async def test_damage_is_listed_with_what_is_lost_and_counted_in_the_metrics(adm
     assert 'pulsarctl_storage_damaged_places{cluster="standalone"} 1' in (await admin("GET", "/metrics")).text
 
 
-async def test_this_broker_is_the_only_one_and_the_leader(admin: Admin) -> None:
+async def test_this_broker_is_the_only_broker_and_the_leader(admin: Admin) -> None:
     name = f"localhost:{admin.server.web_port}"
     assert (await admin("GET", "brokers")).json == [name]
     assert (await admin("GET", "brokers/standalone")).json == [name]
@@ -98,7 +98,9 @@ async def test_the_cluster_is_shown_with_its_addresses(admin: Admin) -> None:
         ),
     ],
 )
-async def test_refusals_of_clusters(admin: Admin, method: str, path: str, status: int, reason: str) -> None:
+async def test_invalid_cluster_requests_are_refused(
+    admin: Admin, method: str, path: str, status: int, reason: str
+) -> None:
     reply = await admin(method, path, {"serviceUrl": "http://x:1"} if method == "PUT" else None)
     assert (reply.status, reply.reason) == (status, reason)
 
@@ -122,7 +124,7 @@ async def test_metrics_show_a_topic_under_pulsars_names(shop: Admin) -> None:
         assert line in lines
 
 
-async def test_the_lines_of_a_metric_stand_together_behind_its_type(shop: Admin) -> None:
+async def test_the_lines_of_a_metric_follow_its_type_line(shop: Admin) -> None:
     for name in ("a", "b"):
         await shop.publish(f"persistent://acme/shop/{name}", [b"1"])
     lines = (await shop("GET", "/metrics")).text.splitlines()
@@ -139,7 +141,7 @@ async def test_label_values_are_quoted(shop: Admin) -> None:
     assert 'topic="persistent://acme/shop/a\\"b\\\\c"' in (await shop("GET", "/metrics")).text
 
 
-async def test_metrics_tell_of_the_process(admin: Admin) -> None:
+async def test_metrics_describe_the_process(admin: Admin) -> None:
     text = (await admin("GET", "/metrics")).text
     assert "# TYPE process_cpu_seconds_total counter\n" in text
     assert 'process_start_time_seconds{cluster="standalone"} ' in text

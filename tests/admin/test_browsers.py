@@ -40,20 +40,20 @@ def refused(over_loopback: bool = True, **headers: str) -> str | None:
         "",
     ],
 )
-def test_a_tool_is_answered_by_any_name_of_the_broker(host: str) -> None:
+def test_a_tool_may_use_any_name_of_the_broker(host: str) -> None:
     assert refused(Host=host, User_Agent="curl/8.0") is None
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example"]
 )
-def test_a_name_that_was_pointed_here_is_refused_over_loopback(host: str) -> None:
+def test_a_foreign_name_is_refused_over_loopback(host: str) -> None:
     name = host.partition(":")[0]
     assert f"-X webServiceAllowedHosts={name}" in (refused(Host=host) or "")
     assert refused(over_loopback=False, Host=host) is None
 
 
-def test_any_name_is_answered_where_the_operator_says_so() -> None:
+def test_any_name_is_accepted_when_the_operator_allows_it() -> None:
     rules = BrowserRules.of([], "*")
     assert rules.refusal({"Host": "anything.example"}, over_loopback=True) is None
 
@@ -83,20 +83,20 @@ def test_a_page_of_another_origin_is_refused(origin: str, over_loopback: bool) -
         ("localhost:8080", "https://front.example"),
     ],
 )
-def test_the_brokers_own_pages_and_allowed_ones_are_answered(host: str, origin: str) -> None:
+def test_pages_of_the_broker_and_of_allowed_hosts_are_accepted(host: str, origin: str) -> None:
     assert refused(Host=host, Origin=origin, Sec_Fetch_Site="same-origin") is None
 
 
-def test_a_rebound_page_is_not_the_brokers_own_over_the_network_either() -> None:
+def test_a_rebound_page_is_refused_over_the_network_too() -> None:
     assert refused(False, Host="evil.example:8080", Origin="http://evil.example:8080") is not None
 
 
 @pytest.mark.parametrize(("site", "answered"), [("cross-site", False), ("same-site", False), ("none", True)])
-def test_the_browser_says_whether_the_page_is_of_another_site(site: str, answered: bool) -> None:
+def test_the_fetch_site_header_decides_about_pages_of_other_sites(site: str, answered: bool) -> None:
     assert (refused(Host="localhost:8080", Sec_Fetch_Site=site, User_Agent=FIREFOX) is None) == answered
 
 
-def test_a_browser_that_does_not_say_where_a_request_comes_from_is_refused() -> None:
+def test_a_browser_request_without_an_origin_is_refused() -> None:
     """Browsers send `Sec-Fetch-Site` to trustworthy addresses only, and http:// with the machine's name is none."""
     assert "the host name localhost, or curl" in (refused(Host="box.lan:8080", User_Agent=FIREFOX) or "")
 
@@ -147,7 +147,7 @@ async def test_a_get_of_a_web_page_changes_nothing(shop: Admin, path: str, heade
     assert "persistent://acme/shop/made" not in (await shop("GET", "persistent/acme/shop")).json
 
 
-async def test_the_machines_own_name_is_answered(admin: Admin) -> None:
+async def test_the_host_name_of_the_machine_is_accepted(admin: Admin) -> None:
     assert (await get(admin, "/admin/v2/clusters", {"Host": f"{socket.gethostname()}:8080"}))[0] == 200
 
 
@@ -158,7 +158,7 @@ class TestWithAnAllowedName:
         return BrokerConfig(server=server)
 
     @pytest.mark.parametrize("name", ["front.example", "broker.lan"])
-    async def test_it_and_the_advertised_address_are_answered(self, admin: Admin, name: str) -> None:
+    async def test_the_host_name_and_the_advertised_address_are_accepted(self, admin: Admin, name: str) -> None:
         assert (await get(admin, "/admin/v2/clusters", {"Host": name}))[0] == 200
 
 

@@ -22,7 +22,7 @@ async def test_the_record_of_our_cluster_is_replaced_and_shown(admin: Admin) -> 
     assert shown["serviceUrl"] == admin.broker.http_url and shown["tlsAllowInsecureConnection"] is True
 
 
-async def test_what_is_stored_about_clusters_survives_a_restart(tmp_path: Path) -> None:
+async def test_cluster_records_survive_a_restart(tmp_path: Path) -> None:
     config = BrokerConfig(server=PORT_ZERO)
     server = await start(tmp_path, config)
     admin = Admin(server)
@@ -47,7 +47,7 @@ async def test_what_is_stored_about_clusters_survives_a_restart(tmp_path: Path) 
         ("standalone", {"peerClusterNames": ["other"]}, 405),
     ],
 )
-async def test_a_record_that_makes_no_sense_is_refused(admin: Admin, name: str, body: Any, status: int) -> None:
+async def test_an_invalid_cluster_record_is_refused(admin: Admin, name: str, body: Any, status: int) -> None:
     before = await admin("GET", "clusters/standalone")
     assert (await admin("POST", f"clusters/{name}", body)).status == status
     assert await admin("GET", "clusters/standalone") == before
@@ -82,6 +82,6 @@ NO_LOCAL = "Can not remove local cluster from the local topic-level replication 
         (TOPIC, [1], 400, "the request body must be a list of cluster names"),
     ],
 )
-async def test_refusals_of_lists(shop: Admin, path: str, body: Any, status: int, reason: str) -> None:
+async def test_invalid_cluster_lists_are_refused(shop: Admin, path: str, body: Any, status: int, reason: str) -> None:
     reply = await shop("POST", path, body)
     assert (reply.status, reply.reason) == (status, reason)

@@ -57,7 +57,7 @@ async def test_a_topic_with_a_cluster_is_administered_at_its_own_paths(admin: Ad
     assert (await admin("DELETE", "/admin/persistent/property/cluster/ns/topic")).status == 204
 
 
-async def test_a_namespace_with_a_cluster_is_another_than_the_one_without(tmp_path: Path) -> None:
+async def test_a_namespace_with_a_cluster_differs_from_the_one_without(tmp_path: Path) -> None:
     server = await start(tmp_path, BrokerConfig(server=PORT_ZERO))
     admin = Admin(server)
     await admin("PUT", "/admin/properties/acme", {"allowedClusters": ["standalone"]})
@@ -77,7 +77,7 @@ async def test_a_namespace_with_a_cluster_is_another_than_the_one_without(tmp_pa
     await server.stop()
 
 
-async def test_a_namespace_is_made_only_in_a_cluster_of_its_tenant(admin: Admin) -> None:
+async def test_a_namespace_is_created_only_in_a_cluster_of_its_tenant(admin: Admin) -> None:
     refused = await admin("PUT", "/admin/namespaces/public/nope/ns")
     reason = "Cluster [nope] is not in the list of allowed clusters list for tenant [public]"
     assert (refused.status, refused.reason) == (403, reason)

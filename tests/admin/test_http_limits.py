@@ -45,7 +45,7 @@ async def answer(admin: Admin, sent: bytes) -> tuple[int, str]:
 
 
 @limits(idle_seconds=0.1)
-async def test_a_head_that_does_not_end_is_not_waited_for(admin: Admin) -> None:
+async def test_an_unfinished_request_head_times_out(admin: Admin) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
     writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ")
     async with asyncio.timeout(10):
@@ -54,19 +54,19 @@ async def test_a_head_that_does_not_end_is_not_waited_for(admin: Admin) -> None:
 
 
 @limits(idle_seconds=0.1)
-async def test_a_body_that_does_not_come_is_408(admin: Admin) -> None:
+async def test_a_body_that_never_arrives_is_408(admin: Admin) -> None:
     status, reason = await answer(admin, POST + b"Connection: close\r\nContent-Length: 100\r\n\r\n{")
     assert (status, reason) == (408, "the request body did not arrive within 0.1 seconds")
 
 
-async def test_a_head_of_many_lines_is_431(admin: Admin) -> None:
+async def test_a_head_with_too_many_lines_is_431(admin: Admin) -> None:
     status, reason = await answer(admin, b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(5000)))
     assert status in (400, 431)  # whichever limit is reached first: of lines or of bytes
     assert reason
 
 
 @limits(max_connections=1)
-async def test_a_connection_too_many_is_503(admin: Admin) -> None:
+async def test_a_connection_over_the_limit_is_503(admin: Admin) -> None:
     _, held = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
     held.write(b"GET / HTTP/1.1\r\n")
     assert await answer(admin, b"") == (503, "more than 1 connections at a time")
@@ -101,23 +101,23 @@ async def test_an_upload_that_is_reset_is_one_line_in_the_log(
 
 
 @pytest.mark.parametrize("head", [b"Content-Length: 2000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n1e8480\r\n"])
-async def test_a_body_too_large_is_413_with_a_reason(admin: Admin, head: bytes) -> None:
+async def test_a_large_body_is_413_with_a_reason(admin: Admin, head: bytes) -> None:
     status, reason = await answer(admin, POST + b"Connection: close\r\n" + head + b"x" * 2_000_000)
     assert (status, reason) == (413, "the request body has more than 1048576 bytes (httpMaxRequestSize)")
 
 
 @pytest.mark.parametrize("raw", [b"[" * 900 + b"]" * 900, b"[" * 40_000, b'{"a":' * 40_000])
-async def test_a_body_nested_too_deep_is_400(admin: Admin, raw: bytes) -> None:
+async def test_a_deeply_nested_body_is_400(admin: Admin, raw: bytes) -> None:
     reply = await admin("POST", "namespaces/public/default/retention", raw=raw)
     assert (reply.status, reply.reason) == (400, "the request body is nested more than 100 deep (httpMaxJsonDepth)")
 
 
-async def test_a_body_of_too_many_values_is_400(admin: Admin) -> None:
+async def test_a_body_with_too_many_values_is_400(admin: Admin) -> None:
     reply = await admin("POST", "namespaces/public/default/retention", raw=b"[" + b"[]," * 60_000 + b"0]")
     assert (reply.status, reply.reason) == (400, "the request body has more than 50000 values (httpMaxJsonValues)")
 
 
-async def test_a_batch_index_that_no_batch_has_is_400(shop: Admin) -> None:
+async def test_a_batch_index_out_of_range_is_400(shop: Admin) -> None:
     await shop("PUT", f"{TOPIC}/subscription/s")
     body = {"ledgerId": 0, "entryId": 0, "batchIndex": 8_000_000_000}
     reply = await shop("POST", f"{TOPIC}/subscription/s/resetcursor", body)
@@ -140,7 +140,7 @@ async def publish_zeros(admin: Admin, megabytes: int) -> None:
 
 
 @limits(max_shown_mb=2)
-async def test_a_message_that_unpacks_to_more_than_the_limit_is_not_unpacked(shop: Admin) -> None:
+async def test_a_message_that_decompresses_beyond_the_limit_is_refused(shop: Admin) -> None:
     await publish_zeros(shop, 3)
     refused = await shop("GET", f"{TOPIC}/examinemessage")
     assert refused.status == 412
@@ -148,7 +148,7 @@ async def test_a_message_that_unpacks_to_more_than_the_limit_is_not_unpacked(sho
 
 
 @limits(max_shown_mb=16, body_memory_mb=24, request_seconds=1)
-async def test_an_answer_that_is_not_read_keeps_its_room_until_its_time_is_over(shop: Admin) -> None:
+async def test_an_unread_answer_holds_its_memory_until_it_times_out(shop: Admin) -> None:
     await publish_zeros(shop, 16)
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -161,7 +161,7 @@ async def test_an_answer_that_is_not_read_keeps_its_room_until_its_time_is_over(
 
 
 @limits(body_memory_mb=2)
-async def test_of_bodies_that_take_more_than_all_the_room_one_is_503(admin: Admin) -> None:
+async def test_bodies_that_exceed_the_memory_together_are_503(admin: Admin) -> None:
     unfinished = POST + b"Content-Length: 1048576\r\n\r\n" + b" " * (MB - 1)
     answers = {asyncio.create_task(answer(admin, unfinished)) for _ in range(3)}
     done, waiting = await asyncio.wait(answers, timeout=10, return_when=asyncio.FIRST_COMPLETED)
@@ -180,7 +180,7 @@ async def test_of_bodies_that_take_more_than_all_the_room_one_is_503(admin: Admi
     ],
     ids=["properties", "keys"],
 )
-async def test_what_fits_into_no_header_is_refused(shop: Admin, metadata: dict[str, Any]) -> None:
+async def test_a_value_that_no_header_can_hold_is_refused(shop: Admin, metadata: dict[str, Any]) -> None:
     await shop.publish(FULL, [b"x"], **metadata)
     refused = await shop("GET", f"{TOPIC}/examinemessage")
     assert refused.status == 412
@@ -196,7 +196,7 @@ async def test_what_fits_into_no_header_is_refused(shop: Admin, metadata: dict[s
     ],
     ids=["line ends", "times", "a chunk"],
 )
-async def test_whatever_a_message_carries_it_is_shown(shop: Admin, metadata: dict[str, Any]) -> None:
+async def test_any_message_can_be_shown(shop: Admin, metadata: dict[str, Any]) -> None:
     await shop.publish(FULL, [b"x"], **metadata)
     reader, writer = await asyncio.open_connection("127.0.0.1", shop.server.web_port)
     writer.write(f"GET /admin/v2/{TOPIC}/examinemessage HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())

@@ -40,7 +40,7 @@ async def subscribed(admin: Admin) -> None:
     assert (await admin("PUT", f"{TOPIC}/subscription/s", {"ledgerId": -1, "entryId": -1})).status == 204
 
 
-async def test_the_next_messages_are_peeked_at_and_stay(shop: Admin) -> None:
+async def test_peeked_messages_stay_in_the_backlog(shop: Admin) -> None:
     await subscribed(shop)
     await shop.publish(FULL, [b"one", b"two", b"three"])
     peeked = [await body(shop, f"subscription/s/position/{number}") for number in (1, 2, 3, 1)]
@@ -49,13 +49,13 @@ async def test_the_next_messages_are_peeked_at_and_stay(shop: Admin) -> None:
     assert (missing.status, missing.reason) == (404, "Message not found")
 
 
-async def test_peeking_makes_a_missing_subscription(shop: Admin) -> None:
+async def test_peeking_creates_a_missing_subscription(shop: Admin) -> None:
     await shop.publish(FULL, [b"one", b"two"])
     assert await body(shop, "subscription/made-up/position/2") == b"two"
     assert (await shop("GET", f"{TOPIC}/subscriptions")).json == ["made-up"]
 
 
-async def test_what_is_acknowledged_is_not_peeked_at(shop: Admin) -> None:
+async def test_acknowledged_messages_are_not_peeked_at(shop: Admin) -> None:
     await subscribed(shop)
     positions = await shop.publish(FULL, [b"one", b"two", b"three"])
     topic = await shop.broker.topics.get(parse_topic(FULL))
@@ -63,7 +63,7 @@ async def test_what_is_acknowledged_is_not_peeked_at(shop: Admin) -> None:
     assert await body(shop, "subscription/s/position/2") == b"three"
 
 
-async def test_what_a_message_carries_is_in_headers(shop: Admin) -> None:
+async def test_metadata_of_a_message_is_in_headers(shop: Admin) -> None:
     await subscribed(shop)
     properties = [KeyValue(key="A", value="ü"), KeyValue(key="b", value="2")]
     [position] = await shop.publish(
@@ -144,6 +144,8 @@ async def test_messages_are_examined_from_either_end(shop: Admin) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_shown(shop: Admin, path: str, status: int, reason: str) -> None:
+async def test_messages_that_cannot_be_shown_are_refused_with_a_reason(
+    shop: Admin, path: str, status: int, reason: str
+) -> None:
     refused = await shop("GET", path)
     assert (refused.status, refused.reason) == (status, reason)

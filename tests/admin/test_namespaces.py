@@ -36,7 +36,7 @@ FRESH = {
 }
 
 
-async def test_a_fresh_namespace_looks_as_in_pulsar(admin: Admin) -> None:
+async def test_a_new_namespace_looks_as_in_pulsar(admin: Admin) -> None:
     assert (await admin("GET", "namespaces/public/default")).json == FRESH
 
 
@@ -128,7 +128,7 @@ async def test_an_unknown_mode_of_the_topic_list_is_refused(shop: Admin) -> None
     assert (await shop("GET", "namespaces/acme/shop/topics?mode=SOME")).status == 400
 
 
-async def test_the_brokers_own_topics_are_listed_only_on_request(admin: Admin) -> None:
+async def test_system_topics_are_listed_only_on_request(admin: Admin) -> None:
     await admin("GET", "brokers/health")
     assert (await admin("GET", "namespaces/pulsar/system/topics")).json == []
     shown = (await admin("GET", "persistent/pulsar/system?includeSystemTopic=true")).json
@@ -160,7 +160,7 @@ async def test_a_namespace_with_a_non_persistent_topic_is_not_empty(shop: Admin)
     assert (refused.status, refused.reason) == (409, "Cannot delete non empty namespace")
 
 
-async def test_topics_of_the_broker_itself_go_with_their_namespace(shop: Admin) -> None:
+async def test_system_topics_are_deleted_with_their_namespace(shop: Admin) -> None:
     assert (await shop("PUT", "namespaces/acme/empty")).status == 204
     topic = parse_topic("persistent://acme/empty/__change_events")
     await shop.broker.topics.get(topic, create=True)

@@ -62,7 +62,7 @@ async def test_the_compaction_threshold_is_put_on_a_namespace_and_posted_to_a_to
     assert (await shop("PUT", f"{TOPIC}/compactionThreshold", 1)).status == 405
 
 
-async def test_applied_asks_topic_then_namespace_then_configuration(shop: Admin) -> None:
+async def test_applied_reads_topic_then_namespace_then_configuration(shop: Admin) -> None:
     applied = f"{TOPIC}/messageTTL?applied=true"
     assert (await shop("GET", applied)).text == "0"
     await shop("POST", f"{NAMESPACE}/messageTTL", 7)
@@ -148,7 +148,7 @@ async def test_a_loaded_topic_has_a_new_policy_at_once(shop: Admin) -> None:
     assert topic.policies.ttl_seconds == 3
 
 
-async def test_a_ttl_set_later_acts_on_topics_that_are_not_loaded(shop: Admin) -> None:
+async def test_a_new_ttl_applies_to_topics_that_are_not_loaded(shop: Admin) -> None:
     await shop("PUT", f"{TOPIC}/subscription/s")
     await shop.publish(str(PLAIN), [b"old"], publish_time=1000)
     await shop("PUT", f"{TOPIC}/unload")
@@ -164,7 +164,7 @@ async def status_of_compaction(shop: Admin, wanted: str) -> None:
             pass
 
 
-async def test_a_topic_compacts_itself_when_it_outgrows_its_threshold(shop: Admin) -> None:
+async def test_a_topic_is_compacted_when_it_exceeds_its_threshold(shop: Admin) -> None:
     await shop("POST", f"{TOPIC}/compactionThreshold", 1000)
     await shop.publish(str(PLAIN), [b"x"], partition_key="k")
     assert (await shop("GET", f"{TOPIC}/compaction")).json["status"] == "NOT_RUN"
@@ -172,13 +172,13 @@ async def test_a_topic_compacts_itself_when_it_outgrows_its_threshold(shop: Admi
     await status_of_compaction(shop, "SUCCESS")
 
 
-async def test_a_threshold_set_later_counts_what_is_there(shop: Admin) -> None:
+async def test_a_new_threshold_counts_existing_messages(shop: Admin) -> None:
     await shop.publish(str(PLAIN), [b"x" * 1000], partition_key="k")
     await shop("PUT", f"{NAMESPACE}/compactionThreshold", 1000)
     await status_of_compaction(shop, "SUCCESS")
 
 
-async def test_deleting_a_topic_forgets_its_policies(shop: Admin) -> None:
+async def test_deleting_a_topic_deletes_its_policies(shop: Admin) -> None:
     await shop("POST", f"{TOPIC}/retention", RETENTION)
     await shop("DELETE", TOPIC)
     await shop("PUT", TOPIC)
@@ -190,7 +190,7 @@ class TestWithoutTopicPolicies:
     def config(self) -> BrokerConfig:
         return BrokerConfig(server=PORT_ZERO, policies=PolicyConfig(topic_policies=False))
 
-    async def test_they_are_refused_with_405(self, shop: Admin) -> None:
+    async def test_disabled_topic_policies_are_refused_with_405(self, shop: Admin) -> None:
         reply = await shop("POST", f"{TOPIC}/retention", RETENTION)
         assert reply.status == 405
         assert reply.reason.startswith("Topic level policies is disabled")

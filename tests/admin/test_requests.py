@@ -29,17 +29,17 @@ def test_a_literal_segment_wins_over_a_variable_one() -> None:
     assert ROUTES.find("GET", "/a/t/n/partitioned") == Match(handler, {"tenant": "t", "namespace": "n"})
 
 
-def test_a_literal_segment_that_lacks_the_method_leaves_it_to_the_variable_one() -> None:
+def test_a_variable_segment_takes_methods_that_the_literal_one_lacks() -> None:
     found = ROUTES.find("PUT", "/a/t/n/partitioned")
     assert found == Match(other, {"tenant": "t", "namespace": "n", "topic": "partitioned"})
 
 
 @pytest.mark.parametrize("path", ["/a/t/n/x/", "//a//t/n/x", "/a/t/n/x"])
-def test_doubled_and_trailing_slashes_do_not_count(path: str) -> None:
+def test_double_and_trailing_slashes_are_ignored(path: str) -> None:
     assert ROUTES.find("GET", path) == Match(other, {"tenant": "t", "namespace": "n", "topic": "x"})
 
 
-def test_parts_are_handed_on_as_they_were_sent() -> None:
+def test_path_parts_are_passed_on_unchanged() -> None:
     found = ROUTES.find("GET", "/a/t/n/x%2Fy+z")
     assert isinstance(found, Match)
     assert found.parts["topic"] == "x%2Fy+z"
@@ -50,7 +50,7 @@ def test_the_methods_of_a_path_are_known() -> None:
     assert ROUTES.find("GET", "/nothing") == frozenset()
 
 
-def test_a_route_given_twice_is_a_mistake() -> None:
+def test_a_duplicate_route_is_an_error() -> None:
     with pytest.raises(AssertionError, match="GET /a/\\{b\\} is routed twice"):
         Routes([Route("GET", "/a/{b}", handler), Route("GET", "/a/{b}", other)])
 
@@ -82,7 +82,7 @@ async def test_an_absent_null_or_empty_body_means_the_same(admin: Admin, raw: by
     assert (await admin("PUT", "namespaces/public/new", raw=raw)).status == 204
 
 
-async def test_a_body_where_none_is_needed_is_ignored(shop: Admin) -> None:
+async def test_an_unneeded_body_is_ignored(shop: Admin) -> None:
     assert (await shop("DELETE", "persistent/acme/shop/plain", {})).status == 204
     assert (await shop("GET", "tenants", {"x": 1})).status == 200
 

@@ -84,7 +84,7 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     process.stop()
 
 
-def test_what_was_set_or_removed_is_the_same_after_a_restart_and_after_kill_9(broker: BrokerProcess) -> None:
+def test_every_change_survives_a_restart_and_kill_9(broker: BrokerProcess) -> None:
     broker.start()
     with Client(broker) as client:
         subjects = _create(client)

@@ -52,7 +52,7 @@ async def test_a_topic_without_a_schema_is_not_found_and_has_no_versions(shop: A
     assert (await shop("GET", f"{SCHEMAS}/t/schemas")).json == {"getSchemaResponses": []}
 
 
-async def test_deleting_is_a_version_and_hides_what_came_before(shop: Admin) -> None:
+async def test_deleting_adds_a_version_and_hides_earlier_ones(shop: Admin) -> None:
     await shop("POST", f"{SCHEMAS}/t/schema", avro(A))
     assert (await shop("DELETE", f"{SCHEMAS}/t/schema")).json == {"version": 1}
     assert (await shop("GET", f"{SCHEMAS}/t/schema")).status == 404
@@ -61,7 +61,7 @@ async def test_deleting_is_a_version_and_hides_what_came_before(shop: Admin) -> 
     assert [one["version"] for one in (await shop("GET", f"{SCHEMAS}/t/schemas")).json["getSchemaResponses"]] == [2]
 
 
-async def test_deleting_by_force_lets_the_count_begin_anew(shop: Admin) -> None:
+async def test_deleting_by_force_restarts_the_version_count(shop: Admin) -> None:
     await shop("POST", f"{SCHEMAS}/t/schema", avro(A))
     assert (await shop("DELETE", f"{SCHEMAS}/t/schema?force=true")).json == {"version": -1}
     assert (await shop("POST", f"{SCHEMAS}/t/schema", STRING)).json == {"version": {"version": 0}}
@@ -132,7 +132,7 @@ async def test_a_key_value_schema_is_shown_as_it_was_sent(shop: Admin) -> None:
     assert shown["properties"] == sent["properties"]
 
 
-async def test_bytes_are_no_schema(shop: Admin) -> None:
+async def test_bytes_are_not_a_schema(shop: Admin) -> None:
     await shop("POST", f"{SCHEMAS}/t/schema", {**STRING, "type": "BYTES"})
     assert (await shop("GET", f"{SCHEMAS}/t/schema")).json["type"] == "NONE"
 
@@ -142,7 +142,7 @@ async def test_a_namespace_must_exist_to_take_a_schema(shop: Admin) -> None:
     assert (reply.status, reply.reason) == (404, "Namespace does not exist")
 
 
-async def test_the_versions_lie_in_no_ledger(shop: Admin) -> None:
+async def test_versions_are_not_stored_in_ledgers(shop: Admin) -> None:
     assert (await shop("GET", f"{SCHEMAS}/t/metadata")).text == ""
     await shop("POST", f"{SCHEMAS}/t/schema", avro(A))
     entry = {"ledgerId": -1, "entryId": -1, "version": 0}
@@ -171,7 +171,7 @@ STRICT = SchemaConfig(validation_enforced=True, allow_update=False)
 
 
 @pytest.mark.parametrize("config", [BrokerConfig(server=PORT_ZERO, schema=STRICT)])
-async def test_what_a_namespace_leaves_open_is_answered_from_the_configuration(shop: Admin) -> None:
+async def test_settings_that_a_namespace_leaves_open_come_from_the_configuration(shop: Admin) -> None:
     assert (await shop("GET", "namespaces/acme/shop/isAllowAutoUpdateSchema")).json is False
     assert (await shop("GET", "namespaces/acme/shop/schemaValidationEnforced")).json is False
     assert (await shop("GET", "namespaces/acme/shop/schemaValidationEnforced?applied=true")).json is True
@@ -185,7 +185,7 @@ async def test_what_a_namespace_leaves_open_is_answered_from_the_configuration(s
         ("ForwardTransitive", "FORWARD_TRANSITIVE"),
     ],
 )
-async def test_the_older_strategy_counts_while_the_newer_is_not_set(shop: Admin, old: str, strategy: str) -> None:
+async def test_the_older_strategy_applies_while_the_newer_is_not_set(shop: Admin, old: str, strategy: str) -> None:
     await shop("PUT", "namespaces/acme/shop/schemaAutoUpdateCompatibilityStrategy", old)
     assert (await shop("GET", "namespaces/acme/shop/schemaAutoUpdateCompatibilityStrategy")).json == old
     assert (await shop("GET", "namespaces/acme/shop/schemaCompatibilityStrategy")).json == "UNDEFINED"
@@ -207,6 +207,6 @@ async def test_the_strategy_of_the_topic_decides(shop: Admin) -> None:
     assert (await shop("POST", f"{SCHEMAS}/plain/schema", avro(A, C))).json == {"version": {"version": 1}}
 
 
-async def test_the_brokers_own_topics_take_any_schema(shop: Admin) -> None:
+async def test_system_topics_accept_any_schema(shop: Admin) -> None:
     events = f"{SCHEMAS}/__change_events/schema"
     assert [(await shop("POST", events, body)).status for body in (STRING, avro(A), avro(C))] == [200, 200, 200]

@@ -39,7 +39,7 @@ async def client(shop: Admin) -> AsyncIterator[Client]:
     await connected.close()
 
 
-async def test_a_fresh_topic_has_every_field_in_pulsars_order(shop: Admin) -> None:
+async def test_a_new_topic_has_every_field_in_pulsars_order(shop: Admin) -> None:
     shown = (await shop("GET", f"{PLAIN}/stats")).json
     assert list(shown) == TOPIC_FIELDS
     assert (shown["publishers"], shown["subscriptions"], shown["replication"]) == ([], {}, {})
@@ -48,7 +48,7 @@ async def test_a_fresh_topic_has_every_field_in_pulsars_order(shop: Admin) -> No
     assert shown["ownerBroker"] == f"localhost:{shop.server.web_port}"
 
 
-async def test_a_consumer_that_received_nothing_has_zeros_and_empty_maps(shop: Admin, client: Client) -> None:
+async def test_an_idle_consumer_has_zeros_and_empty_maps(shop: Admin, client: Client) -> None:
     await client.consumer(f"{FULL}/plain", "s", consumer_name="c", properties={"k": "v"})
     shown = (await shop("GET", f"{PLAIN}/stats")).json["subscriptions"]["s"]
     assert list(shown) == SUBSCRIPTION_FIELDS
@@ -80,7 +80,7 @@ async def test_a_producer_is_shown_with_what_it_sent(shop: Admin, client: Client
     assert shown["lastPublishTimeStamp"] > 0
 
 
-async def test_backlog_and_holes_after_individual_acknowledgements(shop: Admin, client: Client) -> None:
+async def test_individual_acknowledgments_leave_a_backlog_with_gaps(shop: Admin, client: Client) -> None:
     shared = pulsar.ConsumerType.Shared
     consumer = await client.consumer(f"{FULL}/plain", "s", consumer_type=shared)
     await shop.publish(f"{FULL}/plain", [b"x" * 50] * 6)
@@ -201,7 +201,7 @@ async def test_internal_stats_of_a_topic_with_messages(shop: Admin) -> None:
     assert shown["compactedLedger"]["ledgerId"] == -1
 
 
-async def test_internal_stats_of_a_fresh_topic_show_one_empty_ledger(shop: Admin) -> None:
+async def test_internal_stats_of_a_new_topic_show_one_empty_ledger(shop: Admin) -> None:
     [ledger] = (await shop("GET", f"{PLAIN}/internalStats")).json["ledgers"]
     assert (ledger["entries"], ledger["size"], ledger["offloaded"]) == (0, 0, False)
 

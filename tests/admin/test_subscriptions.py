@@ -93,7 +93,7 @@ async def test_a_subscription_starts_where_the_body_says(shop: Admin, body: Any,
 
 
 @pytest.mark.parametrize(("excluded", "backlog"), [(False, 2), (True, 1)])
-async def test_a_subscription_starts_at_a_message_or_behind_it(shop: Admin, excluded: bool, backlog: int) -> None:
+async def test_a_subscription_starts_at_a_message_or_after_it(shop: Admin, excluded: bool, backlog: int) -> None:
     positions = await shop.publish(f"{FULL}/plain", [b"1", b"2", b"3"])
     body = {"ledgerId": positions[1].ledger_id, "entryId": 1, "excluded": excluded}
     await shop("PUT", f"{PLAIN}/subscription/s", body)
@@ -112,7 +112,7 @@ async def test_subscriptions_of_a_partitioned_topic_are_those_of_its_partitions(
     assert (await shop("GET", f"{SHOP}/parted-partition-0/subscriptions")).json == ["all"]
 
 
-async def test_where_some_partitions_have_a_subscription_the_others_get_it(shop: Admin) -> None:
+async def test_a_subscription_of_some_partitions_is_created_on_the_others(shop: Admin) -> None:
     await shop("PUT", f"{SHOP}/parted-partition-1/subscription/s")
     assert (await shop("PUT", f"{SHOP}/parted/subscription/s")).status == 204
     assert (await shop("GET", f"{SHOP}/parted-partition-2/subscriptions")).json == ["s"]
@@ -165,7 +165,7 @@ async def test_a_subscription_is_moved_to_an_end(shop: Admin, body: Any, backlog
 
 
 @pytest.mark.parametrize(("excluded", "backlog"), [(False, 2), (True, 1)])
-async def test_a_subscription_is_moved_to_a_message_or_behind_it(shop: Admin, excluded: bool, backlog: int) -> None:
+async def test_a_subscription_is_moved_to_a_message_or_after_it(shop: Admin, excluded: bool, backlog: int) -> None:
     await shop("PUT", f"{PLAIN}/subscription/s")
     positions = await shop.publish(f"{FULL}/plain", [b"1", b"2", b"3"])
     body = {"ledgerId": positions[1].ledger_id, "entryId": 1, "excluded": excluded}
@@ -206,7 +206,7 @@ async def test_old_messages_are_expired_for_all_subscriptions(shop: Admin) -> No
         assert (await subscription(shop, name)).cursor.backlog_entries == 0
 
 
-async def test_a_subscription_survives_an_unload_with_its_place(shop: Admin) -> None:
+async def test_a_subscription_keeps_its_position_over_an_unload(shop: Admin) -> None:
     await shop("PUT", f"{PLAIN}/subscription/s")
     await shop.publish(f"{FULL}/plain", [b"1", b"2", b"3"])
     await shop("POST", f"{PLAIN}/subscription/s/skip/2")

@@ -37,7 +37,7 @@ async def test_refusals(admin: Admin, method: str, path: str, body: Any, status:
     assert (reply.status, reply.reason) == (status, reason)
 
 
-async def test_a_tenant_lives_from_creation_to_deletion(admin: Admin) -> None:
+async def test_a_tenant_is_created_shown_updated_and_deleted(admin: Admin) -> None:
     created = await admin("PUT", "tenants/acme", {"adminRoles": ["ops"], **ALLOWED})
     assert (created.status, created.text) == (204, "")
     assert (await admin("GET", "tenants")).json == ["acme", "public", "pulsar"]

@@ -146,7 +146,7 @@ async def test_refusals(shop: Admin, method: str, path: str, body: Any, status: 
         ),
     ],
 )
-async def test_refusals_before_the_topic_is_looked_at(
+async def test_invalid_requests_are_refused_before_the_topic_is_looked_up(
     shop: Admin, method: str, path: str, body: Any, status: int, reason: str
 ) -> None:
     reply = await shop(method, path, body)
@@ -166,12 +166,12 @@ async def test_listings_show_topics_partitions_and_partitioned_topics_apart(shop
 
 
 @pytest.mark.parametrize("body", [None, {}, {"owner": "me"}, 0, []])
-async def test_a_topic_is_created_whatever_body_a_tool_sends(shop: Admin, body: Any) -> None:
+async def test_a_topic_is_created_with_any_body(shop: Admin, body: Any) -> None:
     assert (await shop("PUT", f"{SHOP}/new", body)).status == 204
     assert (await shop("GET", f"{SHOP}/new/partitions")).json == {"partitions": 0, "deleted": False}
 
 
-async def test_a_partitioned_topic_lives_from_creation_to_deletion(shop: Admin) -> None:
+async def test_a_partitioned_topic_is_created_shown_and_deleted(shop: Admin) -> None:
     path = f"{SHOP}/p/partitions"
     assert (await shop("PUT", path, 2)).status == 204
     assert (await shop("GET", path)).json == {"partitions": 2, "deleted": False}
@@ -188,7 +188,7 @@ async def test_a_partitioned_topic_is_created_from_a_metadata_object(shop: Admin
     assert (await shop("GET", f"{SHOP}/p/partitions")).json["properties"] == {"owner": "ünï"}
 
 
-async def test_new_partitions_get_the_subscriptions_of_the_first(shop: Admin) -> None:
+async def test_new_partitions_get_the_subscriptions_of_partition_0(shop: Admin) -> None:
     await shop("PUT", f"{SHOP}/parted/subscription/s")
     await shop("POST", f"{SHOP}/parted/partitions", 4)
     assert (await shop("GET", f"{SHOP}/parted-partition-3/subscriptions")).json == ["s"]
@@ -201,7 +201,7 @@ async def test_a_deleted_partition_is_created_again_on_request(shop: Admin) -> N
     assert (await shop("GET", f"{SHOP}/parted-partition-1/stats")).status == 200
 
 
-async def test_asking_for_partitions_as_a_client_does_not_fail_where_use_would_create(shop: Admin) -> None:
+async def test_a_clients_metadata_request_succeeds_where_use_creates_the_topic(shop: Admin) -> None:
     reply = await shop("GET", f"{SHOP}/none/partitions?checkAllowAutoCreation=true")
     assert (reply.status, reply.json["partitions"]) == (200, 0)
 
@@ -288,7 +288,7 @@ async def test_a_lookup_of_an_unknown_listener_fails(admin: Admin) -> None:
     assert (reply.status, reply.reason) == (500, "the broker do not have nope listener")
 
 
-async def test_the_bundle_of_a_topic(admin: Admin) -> None:
+async def test_lookup_returns_the_bundle_of_a_topic(admin: Admin) -> None:
     reply = await admin("GET", "/lookup/v2/topic/persistent/public/default/test-get-topic-bundle-range/bundle")
     assert (reply.text, reply.content_type) == ("0xc0000000_0xffffffff", "text/plain")
 

@@ -11,7 +11,7 @@ NAMES = ["mit Leerzeichen", "100%", "a%20b", "größe", "🐢🚀", "a+b", "日�
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_topic_has_the_name_that_was_encoded_once(shop: Admin, name: str) -> None:
+async def test_a_topic_name_is_percent_encoded_once(shop: Admin, name: str) -> None:
     path = f"persistent/acme/shop/{quote(name, safe='')}"
     full = f"persistent://acme/shop/{name}"
     assert (await shop("PUT", path)).status == 204
@@ -22,7 +22,7 @@ async def test_a_topic_has_the_name_that_was_encoded_once(shop: Admin, name: str
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "a%20b"])
-async def test_a_partitioned_topic_has_the_name_that_was_encoded_once(shop: Admin, name: str) -> None:
+async def test_a_partitioned_topic_name_is_percent_encoded_once(shop: Admin, name: str) -> None:
     path = f"persistent/acme/shop/{quote(name, safe='')}/partitions"
     assert (await shop("PUT", path, 2)).status == 204
     assert f"persistent://acme/shop/{name}" in (await shop("GET", "persistent/acme/shop/partitioned")).json
@@ -40,7 +40,7 @@ ENCODED_ONCE = [(name, quote(name, safe="")) for name in [*NAMES, "a/b", "/"] if
 
 
 @pytest.mark.parametrize(("name", "encoded"), [*ENCODED_TWICE, *ENCODED_ONCE])
-async def test_a_subscription_has_its_name_encoded_once_or_twice(shop: Admin, name: str, encoded: str) -> None:
+async def test_a_subscription_name_is_percent_encoded_once_or_twice(shop: Admin, name: str, encoded: str) -> None:
     path = f"persistent/acme/shop/plain/subscription/{encoded}"
     assert (await shop("PUT", path)).status == 204
     assert (await shop("GET", "persistent/acme/shop/plain/subscriptions")).json == [name]
@@ -52,7 +52,7 @@ async def test_a_subscription_has_its_name_encoded_once_or_twice(shop: Admin, na
 @pytest.mark.parametrize(
     ("sent", "name"), [("a%2Bb", "a b"), ("a%252Bb", "a+b"), ("s%252F%25C3%25BC%2B%2525", "s/ü %")]
 )
-async def test_a_subscription_as_pulsars_java_tools_send_it(shop: Admin, sent: str, name: str) -> None:
+async def test_a_subscription_name_as_pulsars_java_tools_send_it_is_accepted(shop: Admin, sent: str, name: str) -> None:
     await shop("PUT", f"persistent/acme/shop/plain/subscription/{sent}")
     assert (await shop("GET", "persistent/acme/shop/plain/subscriptions")).json == [name]
 
@@ -64,13 +64,13 @@ async def test_names_survive_a_reload(shop: Admin) -> None:
     assert (await shop("GET", f"persistent/acme/shop/{topic}/subscriptions")).json == ["a/b ü"]
 
 
-async def test_policies_of_a_topic_with_such_a_name(shop: Admin) -> None:
+async def test_a_topic_with_a_unicode_name_has_policies(shop: Admin) -> None:
     path = f"persistent/acme/shop/{quote('größe % 🐢', safe='')}"
     await shop("PUT", path)
     assert (await shop("POST", f"{path}/messageTTL?messageTTL=3")).status == 204
     assert (await shop("GET", f"{path}/messageTTL")).text == "3"
 
 
-async def test_lookup_of_a_topic_with_such_a_name(shop: Admin) -> None:
+async def test_a_topic_with_a_unicode_name_is_looked_up(shop: Admin) -> None:
     reply = await shop("GET", f"/lookup/v2/topic/persistent/acme/shop/{quote('größe % 🐢', safe='')}")
     assert (reply.status, reply.json["brokerUrl"]) == (200, shop.broker.service_url)

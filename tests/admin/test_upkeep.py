@@ -41,7 +41,7 @@ async def test_properties_of_a_subscription_are_replaced(shop: Admin) -> None:
     assert (await shop("GET", f"{PLAIN}/stats")).json["subscriptions"]["s"]["subscriptionProperties"] == {"ü": "2"}
 
 
-async def test_the_size_of_the_backlog_behind_a_message(shop: Admin) -> None:
+async def test_the_backlog_size_after_a_message_is_reported(shop: Admin) -> None:
     positions = await shop.publish(f"{FULL}/plain", [b"x" * 100] * 4)
     total = (await shop("GET", f"{PLAIN}/internalStats")).json["totalSize"]
     path = f"{PLAIN}/backlogSize"
@@ -53,7 +53,7 @@ async def test_the_size_of_the_backlog_behind_a_message(shop: Admin) -> None:
     assert (await shop("GET", f"{PLAIN}/internalStats")).json["cursors"] == {}
 
 
-async def test_trimming_deletes_what_is_acknowledged_and_not_retained(shop: Admin) -> None:
+async def test_trimming_deletes_acknowledged_messages_that_are_not_retained(shop: Admin) -> None:
     await shop("PUT", f"{PLAIN}/subscription/s")
     await shop.publish(f"{FULL}/plain", [b"x"] * 3)
     await shop("POST", f"{PLAIN}/subscription/s/skip_all")
@@ -115,14 +115,14 @@ class TestWholeNamespaces:
         assert (await shop("POST", f"namespaces/acme/shop/{path}")).status == 204
         assert await self.backlogs(shop) == left
 
-    async def test_the_bundles_together_are_the_namespace(self, shop: Admin) -> None:
+    async def test_the_bundles_cover_the_namespace(self, shop: Admin) -> None:
         await self.prepare(shop)
         boundaries = (await shop("GET", "namespaces/acme/shop/bundles")).json["boundaries"]
         for lower, upper in pairwise(boundaries):
             assert (await shop("POST", f"namespaces/acme/shop/{lower}_{upper}/clearBacklog")).status == 204
         assert await self.backlogs(shop) == {"a": 0, "b": 0}
 
-    async def test_a_subscription_is_removed_everywhere(self, shop: Admin) -> None:
+    async def test_a_subscription_is_removed_from_all_topics(self, shop: Admin) -> None:
         await self.prepare(shop)
         assert (await shop("POST", "namespaces/acme/shop/unsubscribe/a")).status == 204
         assert (await shop("POST", "namespaces/acme/shop/unsubscribe/a")).status == 204
@@ -179,7 +179,7 @@ async def test_refusals(shop: Admin, method: str, path: str, status: int, reason
     assert (reply.status, reply.reason) == (status, reason)
 
 
-async def test_permissions_given_with_a_namespace_are_shown(shop: Admin) -> None:
+async def test_permissions_of_a_new_namespace_are_shown(shop: Admin) -> None:
     grants = {"namespace_auth": {"me": ["produce"]}, "destination_auth": {}, "subscription_auth_roles": {}}
     await shop("PUT", "namespaces/acme/granted", {"auth_policies": grants})
     assert (await shop("GET", "namespaces/acme/granted/permissions")).json == {"me": ["produce"]}

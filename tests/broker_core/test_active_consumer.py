@@ -35,6 +35,6 @@ def test_partitions_may_be_placed_on_the_ring_too() -> None:
     assert active(C1, C2, C3, topic="orders", partition=0, ring=True) == "c3"
 
 
-def test_only_the_lowest_priority_number_counts() -> None:
+def test_only_consumers_with_the_lowest_priority_number_are_considered() -> None:
     assert active(Member("a", 1), Member("z", 0), Member("y", 0), partition=0) == "y"
     assert active(Member("a", 1), Member("z", 0), partition=5) == "z"

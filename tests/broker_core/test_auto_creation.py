@@ -118,11 +118,11 @@ def test_the_bare_name_of_a_partitioned_topic_is_not_created(broker: EmbeddedBro
 @pytest.mark.parametrize(
     "topic", ["pulsar/system/transaction_coordinator_assign", "public/default/t-s__transaction_pending_ack"]
 )
-def test_the_stores_of_transactions_are_not_created_by_clients(raw: RawClient, topic: str) -> None:
+def test_clients_cannot_create_transaction_log_topics(raw: RawClient, topic: str) -> None:
     assert refused(raw, f"persistent://{topic}") == ServerError.NotAllowedError
 
 
-def test_topics_of_events_are_created_by_use_also_where_others_are_not() -> None:
+def test_event_topics_are_always_created_by_use() -> None:
     topics = TopicConfig(allow_auto_creation=False, auto_creation_type="partitioned")
     config = BrokerConfig(server=FREE_PORTS, topics=topics)
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:

@@ -49,7 +49,7 @@ def make_busy(gate: ReadGate) -> None:
         gate.finished(BUSY_WINDOW)
 
 
-def test_a_chunk_of_few_sends_does_not_stop_the_reading() -> None:
+def test_a_chunk_with_few_sends_does_not_pause_reading() -> None:
     async def scenario(gate: ReadGate, transport: NotingTransport) -> None:
         chunk(gate, GATHER_SENDS - 1)
         assert transport.reading
@@ -57,7 +57,7 @@ def test_a_chunk_of_few_sends_does_not_stop_the_reading() -> None:
     with_gate(scenario)
 
 
-def test_a_chunk_of_several_sends_is_answered_before_the_next_is_read() -> None:
+def test_a_chunk_with_several_sends_is_answered_before_the_next_read() -> None:
     async def scenario(gate: ReadGate, transport: NotingTransport) -> None:
         chunk(gate, GATHER_SENDS)
         assert not transport.reading
@@ -77,7 +77,7 @@ def test_a_slow_disk_prolongs_the_gather_pause_only_to_its_limit() -> None:
     with_gate(scenario)
 
 
-def test_a_busy_connection_rests_after_its_receipts() -> None:
+def test_a_busy_connection_pauses_after_its_receipts() -> None:
     async def scenario(gate: ReadGate, transport: NotingTransport) -> None:
         make_busy(gate)
         assert not transport.reading
@@ -98,7 +98,7 @@ def test_on_a_busy_connection_even_a_chunk_of_one_send_waits_for_its_receipt() -
     with_gate(scenario)
 
 
-def test_a_connection_that_slows_down_is_busy_no_longer() -> None:
+def test_a_connection_that_slows_down_is_no_longer_busy() -> None:
     async def scenario(gate: ReadGate, transport: NotingTransport) -> None:
         make_busy(gate)
         await asyncio.wait_for(transport.resumed.wait(), DEADLINE)

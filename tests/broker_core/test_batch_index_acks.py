@@ -98,7 +98,9 @@ def stats(client: RawClient, consumer_id: int = 1) -> pb.CommandConsumerStatsRes
 
 
 @pytest.mark.parametrize("sub_type", [EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED])
-def test_a_batch_that_comes_again_says_what_is_open(broker: EmbeddedBroker, client: RawClient, sub_type: int) -> None:
+def test_a_redelivered_batch_says_which_messages_are_open(
+    broker: EmbeddedBroker, client: RawClient, sub_type: int
+) -> None:
     first, long, last = publish(broker, 3, 70, 0)
     subscribe(client, sub_type, permits=200)
     assert [list(message.ack_set) for message in receive(client, 3)] == [[], [], []]
@@ -119,7 +121,7 @@ def test_a_batch_is_done_when_its_last_message_is_acknowledged(broker: EmbeddedB
     assert stats(client).msgBacklog == 1
 
 
-def test_each_acknowledged_message_leaves_the_counters_once(broker: EmbeddedBroker, client: RawClient) -> None:
+def test_each_acknowledged_message_is_counted_once(broker: EmbeddedBroker, client: RawClient) -> None:
     single, batch = publish(broker, 0, 4)
     subscribe(client, SHARED)
     receive(client, 2)
@@ -131,9 +133,7 @@ def test_each_acknowledged_message_leaves_the_counters_once(broker: EmbeddedBrok
     assert stats(client).unackedMessages == 0
 
 
-def test_acknowledged_messages_cost_no_permits_when_the_batch_comes_again(
-    broker: EmbeddedBroker, client: RawClient
-) -> None:
+def test_acknowledged_messages_of_a_redelivered_batch_use_no_permits(broker: EmbeddedBroker, client: RawClient) -> None:
     (batch,) = publish(broker, 4)
     subscribe(client, SHARED)
     receive(client)
@@ -144,9 +144,7 @@ def test_acknowledged_messages_cost_no_permits_when_the_batch_comes_again(
     assert stats(client).unackedMessages == 1
 
 
-def test_an_acknowledgement_through_another_consumer_counts_at_the_holder(
-    broker: EmbeddedBroker, client: RawClient
-) -> None:
+def test_an_acknowledgment_by_another_consumer_counts_for_the_holder(broker: EmbeddedBroker, client: RawClient) -> None:
     (batch,) = publish(broker, 4)
     subscribe(client, SHARED)
     receive(client)
@@ -157,7 +155,7 @@ def test_an_acknowledgement_through_another_consumer_counts_at_the_holder(
     assert stats(client).unackedMessages == 0
 
 
-def test_what_a_consumer_leaves_behind_comes_with_its_acknowledged_messages(
+def test_a_batch_of_a_closed_consumer_is_redelivered_with_its_acknowledgments(
     broker: EmbeddedBroker, client: RawClient
 ) -> None:
     (batch,) = publish(broker, 4)
@@ -170,7 +168,7 @@ def test_what_a_consumer_leaves_behind_comes_with_its_acknowledged_messages(
     assert (list(message.ack_set), message.redelivery_count) == ([0b0110], 0)
 
 
-def test_a_cumulative_acknowledgement_ends_inside_a_batch(broker: EmbeddedBroker, client: RawClient) -> None:
+def test_a_cumulative_acknowledgment_ends_inside_a_batch(broker: EmbeddedBroker, client: RawClient) -> None:
     _, middle, _ = publish(broker, 4, 4, 4)
     subscribe(client, EXCLUSIVE)
     receive(client, 3)
@@ -183,7 +181,7 @@ def test_a_cumulative_acknowledgement_ends_inside_a_batch(broker: EmbeddedBroker
 
 @pytest.mark.parametrize("sub_type", [SHARED, KEY_SHARED])
 @pytest.mark.parametrize("words", [[], [0b1100]])
-def test_a_cumulative_acknowledgement_changes_nothing_where_order_does_not_hold(
+def test_a_cumulative_acknowledgment_has_no_effect_on_a_shared_subscription(
     broker: EmbeddedBroker, client: RawClient, sub_type: int, words: list[int]
 ) -> None:
     batches = publish(broker, 4, 4)
@@ -193,7 +191,7 @@ def test_a_cumulative_acknowledgement_changes_nothing_where_order_does_not_hold(
     assert (stats(client).unackedMessages, stats(client).msgBacklog) == (8, 2)
 
 
-def test_a_cumulative_acknowledgement_of_several_ids_changes_nothing(broker: EmbeddedBroker, client: RawClient) -> None:
+def test_a_cumulative_acknowledgment_of_several_ids_has_no_effect(broker: EmbeddedBroker, client: RawClient) -> None:
     batches = publish(broker, 4, 4)
     subscribe(client, EXCLUSIVE)
     receive(client, 2)
@@ -211,7 +209,7 @@ def test_a_cumulative_acknowledgement_of_several_ids_changes_nothing(broker: Emb
         pytest.param(lambda batch: still_open(commands.message_id(-1, -1), [1]), id="the id of nothing"),
     ],
 )
-def test_bit_sets_that_make_no_sense_acknowledge_nothing(
+def test_invalid_bit_sets_acknowledge_nothing(
     broker: EmbeddedBroker, client: RawClient, poison: Callable[[pb.MessageIdData], pb.MessageIdData]
 ) -> None:
     (batch,) = publish(broker, 4)
@@ -223,7 +221,7 @@ def test_bit_sets_that_make_no_sense_acknowledge_nothing(
     assert list(receive(client)[0].ack_set) == []
 
 
-def test_acknowledged_messages_of_a_batch_are_remembered_over_a_restart(tmp_path: Path) -> None:
+def test_acknowledged_messages_of_a_batch_survive_a_restart(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path) as broker, RawClient(broker.service_url) as client:
         batch, _ = publish(broker, 3, 3)
         subscribe(client, EXCLUSIVE)
@@ -234,7 +232,7 @@ def test_acknowledged_messages_of_a_batch_are_remembered_over_a_restart(tmp_path
         assert [list(message.ack_set) for message in receive(client, 2)] == [[0b010], []]
 
 
-def test_a_broker_that_does_not_keep_them_sends_the_whole_batch_again() -> None:
+def test_without_batch_index_acknowledgment_the_whole_batch_is_redelivered() -> None:
     config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(batch_index_acks=False))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
         batch, last = publish(broker, 3, 0)
@@ -246,7 +244,7 @@ def test_a_broker_that_does_not_keep_them_sends_the_whole_batch_again() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, (1 << 31) - 1])
-def test_a_size_that_no_batch_has_is_not_believed(
+def test_an_impossible_batch_size_is_ignored(
     broker: EmbeddedBroker, client: RawClient, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """Nor paid for in memory, where the broker would have to read the entry to know better."""

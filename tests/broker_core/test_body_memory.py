@@ -7,7 +7,7 @@ import pytest
 from broker_core.admin.body_memory import BodyMemory, NoRoom
 
 
-async def test_who_wants_more_than_is_free_waits_until_it_is_given_back() -> None:
+async def test_a_request_for_more_than_is_free_waits_for_a_release() -> None:
     memory = BodyMemory(10)
     first, second = memory.share(), memory.share()
     await first.take(6)
@@ -18,7 +18,7 @@ async def test_who_wants_more_than_is_free_waits_until_it_is_given_back() -> Non
     await waiting
 
 
-async def test_requests_get_room_in_the_order_in_which_they_asked() -> None:
+async def test_requests_get_memory_in_the_order_in_which_they_ask() -> None:
     memory = BodyMemory(10)
     holder, large, small = memory.share(), memory.share(), memory.share()
     await holder.take(5)
@@ -29,7 +29,7 @@ async def test_requests_get_room_in_the_order_in_which_they_asked() -> None:
     await asyncio.gather(*turns)
 
 
-async def test_one_that_stops_waiting_lets_the_next_one_go_on() -> None:
+async def test_a_request_that_stops_waiting_lets_the_next_one_continue() -> None:
     memory = BodyMemory(10)
     await memory.share().take(5)
     large, small = asyncio.create_task(memory.share().take(8)), asyncio.create_task(memory.share().take(1))
@@ -40,7 +40,7 @@ async def test_one_that_stops_waiting_lets_the_next_one_go_on() -> None:
         await large
 
 
-async def test_one_that_is_cancelled_in_its_turn_gives_the_room_back() -> None:
+async def test_a_canceled_request_releases_its_memory() -> None:
     memory = BodyMemory(10)
     holder = memory.share()
     await holder.take(10)
@@ -52,7 +52,7 @@ async def test_one_that_is_cancelled_in_its_turn_gives_the_room_back() -> None:
     memory.take_now(10)
 
 
-async def test_what_arrives_is_refused_when_there_is_no_room() -> None:
+async def test_new_data_is_refused_without_free_memory() -> None:
     memory = BodyMemory(10)
     with memory.share() as share:
         share.take_now(8)
@@ -61,7 +61,7 @@ async def test_what_arrives_is_refused_when_there_is_no_room() -> None:
     memory.take_now(10)
 
 
-async def test_more_than_there_is_takes_all_there_is() -> None:
+async def test_a_request_for_more_than_the_total_takes_the_total() -> None:
     memory = BodyMemory(10)
     with memory.share() as share:
         await share.take(100)

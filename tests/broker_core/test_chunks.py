@@ -69,7 +69,7 @@ def received(client: RawClient, count: int) -> list[tuple[int, int]]:
     return found
 
 
-def test_chunks_wait_for_their_consumer_and_hold_up_nobody_else(
+def test_chunks_that_wait_for_their_consumer_do_not_block_others(
     publisher: RawClient, first: RawClient, second: RawClient
 ) -> None:
     begun, *rest = chunks(0, 3)
@@ -83,7 +83,7 @@ def test_chunks_wait_for_their_consumer_and_hold_up_nobody_else(
     assert received(first, 2) == [(0, 1), (0, 2)]
 
 
-def test_a_message_begun_at_a_consumer_that_leaves_goes_whole_to_another(
+def test_a_chunked_message_of_a_closed_consumer_is_redelivered_as_a_whole(
     publisher: RawClient, first: RawClient, second: RawClient
 ) -> None:
     begun, *rest = chunks(0, 3)
@@ -97,7 +97,7 @@ def test_a_message_begun_at_a_consumer_that_leaves_goes_whole_to_another(
     assert received(second, 3) == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_the_topic_remembers_over_its_unloading_that_it_holds_chunks(
+def test_a_topic_remembers_over_an_unload_that_it_holds_chunks(
     pulsar_broker: EmbeddedBroker, publisher: RawClient, topic: str
 ) -> None:
     name = parse_topic(topic)

@@ -25,7 +25,7 @@ def log(hours: Hours) -> ClientLog:
     return ClientLog("broker_core.test_client_log", LineBudget(hours))
 
 
-def test_a_client_that_repeats_itself_gets_a_few_lines(log: ClientLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_repeating_client_logs_only_a_few_lines(log: ClientLog, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(1000):
         log.warning("/10.0.0.1", "topic", "cannot read %d", number)
     assert [record.getMessage() for record in caplog.records] == [f"cannot read {n}" for n in range(LINES_PER_WINDOW)]
@@ -46,7 +46,7 @@ def test_after_the_window_a_line_says_how_many_were_left_out(
 @pytest.mark.parametrize(
     "other", [("/10.0.0.2", "topic", "no"), ("/10.0.0.1", "else", "no"), ("/10.0.0.1", "t", "but")]
 )
-def test_another_client_topic_or_event_has_lines_of_its_own(
+def test_another_client_topic_or_event_has_its_own_lines(
     log: ClientLog, caplog: pytest.LogCaptureFixture, other: tuple[str, str, str]
 ) -> None:
     for _ in range(100):
@@ -56,17 +56,13 @@ def test_another_client_topic_or_event_has_lines_of_its_own(
     assert len(caplog.records) == 1
 
 
-def test_many_clients_together_get_no_more_lines_than_are_told_apart(
-    log: ClientLog, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_many_clients_together_have_a_limit_too(log: ClientLog, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(10 * KINDS_MAX):
         log.warning(f"/client-{number}", "topic", "no")
     assert len(caplog.records) == KINDS_MAX
 
 
-def test_what_is_below_the_level_uses_up_nothing(
-    log: ClientLog, hours: Hours, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lines_below_the_log_level_do_not_count(log: ClientLog, hours: Hours, caplog: pytest.LogCaptureFixture) -> None:
     logger = logging.getLogger("broker_core.test_client_log")
     logger.setLevel(logging.ERROR)
     for _ in range(100):

@@ -37,14 +37,14 @@ def write(folder: Path, name: str, text: str) -> Path:
     return file
 
 
-def test_without_any_source_there_are_the_defaults() -> None:
+def test_without_sources_all_settings_have_their_defaults() -> None:
     loaded = load_config(environment={})
     assert loaded.config == BrokerConfig()
     assert loaded.warnings == ()
     assert loaded.file is None
 
 
-def test_each_source_is_stronger_than_the_one_before(tmp_path: Path) -> None:
+def test_each_source_overrides_the_previous_one(tmp_path: Path) -> None:
     file = write(tmp_path, "c.yaml", "brokerServicePort: 1\nwebServicePort: 1\nmaxMessageSize: 1\n")
     environment = {"PULSARCTL_CONF_webServicePort": "2", "PULSARCTL_CONF_maxMessageSize": "2"}
 
@@ -57,12 +57,12 @@ def test_each_source_is_stronger_than_the_one_before(tmp_path: Path) -> None:
     )
 
 
-def test_a_flag_is_stronger_than_an_option() -> None:
+def test_a_flag_overrides_an_option() -> None:
     loaded = load_config(environment={}, options=["brokerServicePort=1"], flags={"brokerServicePort": 2})
     assert loaded.config.server.broker_port == 2
 
 
-def test_the_environment_names_the_file_unless_one_is_given(tmp_path: Path) -> None:
+def test_the_environment_names_the_file_unless_an_option_does(tmp_path: Path) -> None:
     named = write(tmp_path, "named.yaml", "clusterName: named")
     given = write(tmp_path, "given.yaml", "clusterName: given")
     environment = {"PULSAR_STANDALONE_CONF": str(named)}
@@ -70,7 +70,7 @@ def test_the_environment_names_the_file_unless_one_is_given(tmp_path: Path) -> N
     assert load_config(given, environment=environment).config.server.cluster_name == "given"
 
 
-def test_a_released_standalone_conf_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_standalone_conf_of_a_release_is_read_unchanged(tmp_path: Path) -> None:
     config = load_config(write(tmp_path, "standalone.conf", RELEASED), environment={}).config
     assert config.server.bind_address == "0.0.0.0"
     assert config.server.advertised_address == "localhost"  # a key without a value is not set
@@ -89,7 +89,7 @@ def test_unknown_keys_of_a_file_are_reported_in_one_line(tmp_path: Path) -> None
     )
 
 
-def test_risks_of_a_file_are_honoured_and_warned_of_in_one_line_each(tmp_path: Path) -> None:
+def test_risky_settings_of_a_file_apply_with_one_warning_each(tmp_path: Path) -> None:
     file = write(tmp_path, "standalone.conf", "journalSyncData=false\nbindAddress=0.0.0.0\n")
     loaded = load_config(file, environment={})
     assert loaded.warnings == (
@@ -100,12 +100,12 @@ def test_risks_of_a_file_are_honoured_and_warned_of_in_one_line_each(tmp_path: P
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.5.5.5"])
-def test_a_loopback_address_is_not_warned_of(address: str) -> None:
+def test_a_loopback_address_logs_no_warning(address: str) -> None:
     assert load_config(environment={}, options=[f"bindAddress={address}"]).warnings == ()
 
 
 @pytest.mark.parametrize("key", ["authenticationEnabled", "authorizationEnabled", "tlsEnabled"])
-def test_a_file_that_asks_for_protection_we_lack_is_refused(tmp_path: Path, key: str) -> None:
+def test_a_file_that_enables_missing_security_features_is_refused(tmp_path: Path, key: str) -> None:
     file = write(tmp_path, "standalone.conf", f"{key}=true\n")
     with pytest.raises(InvalidConfiguration, match=f"{key}=true .*would leave the broker open"):
         load_config(file, environment={})
@@ -127,13 +127,13 @@ def test_a_file_that_asks_for_protection_we_lack_is_refused(tmp_path: Path, key:
         ),
     ],
 )
-def test_a_bad_value_is_refused_with_key_value_and_source(option: str, reason: str) -> None:
+def test_an_invalid_value_is_refused_with_key_value_and_source(option: str, reason: str) -> None:
     with pytest.raises(InvalidConfiguration) as refused:
         load_config(environment={}, options=[option])
     assert refused.value.reason == f"{reason} (-X {option})"
 
 
-def test_a_bad_value_in_a_file_is_named_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_value_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
     file = write(tmp_path, "standalone.conf", "# first\nwebServicePort=http\n")
     with pytest.raises(InvalidConfiguration) as refused:
         load_config(file, environment={})
@@ -149,7 +149,7 @@ def test_an_unknown_key_in_the_environment_is_an_error_with_a_suggestion(variabl
     )
 
 
-def test_an_unknown_option_far_from_any_key_gets_no_suggestion() -> None:
+def test_an_unknown_option_without_a_similar_key_gets_no_suggestion() -> None:
     with pytest.raises(InvalidConfiguration) as refused:
         load_config(environment={}, options=["zzz=1"])
     assert refused.value.reason == "unknown key 'zzz' (-X zzz=1)"
@@ -173,7 +173,7 @@ def test_retention_with_one_limit_at_zero_is_refused() -> None:
         ("list.yaml", "- a\n", "must hold one mapping"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, text: str | None, reason: str) -> None:
+def test_an_unreadable_file_is_named_in_the_error(tmp_path: Path, name: str, text: str | None, reason: str) -> None:
     if text is not None:
         write(tmp_path, name, text)
     with pytest.raises(InvalidConfiguration, match=reason) as refused:
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, text: st
     assert name in refused.value.reason
 
 
-def test_the_generated_file_is_fresh_and_loads_to_the_defaults() -> None:
+def test_the_generated_file_is_current_and_loads_as_the_defaults() -> None:
     generated = runpy.run_path(str(ROOT / "conf" / "generate.py"))["standalone_yaml"]()
     assert (ROOT / "conf" / "standalone.yaml").read_text(encoding="utf-8") == generated, "run `make docs`"
     loaded = load_config(ROOT / "conf" / "standalone.yaml", environment={})

@@ -105,9 +105,7 @@ def test_lost_messages_are_skipped_by_configuration(damaged: Path, consumer_type
 
 
 @pytest.mark.parametrize("consumer_type", TYPES, ids=str)
-def test_a_subscription_waits_before_lost_messages_until_their_loss_is_accepted(
-    damaged: Path, consumer_type: Any
-) -> None:
+def test_a_subscription_waits_at_lost_messages_until_the_loss_is_accepted(damaged: Path, consumer_type: Any) -> None:
     with EmbeddedBroker(damaged, config=config()) as broker, consumer_of(broker, consumer_type) as consumer:
         before = [message(number) for number in range(LOST[0])]
         assert sorted(received(consumer, len(before))) == before
@@ -127,7 +125,7 @@ def test_the_internal_stats_name_the_lost_entries(damaged: Path) -> None:
 
 
 @pytest.mark.parametrize("skips", [False, True])
-def test_a_redelivery_that_meets_lost_messages_waits_or_skips_them(tmp_path: Path, skips: bool) -> None:
+def test_a_redelivery_of_lost_messages_waits_or_skips_them(tmp_path: Path, skips: bool) -> None:
     with EmbeddedBroker(tmp_path, config=config(auto_skip_lost=skips)) as broker:
         client = connect(broker.service_url)
         consumer = client.subscribe(TOPIC, "s", pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=1)
@@ -163,7 +161,7 @@ def evict(broker: EmbeddedBroker) -> None:
     broker.call(work())
 
 
-def test_a_request_that_meets_a_lost_message_is_answered_with_the_reason(
+def test_a_request_for_a_lost_message_is_answered_with_the_reason(
     damaged: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with EmbeddedBroker(damaged, config=config()) as broker:

@@ -91,9 +91,7 @@ def stored(broker: EmbeddedBroker) -> list[tuple[str, int]]:
     return broker.call(read())
 
 
-def test_a_message_sent_again_is_stored_once_and_answered_with_no_position(
-    broker: EmbeddedBroker, raw: RawClient
-) -> None:
+def test_a_duplicate_is_not_stored_and_its_receipt_has_no_position(broker: EmbeddedBroker, raw: RawClient) -> None:
     for _ in range(2):
         raw.send(send(5))
     assert receipts(raw, 2) == [(5, True), (5, False)]
@@ -109,7 +107,7 @@ def test_without_deduplication_both_are_stored(pulsar_broker: EmbeddedBroker) ->
         assert create(client) == -1
 
 
-def test_a_run_with_old_and_new_messages_is_answered_in_its_order(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_run_with_duplicates_is_answered_in_order(broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.send(send(0) + send(1))
     receipts(raw, 2)
     raw.send(send(1) + send(2) + send(2) + send(7) + send(3) + send(8))
@@ -117,7 +115,7 @@ def test_a_run_with_old_and_new_messages_is_answered_in_its_order(broker: Embedd
     assert [sequence_id for _, sequence_id in stored(broker)] == [0, 1, 2, 7, 8]
 
 
-def test_a_repetition_of_what_is_on_its_way_waits_for_it(
+def test_a_duplicate_of_a_pending_message_waits_for_it(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     disk.sync_seconds = 0.2
@@ -131,7 +129,7 @@ def test_a_repetition_of_what_is_on_its_way_waits_for_it(
     assert stored(broker) == [("p", 0), ("p", 1)]
 
 
-def test_what_failed_may_be_sent_again(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+def test_a_failed_message_may_be_sent_again(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
     raw.send(send(0))
     receipts(raw, 1)
     disk.failures["sync", ".journal"] = errno.EIO
@@ -144,7 +142,7 @@ def test_what_failed_may_be_sent_again(broker: EmbeddedBroker, disk: FaultyDisk,
     assert receipts(raw, 2) == [(0, False), (1, True)]
 
 
-def test_a_batch_is_dropped_whole_when_its_first_message_is_old(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_batch_is_dropped_when_its_first_message_is_a_duplicate(broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.send(send_batch(0, 4) + send_batch(4, 9) + send_batch(5, 9))
     found = [raw.expect(RECEIPT) for _ in range(3)]
     assert [(one.sequence_id, one.highest_sequence_id) for one in found] == [(0, 4), (4, 9), (5, 9)]
@@ -153,7 +151,7 @@ def test_a_batch_is_dropped_whole_when_its_first_message_is_old(broker: Embedded
     assert create(raw) == 9
 
 
-def test_only_the_last_chunk_uses_the_sequence_id_up(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_only_the_last_chunk_consumes_the_sequence_id(broker: EmbeddedBroker, raw: RawClient) -> None:
     chunks = [send_chunk(0, chunk, 3) for chunk in range(3)]
     raw.send(chunks[0] + chunks[1])
     assert receipts(raw, 2) == [(0, True), (0, True)]
@@ -173,7 +171,7 @@ def test_chunks_of_another_message_with_the_same_sequence_id_are_new(broker: Emb
 
 
 @pytest.mark.parametrize("entries", [1, 3, 1000], ids=["snapshot of all", "some behind it", "no snapshot"])
-def test_sequence_ids_outlive_a_kill(tmp_path: Path, entries: int) -> None:
+def test_sequence_ids_survive_kill_9(tmp_path: Path, entries: int) -> None:
     settings = config(snapshot_entries=entries)
     with EmbeddedBroker(tmp_path / "running", config=settings) as broker, RawClient(broker.service_url) as client:
         create(client)
@@ -202,7 +200,7 @@ def snapshot_after(entries: int, interval: int) -> dict[str, str]:
     return {"p": str([0, 1, 2, 3, 7, 7][taken - 1])} if taken else {}
 
 
-def test_a_start_reads_only_what_the_snapshot_does_not_speak_for(tmp_path: Path) -> None:
+def test_a_start_reads_only_entries_after_the_snapshot(tmp_path: Path) -> None:
     with EmbeddedBroker(config=config(snapshot_entries=4)) as broker, RawClient(broker.service_url) as client:
         create(client)
         for sequence_id in range(4):
@@ -216,7 +214,7 @@ def test_a_start_reads_only_what_the_snapshot_does_not_speak_for(tmp_path: Path)
         assert ids.last("p") == 4
 
 
-def test_a_snapshot_is_taken_in_time_where_entries_are_few() -> None:
+def test_a_snapshot_is_taken_by_time_when_there_are_few_entries() -> None:
     settings = config(snapshot_seconds=1)
     with EmbeddedBroker(config=settings) as broker, RawClient(broker.service_url) as client:
         create(client)
@@ -226,7 +224,7 @@ def test_a_snapshot_is_taken_in_time_where_entries_are_few() -> None:
         wait_until(lambda: snapshot_of(broker) == {"p": "3"}, 5)
 
 
-def test_what_a_topic_knows_survives_its_unloading(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_sequence_ids_survive_an_unload(broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.send(send(3))
     receipts(raw, 1)
     broker.call(broker.broker.topics.unload(NAME))
@@ -248,13 +246,13 @@ def publish_and_leave(client: RawClient, *names: str) -> None:
         leave(client)
 
 
-def test_of_too_many_producers_those_that_left_first_are_forgotten() -> None:
+def test_above_the_limit_the_producers_that_left_first_are_forgotten() -> None:
     with EmbeddedBroker(config=config(max_producers=2)) as broker, RawClient(broker.service_url) as client:
         publish_and_leave(client, "a", "b", "c")
         assert [create(client, name, producer_id=index) for index, name in enumerate("abc", 2)] == [-1, 5, 5]
 
 
-def test_a_producer_that_stays_away_is_forgotten() -> None:
+def test_an_inactive_producer_is_forgotten() -> None:
     clock = MovableClock()
     with (
         EmbeddedBroker(config=config(inactive_minutes=1), clock=clock) as broker,
@@ -285,7 +283,7 @@ async def set_policy(broker: Broker, **fields: bool) -> None:
     await broker.tenancy.set_topic_policies(NAME, **fields)
 
 
-def test_the_policy_of_a_topic_switches_under_its_producers(pulsar_broker: EmbeddedBroker) -> None:
+def test_the_policy_of_a_topic_changes_under_connected_producers(pulsar_broker: EmbeddedBroker) -> None:
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
         deduplication = loaded(pulsar_broker).deduplication
@@ -300,7 +298,7 @@ def test_the_policy_of_a_topic_switches_under_its_producers(pulsar_broker: Embed
         assert receipts(client, 2) == [(0, True), (0, True)]
 
 
-def test_a_topic_follows_its_namespace_until_it_says_something_itself(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_topic_follows_its_namespace_until_it_has_its_own_policy(pulsar_broker: EmbeddedBroker) -> None:
     tenancy = pulsar_broker.broker.tenancy
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
@@ -313,7 +311,7 @@ def test_a_topic_follows_its_namespace_until_it_says_something_itself(pulsar_bro
         pulsar_broker.call(tenancy.set_namespace_policies(NAME.namespace, deduplication_enabled=None))
 
 
-def test_what_is_left_of_deduplication_goes_when_it_is_off_at_a_start(tmp_path: Path) -> None:
+def test_a_start_without_deduplication_deletes_its_cursor(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path, config=config()) as broker, RawClient(broker.service_url) as client:
         publish_and_leave(client, "p")
         assert CURSOR in loaded(broker).ledger.cursors
@@ -321,7 +319,7 @@ def test_what_is_left_of_deduplication_goes_when_it_is_off_at_a_start(tmp_path: 
         assert CURSOR not in loaded(broker).ledger.cursors
 
 
-def test_it_is_no_subscription(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_the_deduplication_cursor_is_not_a_subscription(broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.send(send(0))
     receipts(raw, 1)
     broker.call(broker.broker.topics.unload(NAME))

@@ -83,7 +83,7 @@ def test_single_messages_go_to_shared_consumers_in_turn(broker: EmbeddedBroker, 
         assert served == [1, 2, 3] * 3
 
 
-def test_dispatch_goes_on_when_a_full_subscription_is_acknowledged() -> None:
+def test_dispatch_continues_when_a_full_subscription_is_acknowledged() -> None:
     config = BrokerConfig(server=FREE_PORTS, dispatch=DispatchConfig(max_unacked_per_subscription=10))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
         raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
@@ -98,7 +98,7 @@ def test_dispatch_goes_on_when_a_full_subscription_is_acknowledged() -> None:
             receive(client, 1)
 
 
-def test_dispatch_goes_on_when_another_consumer_acknowledges_for_a_blocked_one() -> None:
+def test_dispatch_continues_when_another_consumer_acknowledges_for_a_blocked_one() -> None:
     config = BrokerConfig(server=FREE_PORTS, dispatch=DispatchConfig(max_unacked_per_consumer=5))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
         raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
@@ -125,7 +125,9 @@ def test_a_compacted_reader_short_of_permits_misses_nothing(broker: EmbeddedBrok
         assert seen == kept
 
 
-def test_a_compacted_reader_that_gives_back_sees_everything_again(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_compacted_reader_that_asks_for_redelivery_sees_everything_again(
+    broker: EmbeddedBroker, raw: RawClient
+) -> None:
     kept = publish_with_gaps(raw, size=1)
     compact(broker)
     with RawClient(broker.service_url) as client:
@@ -173,7 +175,7 @@ def subscribe_compacted(client: RawClient) -> None:
     client.expect(BaseCommand.SUCCESS)
 
 
-def test_a_reader_whose_ledgers_were_trimmed_goes_on_behind_them(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_reader_of_trimmed_ledgers_continues_after_them(broker: EmbeddedBroker, raw: RawClient) -> None:
     publish(raw, 10)
     with RawClient(broker.service_url) as client:
         subscribe(client, 1, permits=5, durable=False, start_message_id=commands.message_id(-1, -1))
@@ -204,7 +206,7 @@ def count_steps(topic: Topic) -> list[bool]:
     return steps
 
 
-def test_a_failed_read_is_tried_again_without_any_news(
+def test_a_failed_read_is_retried_without_an_event(
     broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "READ_RETRY_SECONDS", 0.05)

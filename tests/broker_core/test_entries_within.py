@@ -18,5 +18,5 @@ def test_a_batch_larger_than_the_permits_is_sent_whole() -> None:
     assert entries_within([10, 1], 0, 2, 3) == 1
 
 
-def test_only_the_asked_rows_are_looked_at() -> None:
+def test_only_the_requested_rows_are_read() -> None:
     assert entries_within([9, 1, 1, 9], 1, 3, 5) == 2

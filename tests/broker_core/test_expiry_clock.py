@@ -40,53 +40,53 @@ def passed(expiry: ExpiryClock) -> int:
     return expiry.now_ms() - START_MS
 
 
-def test_it_is_wall_time_while_both_clocks_agree(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_expiry_uses_wall_time_while_both_clocks_agree(clock: HandClock, expiry: ExpiryClock) -> None:
     clock.passed_ms = 40 * DAY_MS
     assert passed(expiry) == 40 * DAY_MS
 
 
 @pytest.mark.parametrize(("ahead_ms", "seen_ms"), [(60_000, 60_000), (60_001, 0), (DAY_MS, 0), (-DAY_MS, -DAY_MS)])
-def test_how_far_the_wall_clock_is_believed(clock: HandClock, expiry: ExpiryClock, ahead_ms: int, seen_ms: int) -> None:
+def test_the_wall_clock_is_trusted_up_to_the_tolerance(
+    clock: HandClock, expiry: ExpiryClock, ahead_ms: int, seen_ms: int
+) -> None:
     clock.offset_ms = ahead_ms
     assert passed(expiry) == seen_ms
 
 
-def test_many_small_steps_are_not_believed_further_than_a_large_one(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_small_jumps_have_the_same_tolerance_as_a_large_one(clock: HandClock, expiry: ExpiryClock) -> None:
     for step in range(1, 100):
         clock.passed_ms, clock.offset_ms = step * 10_000, step * 50_000
         assert passed(expiry) <= clock.passed_ms + 60_000
 
 
-def test_expiry_goes_on_by_elapsed_time_while_the_clock_is_ahead(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_expiry_uses_elapsed_time_while_the_clock_is_ahead(clock: HandClock, expiry: ExpiryClock) -> None:
     clock.offset_ms = DAY_MS
     assert passed(expiry) == 0
     clock.passed_ms = HOUR_MS - 1
     assert passed(expiry) == HOUR_MS - 1
 
 
-def test_a_clock_that_comes_back_leaves_no_trace(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_a_clock_that_returns_has_no_lasting_effect(clock: HandClock, expiry: ExpiryClock) -> None:
     clock.offset_ms = DAY_MS
     expiry.now_ms()
     clock.passed_ms, clock.offset_ms = 60_000, 0
     assert passed(expiry) == 60_000
 
 
-def test_a_clock_that_keeps_its_time_is_believed(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_a_clock_that_keeps_its_time_is_trusted(clock: HandClock, expiry: ExpiryClock) -> None:
     clock.offset_ms = DAY_MS
     expiry.now_ms()
     clock.passed_ms = HOUR_MS
     assert passed(expiry) == HOUR_MS + DAY_MS
 
 
-def test_the_proof_begins_again_with_every_jump(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_every_jump_restarts_the_proof(clock: HandClock, expiry: ExpiryClock) -> None:
     for half_hour in range(10):
         clock.passed_ms, clock.offset_ms = half_hour * HOUR_MS // 2, DAY_MS * (half_hour % 2 + 1)
         assert passed(expiry) == clock.passed_ms
 
 
-def test_a_clock_that_was_ahead_at_the_start_and_was_corrected_may_not_jump_there_again(
-    clock: HandClock, expiry: ExpiryClock
-) -> None:
+def test_a_corrected_clock_may_not_jump_ahead_again(clock: HandClock, expiry: ExpiryClock) -> None:
     clock.offset_ms = -DAY_MS
     expiry.now_ms()
     clock.passed_ms = HOUR_MS
@@ -95,13 +95,13 @@ def test_a_clock_that_was_ahead_at_the_start_and_was_corrected_may_not_jump_ther
     assert passed(expiry) == HOUR_MS - DAY_MS
 
 
-def test_a_start_believes_the_clock(clock: HandClock, expiry: ExpiryClock) -> None:
+def test_a_start_trusts_the_clock(clock: HandClock, expiry: ExpiryClock) -> None:
     clock.offset_ms = DAY_MS
     assert passed(expiry) == 0
     assert passed(ExpiryClock(clock, PolicyConfig())) == DAY_MS
 
 
-def test_an_operator_reads_once_that_the_clock_jumped_and_what_to_do(
+def test_a_clock_jump_is_logged_once_with_what_to_do(
     clock: HandClock, expiry: ExpiryClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.offset_ms = DAY_MS

@@ -102,12 +102,12 @@ def test_the_first_consumer_is_active_at_once(broker: EmbeddedBroker, raw: RawCl
         only.gets(1)
 
 
-def test_a_newcomer_is_told_that_it_stands_by(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_new_consumer_learns_that_it_is_inactive(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, "b"), Member(broker, "a", priority=1) as standby:
         assert not standby.is_told()
 
 
-def test_all_are_told_when_the_active_one_changes(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_all_consumers_learn_of_a_change_of_the_active_one(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, "a") as first, Member(broker, "b") as second:
         assert [first.is_told(), first.is_told(), second.is_told()] == [True, False, True]
         publish(raw, 2)
@@ -117,12 +117,12 @@ def test_all_are_told_when_the_active_one_changes(broker: EmbeddedBroker, raw: R
         assert entry_ids(first.gets(2)) == [0, 1]
 
 
-def test_a_better_priority_takes_over(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_consumer_with_a_better_priority_takes_over(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, "z", priority=1) as low, Member(broker, "y", priority=0) as high:
         assert [low.is_told(), low.is_told(), high.is_told()] == [True, False, True]
 
 
-def test_the_new_active_one_waits_for_what_the_old_one_acknowledges() -> None:
+def test_the_new_active_consumer_waits_for_acknowledgments_of_the_old_one() -> None:
     with started(failover_delay_ms=300) as broker, publisher(broker) as raw, Member(broker, "a") as old:
         assert old.is_told()
         publish(raw, 3)
@@ -135,7 +135,7 @@ def test_the_new_active_one_waits_for_what_the_old_one_acknowledges() -> None:
             assert not old.is_told()
 
 
-def test_only_the_active_consumer_may_ask_for_everything_again(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_only_the_active_consumer_may_request_redelivery(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, "b") as active, Member(broker, "a", priority=1) as standby:
         assert (active.is_told(), standby.is_told()) == (True, False)
         publish(raw, 2)
@@ -148,9 +148,7 @@ def test_only_the_active_consumer_may_ask_for_everything_again(broker: EmbeddedB
 
 
 @pytest.mark.parametrize("kind", [EXCLUSIVE, FAILOVER])
-def test_messages_carry_the_epoch_that_the_consumer_asked_with(
-    broker: EmbeddedBroker, raw: RawClient, kind: int
-) -> None:
+def test_messages_carry_the_epoch_of_the_consumers_request(broker: EmbeddedBroker, raw: RawClient, kind: int) -> None:
     with Member(broker, "a", epoch=0, kind=kind) as consumer:
         assert kind == EXCLUSIVE or consumer.is_told()
         publish(raw, 2)
@@ -168,7 +166,7 @@ def test_without_an_epoch_messages_carry_none(broker: EmbeddedBroker, raw: RawCl
         assert not consumer.gets(1)[0].HasField("consumer_epoch")
 
 
-def test_a_read_from_before_a_seek_moves_nobody_past_where_it_went(
+def test_a_read_that_began_before_a_seek_does_not_move_the_cursor(
     broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who takes over from the seeking consumer reads from the disk while the seek is written to the journal."""

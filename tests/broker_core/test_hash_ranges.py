@@ -44,7 +44,7 @@ def ring(*names: str, points: int = 100) -> tuple[ConsistentRanges[Member], list
     return ranges, members
 
 
-def test_a_newcomer_gets_the_lower_half_of_the_widest_range() -> None:
+def test_a_new_consumer_gets_the_lower_half_of_the_widest_range() -> None:
     ranges, (c1, c2, c3, c4) = split("c1", "c2", "c3", "c4")
     assert ranges.of(c3) == [(0, 16384)]
     assert ranges.of(c2) == [(16385, 32768)]
@@ -52,13 +52,13 @@ def test_a_newcomer_gets_the_lower_half_of_the_widest_range() -> None:
     assert ranges.of(c1) == [(49153, 65535)]
 
 
-def test_keys_of_split_ranges_have_the_owners_of_the_rules() -> None:
+def test_keys_of_split_ranges_have_the_owners_that_the_rules_give() -> None:
     ranges, _ = split("c1", "c2", "c3")
     owners = {key: owner_name(ranges, key) for key in ("key1", "orders-1", "k1", "test-key", "key-0")}
     assert owners == {"key1": "c3", "orders-1": "c3", "k1": "c2", "test-key": "c1", "key-0": "c1"}
 
 
-def test_the_next_higher_neighbour_absorbs_a_split_range() -> None:
+def test_the_next_higher_neighbor_absorbs_a_split_range() -> None:
     ranges, (c1, c2, c3) = split("c1", "c2", "c3")
     ranges.remove(c2)
     assert ranges.of(c1) == [(16385, 65535)]
@@ -66,20 +66,20 @@ def test_the_next_higher_neighbour_absorbs_a_split_range() -> None:
     assert ranges.of(c3) == [(0, 65535)]
 
 
-def test_keys_on_the_ring_have_the_owners_of_the_rules() -> None:
+def test_keys_on_the_ring_have_the_owners_that_the_rules_give() -> None:
     ranges, _ = ring("c1", "c2", "c3")
     wanted = {"key1": "c1", "key-0": "c3", "k1": "c3", "test-key": "c3", "my-key": "c3", "NONE_KEY": "c3"}
     assert {key: owner_name(ranges, key) for key in wanted} == wanted
 
 
-def test_the_points_on_the_ring_are_those_of_the_rules() -> None:
+def test_the_points_on_the_ring_are_those_that_the_rules_give() -> None:
     first, again = ring("c1", points=2)[0], ring("c1", points=1)[0]
     assert sorted(first._ring) == [34662, 61273]
     again.add(Member("c1"))
     assert sorted(again._ring) == [34662, 50223]
 
 
-def test_a_consumer_that_comes_back_to_the_ring_has_its_ranges_again() -> None:
+def test_a_consumer_that_rejoins_the_ring_gets_its_ranges_back() -> None:
     ranges, (c1, _, _) = ring("c1", "c2", "c1")
     before = ranges.of(c1)
     ranges.remove(c1)
@@ -102,7 +102,7 @@ def test_a_shared_point_is_inherited() -> None:
     assert ranges._ring == {} and ranges.owner(1) is None
 
 
-def test_sticky_hashes_that_nobody_wants_are_nobodys() -> None:
+def test_unclaimed_sticky_hashes_have_no_owner() -> None:
     ranges, low, high = StickyRanges[Member](), Member("low"), Member("high")
     ranges.add(low, [(10, 20), (21, 21)])
     ranges.add(high, [(100, 65535)])
@@ -115,13 +115,13 @@ def test_sticky_hashes_that_nobody_wants_are_nobodys() -> None:
 
 
 @pytest.mark.parametrize("wanted", [[], [(5, 4)], [(-1, 4)], [(0, 65536)], [(0, 10), (10, 20)], [(5, 9), (0, 30)]])
-def test_impossible_sticky_ranges_are_refused(wanted: list[Range]) -> None:
+def test_invalid_sticky_ranges_are_refused(wanted: list[Range]) -> None:
     with pytest.raises(ConsumerAssignFailed):
         StickyRanges[Member]().add(Member("c"), wanted)
 
 
 @pytest.mark.parametrize("wanted", [[(20, 30)], [(0, 10)], [(12, 13)], [(0, 65535)], [(40, 50), (15, 15)]])
-def test_a_sticky_range_that_another_has_is_refused(wanted: list[Range]) -> None:
+def test_a_sticky_range_of_another_consumer_is_refused(wanted: list[Range]) -> None:
     ranges = StickyRanges[Member]()
     ranges.add(Member("first"), [(10, 20)])
     with pytest.raises(ConsumerAssignFailed, match="first"):
@@ -150,7 +150,7 @@ def test_every_hash_has_one_owner_as_long_as_there_is_a_consumer(kind: str, move
 
 
 @given(st.integers(1, 12))
-def test_a_join_moves_hashes_to_the_newcomer_only(count: int) -> None:
+def test_a_join_moves_hashes_only_to_the_new_consumer(count: int) -> None:
     ranges, _ = ring(*[f"c{index}" for index in range(count)], points=20)
     before = [ranges.owner(one) for one in range(1, RANGE_SIZE, 97)]
     newcomer = Member("new")
@@ -174,7 +174,7 @@ single = st.tuples(st.integers(0, 99), st.integers(0, 9)).map(lambda one: (one[0
 
 
 @given(st.lists(single, max_size=8), st.lists(single, max_size=8))
-def test_conflicts_are_the_owners_of_a_hash_that_is_wanted(offered: list[Range], wanted: list[Range]) -> None:
+def test_conflicts_are_the_owners_of_a_requested_hash(offered: list[Range], wanted: list[Range]) -> None:
     ranges, owners = StickyRanges[Member](), dict[int, Member]()
     for number, one in enumerate(offered):
         if not any(sticky_hash in owners for sticky_hash in range(one[0], one[1] + 1)):

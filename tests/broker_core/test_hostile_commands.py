@@ -86,14 +86,14 @@ def assert_well(broker: EmbeddedBroker) -> dict[str, Any]:
     return found
 
 
-def test_a_producer_whose_name_is_no_text_is_refused(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_producer_name_that_is_not_text_is_refused(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.ask(producer(), BaseCommand.PRODUCER_SUCCESS)
     raw.send(named("name", NOT_UTF8, frame(producer(2, producer_name="name"))))
     assert raw.expect(BaseCommand.ERROR).error == pb.NotAllowedError
     assert len(assert_well(pulsar_broker)["publishers"]) == 1
 
 
-def test_subscription_properties_that_are_no_text_are_refused(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_subscription_properties_that_are_not_text_are_refused(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.ask(producer(), BaseCommand.PRODUCER_SUCCESS)
     properties = [pb.KeyValue(key="k", value="prop")]
     raw.send(named("prop", NOT_UTF8, frame(subscribe(subscription_properties=properties))))
@@ -102,7 +102,7 @@ def test_subscription_properties_that_are_no_text_are_refused(pulsar_broker: Emb
     assert assert_well(pulsar_broker)["subscriptions"] == {}
 
 
-def test_what_comes_before_a_broken_frame_in_one_chunk_is_stored(pulsar_broker: EmbeddedBroker) -> None:
+def test_messages_before_a_broken_frame_in_one_chunk_are_stored(pulsar_broker: EmbeddedBroker) -> None:
     with RawClient(pulsar_broker.service_url) as first:
         first.ask(producer(), BaseCommand.PRODUCER_SUCCESS)
         first.send(send(0) + send(1) + b"\x00\x00\x00\x01\x00\x00\x00\x00")
@@ -147,9 +147,7 @@ def test_too_many_message_ids_in_an_acknowledgment_are_refused(raw: RawClient) -
     assert "maxMessageIdsPerCommand" in answer.message
 
 
-def test_permits_beyond_any_number_stay_a_number_that_clients_can_read(
-    pulsar_broker: EmbeddedBroker, raw: RawClient
-) -> None:
+def test_huge_permits_stay_a_number_that_clients_can_read(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.ask(producer(), BaseCommand.PRODUCER_SUCCESS)
     raw.ask(subscribe(), BaseCommand.SUCCESS)
     for _ in range(3):
@@ -272,7 +270,7 @@ def test_a_topic_name_of_a_megabyte_is_refused(raw: RawClient) -> None:
     assert raw.expect(BaseCommand.LOOKUP_RESPONSE).error == pb.InvalidTopicName
 
 
-def test_connect_with_a_version_that_is_no_text_closes_the_connection(pulsar_broker: EmbeddedBroker) -> None:
+def test_connect_with_a_version_that_is_not_text_closes_the_connection(pulsar_broker: EmbeddedBroker) -> None:
     with RawClient(pulsar_broker.service_url, handshake=False) as client:
         client.send(named("vers", NOT_UTF8, client_commands.connect("vers")))
         assert client.is_closed()

@@ -84,7 +84,7 @@ def publish(raw: RawClient) -> Position:
     return Position(message_id.ledgerId, message_id.entryId)
 
 
-def test_a_topic_without_producers_and_subscriptions_is_deleted_after_a_while(broker: Looking) -> None:
+def test_an_inactive_topic_is_deleted_after_the_configured_time(broker: Looking) -> None:
     broker.load()
     broker.look_twice(MAX_SECONDS - 1)
     assert broker.exists()
@@ -92,14 +92,14 @@ def test_a_topic_without_producers_and_subscriptions_is_deleted_after_a_while(br
     assert not broker.exists()
 
 
-def test_a_topic_is_kept_unless_deletion_is_switched_on() -> None:
+def test_inactive_topics_are_kept_unless_deletion_is_enabled() -> None:
     with looking(InactiveConfig()) as broker:
         broker.load()
         broker.look_twice(1_000_000)
         assert broker.exists()
 
 
-def test_a_policy_of_the_namespace_switches_it_on_and_says_how_long() -> None:
+def test_a_namespace_policy_enables_deletion_and_sets_its_time() -> None:
     with looking(InactiveConfig()) as broker:
         broker.set_policies(inactive_topics=InactiveTopics(None, 5, delete=True))
         broker.load()
@@ -107,7 +107,7 @@ def test_a_policy_of_the_namespace_switches_it_on_and_says_how_long() -> None:
         assert not broker.exists()
 
 
-def test_a_producer_keeps_a_topic_and_use_starts_the_time_anew(broker: Looking) -> None:
+def test_a_producer_keeps_a_topic_and_use_restarts_the_time(broker: Looking) -> None:
     with RawClient(broker.broker.service_url) as raw:
         publish(raw)
         broker.look_twice()
@@ -124,7 +124,7 @@ def test_a_subscription_keeps_a_topic(broker: Looking) -> None:
     assert broker.exists()
 
 
-def test_where_the_policy_says_so_a_subscription_that_has_caught_up_keeps_nothing() -> None:
+def test_with_the_matching_policy_a_caught_up_subscription_does_not_keep_a_topic() -> None:
     with looking(InactiveConfig(delete=True, mode=CAUGHT_UP)) as broker:
         broker.subscribe()
         with RawClient(broker.broker.service_url) as raw:
@@ -154,7 +154,7 @@ def test_a_system_topic_is_never_deleted(broker: Looking) -> None:
     assert broker.exists(name)
 
 
-def test_a_non_persistent_topic_goes_in_any_case() -> None:
+def test_an_inactive_non_persistent_topic_is_always_deleted() -> None:
     name = parse_topic("non-persistent://public/default/t")
     with looking(InactiveConfig()) as broker:
         broker.load(name)
@@ -163,7 +163,7 @@ def test_a_non_persistent_topic_goes_in_any_case() -> None:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_partitioned_topic_goes_with_its_last_partition_if_that_is_wanted(wanted: bool) -> None:
+def test_a_partitioned_topic_is_deleted_with_its_last_partition_if_configured(wanted: bool) -> None:
     with looking(InactiveConfig(delete=True, delete_partitioned=wanted)) as broker:
         broker.broker.create_partitioned_topic(str(NAME), 2)
         for index in range(2):
@@ -173,7 +173,7 @@ def test_a_partitioned_topic_goes_with_its_last_partition_if_that_is_wanted(want
         assert broker.broker.broker.partitioned.count(NAME) == (0 if wanted else 2)
 
 
-def test_a_subscription_nobody_uses_expires_where_that_is_set() -> None:
+def test_an_unused_subscription_expires_if_configured() -> None:
     with looking(InactiveConfig(), TopicConfig(subscription_expiration_minutes=2)) as broker:
         broker.subscribe()
         topic = broker.broker.broker.topics.loaded[str(NAME)]
@@ -192,7 +192,7 @@ def test_a_subscription_with_a_consumer_does_not_expire() -> None:
         assert "s" in broker.broker.broker.topics.loaded[str(NAME)].subscriptions
 
 
-async def test_a_look_that_fails_is_not_the_last() -> None:
+async def test_a_failed_check_is_repeated() -> None:
     looks: list[int] = []
     twice = asyncio.Event()
 

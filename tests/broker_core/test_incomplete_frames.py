@@ -64,7 +64,7 @@ def on_a_loop(scene: Callable[[World], Coroutine[None, None, None]]) -> Callable
 
 
 @on_a_loop
-async def test_below_the_limit_nobody_waits(world: World) -> None:
+async def test_below_the_limit_no_connection_waits(world: World) -> None:
     holders = world.holders(2)
     for holder in holders:
         holder.brings(5 * MB)
@@ -73,7 +73,7 @@ async def test_below_the_limit_nobody_waits(world: World) -> None:
 
 
 @on_a_loop
-async def test_beyond_the_limit_only_the_oldest_is_read_on(world: World) -> None:
+async def test_above_the_limit_only_the_oldest_connection_is_read(world: World) -> None:
     first, second, third = world.holders(3)
     for holder in (first, second, third):
         holder.brings(4 * MB)
@@ -84,7 +84,7 @@ async def test_beyond_the_limit_only_the_oldest_is_read_on(world: World) -> None
 
 
 @on_a_loop
-async def test_who_waits_is_read_again_when_the_oldest_has_finished(world: World) -> None:
+async def test_a_waiting_connection_is_read_when_the_oldest_finishes(world: World) -> None:
     first, second, third = world.holders(3)
     for holder in (first, second, third):
         holder.brings(4 * MB)
@@ -94,7 +94,7 @@ async def test_who_waits_is_read_again_when_the_oldest_has_finished(world: World
 
 
 @on_a_loop
-async def test_the_oldest_is_read_even_where_it_had_to_wait(world: World) -> None:
+async def test_the_oldest_connection_is_read_even_if_it_was_waiting(world: World) -> None:
     first, second, third = world.holders(3)
     for holder in (first, second, third):
         holder.brings(9 * MB if holder is third else 5 * MB)
@@ -106,7 +106,7 @@ async def test_the_oldest_is_read_even_where_it_had_to_wait(world: World) -> Non
 
 
 @on_a_loop
-async def test_all_that_take_too_long_are_closed_when_others_need_the_room(world: World) -> None:
+async def test_slow_connections_are_closed_when_others_need_the_memory(world: World) -> None:
     slow, honest = world.holders(2), Holder(world.frames)
     for holder in slow:
         holder.brings(5 * MB)
@@ -118,7 +118,7 @@ async def test_all_that_take_too_long_are_closed_when_others_need_the_room(world
 
 
 @on_a_loop
-async def test_one_message_after_another_is_no_frame_that_takes_long(world: World) -> None:
+async def test_a_stream_of_messages_does_not_count_as_one_slow_frame(world: World) -> None:
     busy, other = world.holders(2)
     for _ in range(10):
         busy.brings(4 * MB, began=True)
@@ -128,7 +128,7 @@ async def test_one_message_after_another_is_no_frame_that_takes_long(world: Worl
 
 
 @on_a_loop
-async def test_who_was_made_to_wait_and_has_nothing_to_send_is_closed_soon(world: World) -> None:
+async def test_a_waiting_connection_that_sends_nothing_is_closed_soon(world: World) -> None:
     holders = world.holders(4)
     for holder in holders:
         holder.brings(4 * MB)
@@ -139,7 +139,7 @@ async def test_who_was_made_to_wait_and_has_nothing_to_send_is_closed_soon(world
 
 
 @on_a_loop
-async def test_at_twice_the_limit_who_brings_more_is_closed(world: World) -> None:
+async def test_at_twice_the_limit_a_connection_that_sends_more_is_closed(world: World) -> None:
     holders = world.holders(400)
     for holder in holders:
         holder.brings(60 * 1024)
@@ -148,7 +148,7 @@ async def test_at_twice_the_limit_who_brings_more_is_closed(world: World) -> Non
 
 
 @on_a_loop
-async def test_a_connection_that_is_gone_counts_no_more(world: World) -> None:
+async def test_a_closed_connection_no_longer_counts(world: World) -> None:
     (holder,) = world.holders(1)
     holder.brings(4 * MB)
     holder.brings(0)
@@ -168,7 +168,7 @@ def small_broker() -> EmbeddedBroker:
     return EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, connection=limits))
 
 
-def test_large_messages_arrive_beside_clients_that_never_finish_theirs(small_broker: EmbeddedBroker) -> None:
+def test_large_messages_arrive_next_to_clients_that_never_finish_theirs(small_broker: EmbeddedBroker) -> None:
     with small_broker as broker:
         stuck = [RawClient(broker.service_url) for _ in range(8)]
         for client in stuck:

@@ -126,9 +126,7 @@ def test_a_key_that_moved_waits_until_its_old_consumer_has_acknowledged_it(
             assert new.entry_ids() == [3, 4]
 
 
-def test_what_is_given_back_goes_to_the_new_owner_before_what_came_later(
-    broker: EmbeddedBroker, raw: RawClient
-) -> None:
+def test_redelivered_messages_go_to_the_new_owner_before_later_ones(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as old:
         publish(raw, LOW, LOW)
         old.gets(LOW, LOW)
@@ -141,7 +139,7 @@ def test_what_is_given_back_goes_to_the_new_owner_before_what_came_later(
             assert new.entry_ids() == [0, 1, 2]
 
 
-def test_what_a_lost_consumer_had_goes_to_the_others_in_order(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_messages_of_a_lost_consumer_go_to_the_others_in_order(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as other:
         with Member(broker) as lost:
             publish(raw, LOW, LOW, HIGH)
@@ -153,7 +151,7 @@ def test_what_a_lost_consumer_had_goes_to_the_others_in_order(broker: EmbeddedBr
         assert other.entry_ids() == [2, 0, 1, 3]
 
 
-def test_a_key_whose_range_comes_back_goes_on_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_key_whose_range_returns_continues_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as old:
         publish(raw, LOW)
         old.gets(LOW)
@@ -163,7 +161,7 @@ def test_a_key_whose_range_comes_back_goes_on_at_once(broker: EmbeddedBroker, ra
         assert old.gets(LOW) == [0]
 
 
-def test_another_key_is_not_held_up_by_a_consumer_without_permits(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_consumer_without_permits_does_not_block_other_keys(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as upper, Member(broker, permits=1) as lower:
         publish(raw, LOW, LOW, LOW, HIGH)
         lower.gets(LOW)
@@ -173,7 +171,7 @@ def test_another_key_is_not_held_up_by_a_consumer_without_permits(broker: Embedd
         assert lower.entry_ids() == [0, 1, 2]
 
 
-def test_a_key_that_waits_is_not_overtaken(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_waiting_key_is_not_overtaken(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as upper, Member(broker, permits=2) as lower:
         publish(raw, LOW, LOW, LOW)
         lower.gets(LOW, LOW)
@@ -185,7 +183,7 @@ def test_a_key_that_waits_is_not_overtaken(broker: EmbeddedBroker, raw: RawClien
         assert lower.entry_ids() == [0, 1, 0, 2, 3]
 
 
-def test_reading_ahead_ends_when_too_many_wait() -> None:
+def test_reading_ahead_stops_at_its_limit() -> None:
     config = DispatchConfig(consistent_hashing=False, look_ahead_per_consumer=2)
     with (
         EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, dispatch=config)) as broker,
@@ -201,7 +199,7 @@ def test_reading_ahead_ends_when_too_many_wait() -> None:
             lower.gets(LOW, LOW)
 
 
-def test_out_of_order_a_key_moves_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_with_out_of_order_delivery_a_key_moves_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, out_of_order=True) as old:
         publish(raw, LOW)
         old.gets(LOW)
@@ -210,9 +208,7 @@ def test_out_of_order_a_key_moves_at_once(broker: EmbeddedBroker, raw: RawClient
             assert new.gets(LOW) == [0]
 
 
-def test_sticky_consumers_get_their_hashes_and_the_rest_waits_for_somebody(
-    broker: EmbeddedBroker, raw: RawClient
-) -> None:
+def test_sticky_consumers_get_their_hashes_and_other_messages_wait(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, (0, 1000)) as lower:
         publish(raw, HIGH, LOW)
         lower.gets(LOW)
@@ -221,7 +217,7 @@ def test_sticky_consumers_get_their_hashes_and_the_rest_waits_for_somebody(
 
 
 @pytest.mark.parametrize("ranges", [[(500, 600)], [(5, 1)], [(70000, 70001)], [(2000, 3000), (3000, 4000)]])
-def test_sticky_ranges_that_cannot_be_had_are_refused(
+def test_unavailable_sticky_ranges_are_refused(
     broker: EmbeddedBroker, raw: RawClient, ranges: list[tuple[int, int]]
 ) -> None:
     with Member(broker, (0, 1000)) as first, Member(broker, *ranges) as second:
@@ -246,7 +242,7 @@ def test_a_dead_consumer_loses_its_sticky_ranges() -> None:
         assert silent.is_closed()
 
 
-def test_consumers_of_different_modes_do_not_mix(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_consumers_with_different_modes_are_refused(broker: EmbeddedBroker, raw: RawClient) -> None:
     with (
         Member(broker),
         Member(broker, (0, 10)) as sticky,
@@ -255,7 +251,7 @@ def test_consumers_of_different_modes_do_not_mix(broker: EmbeddedBroker, raw: Ra
         assert sticky.refusal == out_of_order.refusal == pb.ConsumerBusy
 
 
-def test_a_free_subscription_takes_the_mode_of_the_next_consumer(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_an_unused_subscription_takes_the_mode_of_the_next_consumer(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as first:
         publish(raw, LOW)
         first.gets(LOW)
@@ -265,7 +261,9 @@ def test_a_free_subscription_takes_the_mode_of_the_next_consumer(broker: Embedde
         assert second.gets(LOW) == [0]
 
 
-def test_the_first_consumer_after_all_had_left_gets_everything_again(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_the_first_consumer_after_all_have_left_gets_all_unacknowledged_messages(
+    broker: EmbeddedBroker, raw: RawClient
+) -> None:
     with Member(broker) as first:
         publish(raw, LOW, HIGH, LOW)
         first.gets(LOW, HIGH, LOW)
@@ -275,13 +273,13 @@ def test_the_first_consumer_after_all_had_left_gets_everything_again(broker: Emb
         assert second.gets(LOW, LOW) == [0, 0]
 
 
-def test_key_shared_may_be_disabled() -> None:
+def test_key_shared_can_be_disabled() -> None:
     config = BrokerConfig(server=FREE_PORTS, dispatch=DispatchConfig(key_shared=False))
     with EmbeddedBroker(config=config) as broker, Member(broker) as member:
         assert member.refusal == pb.NotAllowedError
 
 
-def test_an_exclusive_consumer_may_want_a_range_of_keys_only(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_an_exclusive_consumer_can_request_a_range_of_keys(broker: EmbeddedBroker, raw: RawClient) -> None:
     publish(raw, LOW)
     with Member(broker, (40_000, 65_535), kind=pb.CommandSubscribe.Exclusive, permits=2) as reader:
         publish(raw, LOW, HIGH, LOW, HIGH, LOW)

@@ -172,7 +172,9 @@ class Run:
 
 @given(steps)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_keys_stay_in_order_whatever_happens(broker: EmbeddedBroker, taken: list[tuple[str, int | str, int]]) -> None:
+def test_keys_stay_in_order_in_any_sequence_of_events(
+    broker: EmbeddedBroker, taken: list[tuple[str, int | str, int]]
+) -> None:
     run = Run(broker)
     for what, first, second in taken:
         run.step(what, first, second)

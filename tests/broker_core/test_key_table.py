@@ -52,7 +52,7 @@ def test_each_key_keeps_its_last_value_and_tombstones_remove_it(messages: list[t
 
 
 @given(st.lists(st.lists(KEYED, min_size=1, max_size=4), max_size=8))
-def test_within_batches_each_message_is_judged_by_itself(batches: list[list[tuple[str, bytes]]]) -> None:
+def test_each_message_of_a_batch_is_considered_separately(batches: list[list[tuple[str, bytes]]]) -> None:
     last = {key: (row, slot) for row, one in enumerate(batches) for slot, (key, _) in enumerate(one)}
     expected = sorted(place for place in last.values() if batches[place[0]][place[1]][1])
     found = [
@@ -63,13 +63,13 @@ def test_within_batches_each_message_is_judged_by_itself(batches: list[list[tupl
     assert found == expected
 
 
-def test_messages_without_a_key_go_unless_they_are_to_be_kept() -> None:
+def test_messages_without_a_key_are_dropped_unless_configured() -> None:
     entries = [single(None, b"1"), single("a", b"2")]
     assert [row for row, _ in compact(entries)] == [1]
     assert [row for row, _ in compact(entries, retain_null_key=True)] == [0, 1]
 
 
-def test_an_encrypted_batch_is_kept_whole() -> None:
+def test_an_encrypted_batch_is_kept_as_a_whole() -> None:
     sealed = metadata(num_messages_in_batch=2)
     sealed.encryption_keys.add(key="k", value=b"v")
     entry = build_entry(sealed, b"nobody can read this")

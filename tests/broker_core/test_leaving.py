@@ -79,7 +79,7 @@ def close_consumer(consumer_id: int = 1) -> bytes:
     return frame(command)
 
 
-def test_what_the_disk_refuses_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+def test_a_disk_error_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
     publish_to(raw)
     disk.failures["sync", ".journal"] = errno.EIO
     raw.send(client_commands.subscribe(5, TOPIC, "s", 1))
@@ -101,7 +101,7 @@ def publish_to(client: RawClient) -> pb.MessageIdData:
     return publish(client)
 
 
-def test_a_failing_disk_does_not_keep_the_places_of_a_lost_connection(
+def test_a_failing_disk_does_not_keep_the_names_of_a_lost_connection(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     with RawClient(broker.service_url) as client:
@@ -121,7 +121,7 @@ async def drop_connections(broker: Broker) -> None:
         connection._transport.abort()
 
 
-def test_a_producer_that_was_closing_when_its_connection_broke_gives_up_its_name(
+def test_a_producer_that_closes_while_its_connection_breaks_releases_its_name(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     with RawClient(broker.service_url) as client:
@@ -134,7 +134,7 @@ def test_a_producer_that_was_closing_when_its_connection_broke_gives_up_its_name
     raw.ask(producer(TOPIC, producer_name="p"), BaseCommand.PRODUCER_SUCCESS)
 
 
-def test_a_client_that_leaves_while_the_first_name_is_made_takes_nothing_along(
+def test_a_client_that_leaves_during_name_generation_affects_no_other(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     broker.call(broker.broker.topics.create(NAME))
@@ -146,7 +146,9 @@ def test_a_client_that_leaves_while_the_first_name_is_made_takes_nothing_along(
     assert raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS).producer_name
 
 
-def test_names_are_made_again_after_the_disk_failed(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
+def test_names_are_generated_again_after_a_disk_failure(
+    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
+) -> None:
     broker.call(broker.broker.topics.create(NAME))
     disk.failures["commit", ""] = errno.EIO
     raw.ask(producer(TOPIC), BaseCommand.ERROR)
@@ -154,9 +156,7 @@ def test_names_are_made_again_after_the_disk_failed(broker: EmbeddedBroker, disk
     assert raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS).producer_name
 
 
-def test_a_topic_is_not_loaded_again_while_it_is_unloaded(
-    broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
-) -> None:
+def test_a_topic_is_not_loaded_during_its_unload(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
     subscribe(raw, initial_position=pb.CommandSubscribe.Earliest)
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
@@ -176,7 +176,7 @@ def test_a_topic_is_not_loaded_again_while_it_is_unloaded(
         assert topic.ledger.last_confirmed.entry_id == 0
 
 
-def test_a_topic_that_is_used_while_it_is_deleted_is_a_new_one(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_topic_used_during_its_deletion_is_a_new_one(broker: EmbeddedBroker, raw: RawClient) -> None:
     publish_to(raw)
 
     async def delete_and_use() -> tuple[Topic, Topic]:
@@ -196,7 +196,7 @@ def test_a_topic_that_is_used_while_it_is_deleted_is_a_new_one(broker: EmbeddedB
         publish_to(client)
 
 
-def test_a_reader_takes_over_from_its_own_dead_connection(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_reader_replaces_its_dead_connection(broker: EmbeddedBroker, raw: RawClient) -> None:
     """The non-durable subscription goes with its last consumer; the successor must not be left on the old one."""
     with RawClient(broker.service_url) as dead:
         subscribe(dead, durable=False)
@@ -212,9 +212,7 @@ def test_a_reader_takes_over_from_its_own_dead_connection(broker: EmbeddedBroker
     raw.expect(BaseCommand.MESSAGE)
 
 
-def test_a_consumer_that_waits_while_its_topic_is_unloaded_is_told_to_come_again(
-    broker: EmbeddedBroker, raw: RawClient
-) -> None:
+def test_a_consumer_that_waits_during_an_unload_is_told_to_retry(broker: EmbeddedBroker, raw: RawClient) -> None:
     with RawClient(broker.service_url) as dead:
         subscribe(dead)
         raw.send(client_commands.subscribe(3, TOPIC, "s", 3) + commands.ping())
@@ -244,7 +242,7 @@ def test_a_subscription_can_be_used_after_a_failed_unsubscribe(
         subscribe(client, 4)
 
 
-def test_a_consumer_closed_before_it_exists_never_does(
+def test_a_consumer_closed_before_its_creation_is_never_created(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     """Clients send CLOSE when their SUBSCRIBE took too long."""
@@ -259,7 +257,7 @@ def test_a_consumer_closed_before_it_exists_never_does(
     assert not topic.subscriptions["s"].consumers
 
 
-def test_a_producer_closed_before_it_exists_never_does(
+def test_a_producer_closed_before_its_creation_is_never_created(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     broker.call(broker.broker.topics.create(NAME))
@@ -271,7 +269,7 @@ def test_a_producer_closed_before_it_exists_never_does(
     assert not loaded(broker).producers
 
 
-def test_what_follows_a_failed_publish_is_not_stored_before_it(
+def test_messages_after_a_failed_publish_are_not_stored_before_it(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     """SENDs that were on their way: their client sends them again, behind the one that failed."""
@@ -286,7 +284,7 @@ def test_what_follows_a_failed_publish_is_not_stored_before_it(
     assert loaded(broker).ledger.entries == 1
 
 
-def test_the_broker_stops_though_its_disk_fails(disk: FaultyDisk) -> None:
+def test_the_broker_stops_despite_a_failing_disk(disk: FaultyDisk) -> None:
     broker = EmbeddedBroker(disk=disk).start()
     with RawClient(broker.service_url) as client:
         message_id = publish_to(client)
@@ -297,14 +295,14 @@ def test_the_broker_stops_though_its_disk_fails(disk: FaultyDisk) -> None:
         assert client.is_closed()
 
 
-def test_an_unsubscribing_consumer_hears_success_and_nothing_else(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_an_unsubscribing_consumer_receives_only_success(broker: EmbeddedBroker, raw: RawClient) -> None:
     subscribe(raw)
     raw.send(client_commands.unsubscribe(1, 2))
     assert raw.expect(BaseCommand.SUCCESS).request_id == 2
     assert not loaded(broker).subscriptions
 
 
-def test_a_readers_subscription_outlives_a_seek(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_readers_subscription_survives_a_seek(broker: EmbeddedBroker, raw: RawClient) -> None:
     """Its client comes back with the start that it once asked for; where it goes on is the broker's to know."""
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
@@ -319,7 +317,7 @@ def test_a_readers_subscription_outlives_a_seek(broker: EmbeddedBroker, raw: Raw
     assert raw.expect(BaseCommand.MESSAGE).message_id.entryId == sent[3].entryId
 
 
-def test_a_readers_subscription_ends_when_it_does_not_come_back_from_a_seek(
+def test_a_readers_subscription_ends_if_it_does_not_reconnect_after_a_seek(
     broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscription, "RETURN_SECONDS", 0.05)
@@ -331,7 +329,7 @@ def test_a_readers_subscription_ends_when_it_does_not_come_back_from_a_seek(
     wait_until(lambda: not topic.subscriptions and not topic.ledger.cursors, 5)
 
 
-def test_clients_that_are_gone_before_they_are_greeted_leave_no_trace(
+def test_clients_that_disconnect_before_connected_is_sent_leave_no_state(
     broker: EmbeddedBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     address = broker.service_url.removeprefix("pulsar://").split(":")
@@ -353,7 +351,7 @@ def test_clients_that_are_gone_before_they_are_greeted_leave_no_trace(
     assert not caplog.records
 
 
-def test_a_client_that_takes_no_answers_is_not_read(broker: EmbeddedBroker) -> None:
+def test_a_client_that_does_not_read_answers_is_not_read(broker: EmbeddedBroker) -> None:
     """What waits for it is bounded: the answers, and the questions, too, or its end would hold up everybody."""
     question = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
     question.getTopicsOfNamespace.request_id, question.getTopicsOfNamespace.namespace = 1, "public/default"
@@ -383,7 +381,7 @@ def test_two_clients_that_create_the_same_partitioned_topic_both_get_it() -> Non
         assert found == [3, 3]
 
 
-def test_a_subscription_whose_client_left_while_it_was_made_is_there(
+def test_a_subscription_exists_even_if_its_client_left_during_creation(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
     """A cursor that nobody sees would keep its entries for ever."""
@@ -398,7 +396,7 @@ def test_a_subscription_whose_client_left_while_it_was_made_is_there(
     assert list(topic.subscriptions) == list(topic.ledger.cursors) == ["s"]
 
 
-def test_messages_expire_in_a_topic_that_was_unloaded(broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_messages_expire_in_an_unloaded_topic(broker: EmbeddedBroker, raw: RawClient) -> None:
     subscribe(raw, initial_position=pb.CommandSubscribe.Earliest)
     raw.send(close_consumer())
     raw.expect(BaseCommand.SUCCESS)
@@ -411,7 +409,7 @@ def test_messages_expire_in_a_topic_that_was_unloaded(broker: EmbeddedBroker, ra
     wait_until(lambda: TOPIC in broker.broker.topics.loaded, 5)
 
 
-def test_closed_producers_are_remembered_for_a_keep_alive_interval() -> None:
+def test_closed_producers_are_remembered_for_one_keep_alive_interval() -> None:
     clock = SetClock()
     with EmbeddedBroker(clock=clock) as broker, RawClient(broker.service_url):
         (connection,) = connections(broker.broker)

@@ -24,7 +24,7 @@ def lines_of(form: str, level: str = "info") -> tuple[logging.Logger, io.StringI
     return logging.getLogger("broker_core.topic"), stream
 
 
-def test_a_text_line_has_time_level_logger_sentence_and_facts() -> None:
+def test_a_text_line_has_time_level_logger_message_and_fields() -> None:
     log, stream = lines_of("text")
     log.info("ledger %s rolled", 7, extra={"topic": "über uns", "entries": 5})
     assert re.fullmatch(
@@ -34,7 +34,7 @@ def test_a_text_line_has_time_level_logger_sentence_and_facts() -> None:
     )
 
 
-def test_a_json_line_is_one_object_with_the_facts_as_keys() -> None:
+def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
     log, stream = lines_of("json")
     log.warning("disk\nfull", extra={"free_bytes": 5})
     line = json.loads(stream.getvalue())
@@ -48,7 +48,7 @@ def test_a_json_line_is_one_object_with_the_facts_as_keys() -> None:
     }
 
 
-def test_an_exception_is_told_with_its_traceback() -> None:
+def test_an_exception_is_logged_with_its_traceback() -> None:
     log, stream = lines_of("json")
     try:
         raise OSError("gone")

@@ -21,7 +21,7 @@ def test_short_and_full_names_mean_the_same_topic(text: str, full: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a/b", "a/b/c/d/e", "http://a/b/t", "persistent://a/t", "persistent://a/b/"])
-def test_a_name_of_another_form_is_refused(text: str) -> None:
+def test_a_malformed_name_is_refused(text: str) -> None:
     with pytest.raises(InvalidName):
         parse_topic(text)
 
@@ -39,7 +39,7 @@ def test_a_name_of_four_parts_has_a_namespace_with_a_cluster(local: str) -> None
 
 
 @pytest.mark.parametrize("text", ["persistent://a/b c/d/t", "persistent://a/b/c d/t", "persistent://a//c/t", "a/b/c/t"])
-def test_a_name_of_four_parts_that_makes_no_sense_is_refused(text: str) -> None:
+def test_an_invalid_name_of_four_parts_is_refused(text: str) -> None:
     with pytest.raises(InvalidName):
         parse_topic(text)
 
@@ -65,7 +65,7 @@ def test_a_partition_knows_its_topic() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "a/b/c/d", "a b/c", "/b"])
-def test_a_namespace_of_another_form_is_refused(text: str) -> None:
+def test_a_malformed_namespace_is_refused(text: str) -> None:
     with pytest.raises(InvalidName):
         NamespaceName.parse(text)
 
@@ -76,7 +76,7 @@ def test_a_new_tenant_has_a_name_that_pulsar_takes(name: str) -> None:
         check_new_entity("Tenant", name)
 
 
-def test_a_name_that_an_older_release_took_is_still_read() -> None:
+def test_a_name_that_an_older_version_accepted_is_still_read() -> None:
     assert str(NamespaceName.parse("shöp/ü")) == "shöp/ü"
 
 
@@ -84,12 +84,12 @@ def test_a_name_that_an_older_release_took_is_still_read() -> None:
     "local", ["t", "t-partition-0", "t-partition-12", "t-partition-01", "-partition-3", "a\n-partition-1"]
 )
 @pytest.mark.parametrize("before", ["", "x-partition-7-"])
-def test_without_partition_is_the_topic_that_parsing_finds(local: str, before: str) -> None:
+def test_removing_the_partition_suffix_matches_parsing(local: str, before: str) -> None:
     full = f"persistent://a/b/{before}{local}"
     assert without_partition(full) == str(parse_topic(full).base)
 
 
-def test_only_names_of_sensible_length_are_remembered() -> None:
+def test_only_names_of_normal_length_are_cached() -> None:
     """Four thousand names of 5 MB each were 20 GB."""
     short, long = "persistent://a/b/t", "persistent://a/b/" + "t" * 2000
     assert parse_topic(short) is parse_topic(short)

@@ -22,7 +22,7 @@ def raw() -> Iterator[RawClient]:
         yield raw
 
 
-def test_what_comes_while_too_much_is_under_way_is_dropped_with_a_receipt(raw: RawClient) -> None:
+def test_messages_over_the_limit_are_dropped_with_a_receipt(raw: RawClient) -> None:
     for producer_id in (1, 2):
         raw.ask(producer(f"{PREFIX}busy", producer_id, producer_id), BaseCommand.PRODUCER_SUCCESS)
     # In one chunk: the second run arrives while the first is under way.
@@ -33,7 +33,7 @@ def test_what_comes_while_too_much_is_under_way_is_dropped_with_a_receipt(raw: R
     assert not is_dropped(raw.expect(BaseCommand.SEND_RECEIPT))
 
 
-def test_a_receipt_names_no_place(raw: RawClient) -> None:
+def test_a_receipt_of_a_non_persistent_topic_has_no_position(raw: RawClient) -> None:
     raw.ask(producer(f"{PREFIX}once"), BaseCommand.PRODUCER_SUCCESS)
     raw.send(send(0) + send(1))
     ids = [raw.expect(BaseCommand.SEND_RECEIPT).message_id for _ in range(2)]
@@ -49,7 +49,7 @@ def test_reading_compacted_is_refused(raw: RawClient) -> None:
     assert raw.expect(BaseCommand.ERROR).error == ServerError.NotAllowedError
 
 
-def test_they_can_be_switched_off() -> None:
+def test_non_persistent_topics_can_be_disabled() -> None:
     config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(non_persistent=False))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
         refused = raw.ask(producer(f"{PREFIX}t"), BaseCommand.ERROR)

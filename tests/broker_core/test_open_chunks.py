@@ -17,7 +17,7 @@ def with_chunks(*numbers: int, persisted: bool = True) -> OpenChunks:
     return chunks
 
 
-def test_a_chunk_is_known_by_its_message_its_number_and_its_checksum() -> None:
+def test_a_chunk_is_identified_by_message_number_and_checksum() -> None:
     chunks = with_chunks(0, 1)
     assert ("p", chunk(0)) in chunks
     assert ("p", chunk(1)) in chunks
@@ -27,13 +27,13 @@ def test_a_chunk_is_known_by_its_message_its_number_and_its_checksum() -> None:
     assert ("p", chunk(0, checksum=b"othe")) not in chunks
 
 
-def test_a_message_that_begins_anew_makes_the_old_one_forgotten() -> None:
+def test_a_restarted_message_replaces_the_old_one() -> None:
     chunks = with_chunks(0, 1)
     chunks.push("p", chunk(0, checksum=b"othe"))
     assert ("p", chunk(1)) not in chunks
 
 
-def test_what_failed_may_come_again_and_what_was_stored_may_not() -> None:
+def test_failed_chunks_may_be_sent_again_and_stored_ones_may_not() -> None:
     chunks = with_chunks(0)
     chunks.push("p", chunk(1))
     chunks.fail("p")
@@ -41,17 +41,17 @@ def test_what_failed_may_come_again_and_what_was_stored_may_not() -> None:
     assert ("p", chunk(1)) not in chunks
 
 
-def test_a_message_that_is_whole_is_the_sequence_ids_business() -> None:
+def test_a_complete_message_is_recognized_by_its_sequence_id() -> None:
     chunks = with_chunks(0, 1, 2)
     assert ("p", chunk(0)) not in chunks
 
 
-def test_the_last_chunk_on_its_way_is_known() -> None:
+def test_a_pending_last_chunk_is_recognized() -> None:
     chunks = with_chunks(0, 1, 2, persisted=False)
     assert all(("p", chunk(number)) in chunks for number in range(3))
 
 
-def test_of_a_message_without_end_only_so_many_chunks_are_remembered() -> None:
+def test_the_number_of_remembered_chunks_is_bounded() -> None:
     chunks = OpenChunks()
     for number in range(CHUNKS_MAX + 1):
         chunks.push("p", chunk(number, total=1 << 30))

@@ -78,7 +78,7 @@ TestCompacting = CompactingModel.TestCase
 TestPending.settings = TestCompacting.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
-def test_what_is_discarded_while_it_is_gone_through_does_not_disturb() -> None:
+def test_entries_can_be_discarded_during_iteration() -> None:
     held = Pending()
     held.add(7, 0, [1] * 10)
     seen = [held.discard(*entry) for entry in held]
@@ -86,7 +86,7 @@ def test_what_is_discarded_while_it_is_gone_through_does_not_disturb() -> None:
     assert len(held) == held.messages == 0
 
 
-def test_entry_ids_may_outgrow_32_bits() -> None:
+def test_entry_ids_may_exceed_32_bits() -> None:
     """Those of a topic that is not persistent count on in one ledger as long as the broker runs."""
     pending, first = Pending(), (1 << 32) - 1
     pending.add(1, first, [1, 1, 1])

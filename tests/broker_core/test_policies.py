@@ -25,7 +25,7 @@ ONE_ZERO = (
 
 
 @pytest.mark.parametrize(("minutes", "mb"), [(0, 0), (-1, -1), (-1, 5), (5, -1), (5, 5)], ids=lambda value: str(value))
-def test_retention_takes_limits_that_make_sense(minutes: int, mb: int) -> None:
+def test_retention_accepts_valid_limits(minutes: int, mb: int) -> None:
     assert RetentionPolicy(minutes, mb).to_document() == {
         "retentionTimeInMinutes": minutes,
         "retentionSizeInMB": mb,
@@ -66,12 +66,12 @@ def test_a_policy_set_refuses_negative_values() -> None:
         PolicySet.from_document({"compaction_threshold": -1}, "here")
 
 
-def test_a_policy_set_takes_no_policy_that_is_not_declared() -> None:
+def test_a_policy_set_refuses_an_undeclared_policy() -> None:
     with pytest.raises(TypeError, match="ttl"):
         PolicySet(ttl=1)
 
 
-def test_a_policy_set_survives_its_document() -> None:
+def test_a_policy_set_is_read_back_from_its_document() -> None:
     policies = PolicySet(
         retention=RetentionPolicy(5, -1),
         ttl_seconds=0,
@@ -87,7 +87,7 @@ def test_a_policy_set_survives_its_document() -> None:
     assert PolicySet().to_document("here") == {}
 
 
-def test_whatever_the_configuration_says_survives_a_document() -> None:
+def test_any_configuration_is_read_back_from_a_document() -> None:
     in_force = configured(BrokerConfig())
     policies = PolicySet(**{field: getattr(in_force, field) for field in POLICIES})
     found = resolve([PolicySet.from_document(policies.to_document("here"), "here")], BrokerConfig())
@@ -95,19 +95,19 @@ def test_whatever_the_configuration_says_survives_a_document() -> None:
     assert found == replace(in_force, retention=replace(in_force.retention, open_ledger_seconds=0))
 
 
-def test_rates_lie_under_the_name_of_the_cluster() -> None:
+def test_rates_are_stored_under_the_name_of_the_cluster() -> None:
     document = PolicySet(dispatch_rate=DispatchRate(5)).to_document("here")
     assert list(document["topicDispatchRate"]) == ["here"]
     assert PolicySet.from_document(document, "elsewhere").is_empty
 
 
 @pytest.mark.parametrize("value", ["x", True, [], {}, "1.5"])
-def test_a_value_that_is_no_number_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_number_is_refused(value: object) -> None:
     with pytest.raises(BrokerError, match="message_ttl_in_seconds must be a whole number"):
         PolicySet.from_document({"message_ttl_in_seconds": value}, "here")
 
 
-def test_a_topic_policy_wins_over_its_namespace_and_that_over_the_configuration() -> None:
+def test_a_topic_policy_overrides_its_namespace_which_overrides_the_configuration() -> None:
     policies = PolicyConfig(ttl_seconds=60, retention_minutes=1, retention_mb=1, compaction_threshold=7)
     config = BrokerConfig(policies=policies, topics=TopicConfig(max_producers=3))
     topic = PolicySet(ttl_seconds=0)
@@ -137,18 +137,18 @@ def test_a_topic_policy_wins_over_its_namespace_and_that_over_the_configuration(
         ({"topicType": "x"}, "Unknown topic type [x]"),
     ],
 )
-def test_automatic_creation_that_cannot_work_is_refused(document: dict[str, object], detail: str) -> None:
+def test_an_invalid_auto_creation_policy_is_refused(document: dict[str, object], detail: str) -> None:
     with pytest.raises(PreconditionFailed) as refused:
         AutoTopicCreation.from_document({"allowAutoTopicCreation": True, **document})
     assert refused.value.reason == f"Invalid configuration for autoTopicCreationOverride. the detail is {detail}"
 
 
-def test_what_is_not_created_needs_no_type() -> None:
+def test_auto_creation_needs_a_type_only_when_enabled() -> None:
     document = {"allowAutoTopicCreation": False, "topicType": ""}
     assert AutoTopicCreation.from_document(document).to_document() == document
 
 
-def test_the_size_of_a_quota_may_come_under_its_old_name_and_as_text() -> None:
+def test_the_size_of_a_quota_may_have_its_old_name_or_be_text() -> None:
     assert BacklogQuota.from_document({"limit": "10240", "policy": EVICT}).size == 10240
 
 
@@ -170,7 +170,7 @@ def test_the_bundle_of_a_topic_is_found_by_the_hash_of_its_name() -> None:
     assert Bundles.evenly(1).bundle_of(topic) == "0x00000000_0xffffffff"
 
 
-def test_bundles_that_leave_a_gap_are_refused() -> None:
+def test_bundles_with_a_gap_are_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
         Bundles.from_document(4, 4096, {"boundaries": ["0x00000000", "0x8"], "numBundles": 1})
     assert refused.value.reason == (
@@ -187,7 +187,7 @@ class Unspeakable(str):
         raise AssertionError("a name was spelled out without need")
 
 
-def test_names_of_members_are_spelled_out_only_for_an_error() -> None:
+def test_member_paths_are_built_only_for_an_error() -> None:
     assert properties({Unspeakable("a"): "1", Unspeakable("b"): 2}, "properties") == {"a": "1", "b": "2"}
 
 

@@ -33,7 +33,7 @@ def test_the_first_exclusive_producer_takes_a_free_topic_at_epoch_0(mode: Access
 @pytest.mark.parametrize(
     ("mode", "error"), [(SHARED, ProducerBusy), (EXCLUSIVE, ProducerFenced)], ids=["shared", "exclusive"]
 )
-def test_nobody_joins_an_exclusive_producer(mode: AccessMode, error: type[Exception]) -> None:
+def test_no_producer_joins_an_exclusive_one(mode: AccessMode, error: type[Exception]) -> None:
     topic = taken()
     with pytest.raises(error):
         topic.request("b", mode, None, occupied=True)
@@ -45,7 +45,7 @@ def test_an_exclusive_producer_is_refused_where_shared_ones_are() -> None:
         access().request("b", EXCLUSIVE, None, occupied=True)
 
 
-def test_nobody_overtakes_those_who_wait() -> None:
+def test_no_producer_overtakes_waiting_ones() -> None:
     topic = access()
     topic.request("w", WAIT, None, occupied=True)
     with pytest.raises(ProducerBusy):
@@ -54,7 +54,7 @@ def test_nobody_overtakes_those_who_wait() -> None:
         topic.request("e", EXCLUSIVE, None, occupied=True)
 
 
-def test_those_who_wait_are_served_in_order_each_with_the_next_epoch() -> None:
+def test_waiting_producers_are_served_in_order_with_increasing_epochs() -> None:
     topic = taken()
     for waiter in ("b", "c"):
         assert topic.request(waiter, WAIT, None, occupied=True).place is Place.WAITING
@@ -65,14 +65,14 @@ def test_those_who_wait_are_served_in_order_each_with_the_next_epoch() -> None:
     assert topic.leave("c", occupied=False) is None
 
 
-def test_who_waits_behind_shared_producers_is_served_when_the_last_of_them_leaves() -> None:
+def test_a_waiting_producer_is_served_when_the_last_shared_one_leaves() -> None:
     topic = access()
     topic.request("w", WAIT, None, occupied=True)
     assert topic.leave("s1", occupied=True) is None
     assert topic.leave("s2", occupied=False) == "w"
 
 
-def test_who_stops_waiting_is_passed_over() -> None:
+def test_a_producer_that_stops_waiting_is_skipped() -> None:
     topic = taken()
     topic.request("b", WAIT, None, occupied=True)
     topic.request("c", WAIT, None, occupied=True)
@@ -80,7 +80,7 @@ def test_who_stops_waiting_is_passed_over() -> None:
     assert topic.leave("a", occupied=False) == "c"
 
 
-def test_fencing_throws_out_the_owner_and_those_who_wait() -> None:
+def test_fencing_removes_the_owner_and_waiting_producers() -> None:
     topic = taken()
     topic.request("b", WAIT, None, occupied=True)
     admission = topic.request("f", FENCING, None, occupied=True)
@@ -97,31 +97,31 @@ def test_an_owner_that_is_still_storing_its_epoch_is_fenced_too() -> None:
     assert not topic.owns("a")
 
 
-def test_an_epoch_from_which_nobody_could_go_on_is_refused() -> None:
+def test_an_epoch_without_a_successor_is_refused() -> None:
     with pytest.raises(ProducerFenced, match="No topic has epoch"):
         ProducerAccess[str](None).request("a", EXCLUSIVE, EPOCH_MAX + 1, occupied=False)
 
 
 @pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
-def test_who_comes_back_with_an_older_epoch_is_fenced(mode: AccessMode) -> None:
+def test_a_producer_that_returns_with_an_older_epoch_is_fenced(mode: AccessMode) -> None:
     topic = access(5)
     with pytest.raises(ProducerFenced, match="Current epoch: 5, Producer epoch: 4"):
         topic.request("a", mode, 4, occupied=False)
     assert topic.request("b", SHARED, None, occupied=False).place is Place.SHARED
 
 
-def test_who_comes_back_with_the_current_epoch_keeps_it() -> None:
+def test_a_producer_that_returns_with_the_current_epoch_keeps_it() -> None:
     topic = access(5)
     topic.request("a", EXCLUSIVE, 5, occupied=False)
     assert topic.epoch == 5
 
 
-def test_a_shared_producer_may_bring_any_epoch() -> None:
+def test_a_shared_producer_may_send_any_epoch() -> None:
     assert access(5).request("go", SHARED, 0, occupied=True).place is Place.SHARED
 
 
 @given(st.lists(st.tuples(st.sampled_from(["request", "leave"]), st.integers(0, 4), st.sampled_from(AccessMode))))
-def test_an_owner_is_alone_and_epochs_never_go_back(steps: list[tuple[str, int, AccessMode]]) -> None:
+def test_an_owner_is_alone_and_epochs_never_decrease(steps: list[tuple[str, int, AccessMode]]) -> None:
     topic: ProducerAccess[int] = ProducerAccess(None)
     there: dict[int, AccessMode] = {}
     waiting: list[int] = []

@@ -62,7 +62,9 @@ def test_an_exclusive_producer_gets_an_epoch_and_keeps_others_out(raw: RawClient
     assert refused(other, topic, pb.Shared) == pb.ProducerBusy
 
 
-def test_who_waits_is_told_so_and_then_that_it_is_ready(raw: RawClient, other: RawClient, topic: str) -> None:
+def test_a_waiting_producer_is_told_to_wait_and_later_that_it_is_ready(
+    raw: RawClient, other: RawClient, topic: str
+) -> None:
     create(raw, topic, EXCLUSIVE)
     waiting = create(other, topic, WAIT, request_id=7, producer_name="w")
     assert (waiting.request_id, waiting.producer_ready, waiting.producer_name) == (7, False, "w")
@@ -74,7 +76,7 @@ def test_who_waits_is_told_so_and_then_that_it_is_ready(raw: RawClient, other: R
     other.expect(BaseCommand.SEND_RECEIPT)
 
 
-def test_a_send_of_a_producer_that_waits_closes_the_connection(raw: RawClient, other: RawClient, topic: str) -> None:
+def test_a_send_by_a_waiting_producer_closes_the_connection(raw: RawClient, other: RawClient, topic: str) -> None:
     create(raw, topic, EXCLUSIVE)
     create(other, topic, WAIT)
     other.send(send(0))
@@ -82,7 +84,7 @@ def test_a_send_of_a_producer_that_waits_closes_the_connection(raw: RawClient, o
 
 
 @pytest.mark.parametrize("how", ["disconnected", "closed"])
-def test_the_next_in_the_queue_takes_the_place_of_one_that_stopped_waiting(
+def test_the_next_producer_replaces_one_that_stopped_waiting(
     pulsar_broker: EmbeddedBroker, raw: RawClient, other: RawClient, topic: str, how: str
 ) -> None:
     create(raw, topic, EXCLUSIVE)
@@ -99,7 +101,7 @@ def test_the_next_in_the_queue_takes_the_place_of_one_that_stopped_waiting(
     assert other.expect(SUCCESS).producer_ready
 
 
-def test_an_owner_whose_client_leaves_before_its_epoch_is_stored_passes_the_place_on(topic: str) -> None:
+def test_an_owner_that_leaves_before_its_epoch_is_stored_hands_over(topic: str) -> None:
     """The epoch takes a while to be stored; whoever leaves meanwhile must not keep the topic."""
     disk = FaultyDisk()
     with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as last:
@@ -113,7 +115,7 @@ def test_an_owner_whose_client_leaves_before_its_epoch_is_stored_passes_the_plac
         disk.sync_seconds = 0.0
 
 
-def test_fencing_closes_producers_and_fails_those_who_wait(
+def test_fencing_closes_producers_and_fails_waiting_ones(
     pulsar_broker: EmbeddedBroker, raw: RawClient, other: RawClient, topic: str
 ) -> None:
     create(raw, topic, EXCLUSIVE)
@@ -126,7 +128,7 @@ def test_fencing_closes_producers_and_fails_those_who_wait(
         assert refused(raw, topic, EXCLUSIVE, topic_epoch=0) == pb.ProducerFenced
 
 
-def test_the_epoch_outlives_the_broker(topic: str, pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_the_epoch_survives_a_restart(topic: str, pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
     create(raw, topic, EXCLUSIVE)
     raw.send(close_producer())
     raw.expect(BaseCommand.SUCCESS)
@@ -137,7 +139,7 @@ def test_the_epoch_outlives_the_broker(topic: str, pulsar_broker: EmbeddedBroker
     assert refused(raw, topic, EXCLUSIVE, topic_epoch=0) == pb.ProducerFenced
 
 
-def test_one_that_waits_is_told_to_come_again_when_the_topic_is_unloaded(
+def test_a_waiting_producer_is_told_to_retry_when_the_topic_is_unloaded(
     pulsar_broker: EmbeddedBroker, raw: RawClient, other: RawClient, topic: str
 ) -> None:
     create(raw, topic, EXCLUSIVE)
@@ -146,7 +148,7 @@ def test_one_that_waits_is_told_to_come_again_when_the_topic_is_unloaded(
     assert other.expect(BaseCommand.ERROR).error == pb.ServiceNotReady
 
 
-def test_a_place_is_free_again_when_its_epoch_cannot_be_stored(topic: str) -> None:
+def test_a_topic_is_free_again_when_an_epoch_cannot_be_stored(topic: str) -> None:
     disk = FaultyDisk()
     with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as client:
         create(client, topic)
@@ -163,7 +165,7 @@ def test_a_name_in_use_on_the_same_connection_is_refused(raw: RawClient, topic: 
     assert refused(raw, topic, producer_id=2, producer_name="p") == pb.ProducerBusy
 
 
-def test_a_producer_asked_for_again_lives_on_under_its_name(
+def test_a_repeated_producer_request_keeps_the_producer(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
     name = create(raw, topic).producer_name
@@ -173,7 +175,7 @@ def test_a_producer_asked_for_again_lives_on_under_its_name(
     assert list(loaded(pulsar_broker, topic).producers) == [name]
 
 
-def test_the_initial_subscription_is_there_before_the_first_message(
+def test_the_initial_subscription_exists_before_the_first_message(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
     create(raw, topic, initial_subscription_name="dlq")
@@ -189,14 +191,14 @@ def test_an_initial_subscription_needs_automatic_creation(topic: str) -> None:
         assert not loaded(broker, topic).producers
 
 
-def test_generated_names_differ_and_are_the_brokers(raw: RawClient, topic: str) -> None:
+def test_generated_names_are_unique_and_start_with_the_brokers_name(raw: RawClient, topic: str) -> None:
     first = create(raw, topic, user_provided_producer_name=False).producer_name
     second = create(raw, topic, producer_id=2, user_provided_producer_name=False).producer_name
     assert first != second
     assert first.startswith("standalone-")
 
 
-def test_a_frozen_owner_loses_the_topic_to_one_of_its_name(topic: str) -> None:
+def test_a_frozen_owner_loses_the_topic_to_a_producer_with_its_name(topic: str) -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(liveness_timeout_ms=100))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as frozen:
         create(frozen, topic, EXCLUSIVE, producer_name="p")

@@ -40,7 +40,7 @@ def send(sequence_id: int, payload: bytes = b"x", *, deliver_at: int | None = No
     return frame(command, build_entry(metadata, payload))
 
 
-def test_the_handshake_announces_only_what_is_there(raw: RawClient) -> None:
+def test_the_handshake_announces_only_supported_features(raw: RawClient) -> None:
     assert raw.connected.server_version.startswith("pulsarctl")
     assert raw.connected.protocol_version == 21
     assert raw.connected.max_message_size == 5 * 1024 * 1024
@@ -70,7 +70,7 @@ def test_ping_is_answered(raw: RawClient) -> None:
     ],
     ids=["ping", "lookup", "short", "oversized", "http"],
 )
-def test_anything_but_connect_first_closes_the_connection(pulsar_broker: EmbeddedBroker, first: bytes) -> None:
+def test_another_command_before_connect_closes_the_connection(pulsar_broker: EmbeddedBroker, first: bytes) -> None:
     with RawClient(pulsar_broker.service_url, handshake=False) as client:
         client.send(first)
         assert client.is_closed()
@@ -104,7 +104,7 @@ def test_a_producer_with_transactions_is_refused(raw: RawClient) -> None:
         (BaseCommand.TC_CLIENT_CONNECT_REQUEST, "tcClientConnectRequest"),
     ],
 )
-def test_a_command_that_is_missing_is_refused_by_name(raw: RawClient, kind: int, field: str) -> None:
+def test_an_unsupported_command_is_refused_by_name(raw: RawClient, kind: int, field: str) -> None:
     command = BaseCommand(type=kind)  # type: ignore[arg-type]  # enum values are ints here
     body = getattr(command, field)
     for descriptor in body.DESCRIPTOR.fields:
@@ -117,7 +117,7 @@ def test_a_command_that_is_missing_is_refused_by_name(raw: RawClient, kind: int,
     assert BaseCommand.Type.Name(kind) in refused.message  # type: ignore[arg-type]  # enum values are ints here
 
 
-def test_the_schema_of_a_topic_is_not_found(raw: RawClient) -> None:
+def test_a_missing_schema_is_not_found(raw: RawClient) -> None:
     command = BaseCommand(type=BaseCommand.GET_SCHEMA)
     command.getSchema.request_id = 4
     command.getSchema.topic = "persistent://public/default/t"
@@ -126,7 +126,7 @@ def test_the_schema_of_a_topic_is_not_found(raw: RawClient) -> None:
     assert refused.HasField("error_code")
 
 
-def test_a_bad_checksum_is_refused_and_the_connection_stays(raw: RawClient) -> None:
+def test_a_wrong_checksum_is_refused_and_the_connection_stays(raw: RawClient) -> None:
     raw.ask(producer("persistent://public/default/checksum"), BaseCommand.PRODUCER_SUCCESS)
     broken = bytearray(send(5))
     broken[-1] ^= 1
@@ -137,7 +137,7 @@ def test_a_bad_checksum_is_refused_and_the_connection_stays(raw: RawClient) -> N
     assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 6
 
 
-def test_a_delayed_message_is_taken_among_others(raw: RawClient) -> None:
+def test_a_delayed_message_is_accepted_among_others(raw: RawClient) -> None:
     raw.ask(producer("persistent://public/default/delayed"), BaseCommand.PRODUCER_SUCCESS)
     raw.send(send(0) + send(1) + send(2, deliver_at=1_800_000_000_000) + send(3))
     answers = [raw.next() for _ in range(4)]
@@ -145,7 +145,7 @@ def test_a_delayed_message_is_taken_among_others(raw: RawClient) -> None:
     assert found == dict.fromkeys(range(4), BaseCommand.SEND_RECEIPT)
 
 
-def test_a_delay_beyond_the_longest_is_refused(raw: RawClient, pulsar_broker: EmbeddedBroker) -> None:
+def test_a_delay_over_the_limit_is_refused(raw: RawClient, pulsar_broker: EmbeddedBroker) -> None:
     topic = "persistent://public/default/long-delay"
     raw.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
     policy = DelayedDelivery(tick_ms=1000, active=True, max_delay_ms=10_000)
@@ -161,7 +161,7 @@ def test_a_delay_beyond_the_longest_is_refused(raw: RawClient, pulsar_broker: Em
     assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 2
 
 
-def test_a_property_that_looks_like_a_delivery_time_is_no_delay(raw: RawClient) -> None:
+def test_a_property_that_looks_like_a_delivery_time_is_ignored(raw: RawClient) -> None:
     raw.ask(producer("persistent://public/default/looks-delayed"), BaseCommand.PRODUCER_SUCCESS)
     metadata = pb.MessageMetadata(producer_name="p", sequence_id=0, publish_time=1, ordering_key=b"\x98\x01\x05")
     command = BaseCommand(type=BaseCommand.SEND)
@@ -170,7 +170,7 @@ def test_a_property_that_looks_like_a_delivery_time_is_no_delay(raw: RawClient) 
     assert raw.expect(BaseCommand.SEND_RECEIPT).sequence_id == 0
 
 
-def test_receipts_come_in_order_also_around_a_refusal(raw: RawClient) -> None:
+def test_receipts_stay_in_order_around_a_refusal(raw: RawClient) -> None:
     raw.ask(producer("persistent://public/default/order"), BaseCommand.PRODUCER_SUCCESS)
     broken = bytearray(send(1))
     broken[-1] ^= 1
@@ -208,7 +208,7 @@ def test_a_topic_name_of_four_parts_is_looked_up(raw: RawClient) -> None:
     assert raw.expect(BaseCommand.LOOKUP_RESPONSE).response == pb.CommandLookupTopicResponse.Connect
 
 
-def test_a_namespace_of_all_clusters_must_be_made_first(raw: RawClient) -> None:
+def test_a_global_namespace_must_be_created_first(raw: RawClient) -> None:
     raw.send(client_commands.partitioned_metadata(8, "persistent://property/global/namespace/topic"))
     assert raw.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE).error == pb.TopicNotFound
 
@@ -220,7 +220,7 @@ def test_a_lookup_of_an_unknown_listener_fails(raw: RawClient) -> None:
     assert refused.message == "the broker do not have test listener"
 
 
-def test_a_lookup_of_the_blank_listener_is_answered(raw: RawClient) -> None:
+def test_a_lookup_of_the_empty_listener_name_is_answered(raw: RawClient) -> None:
     raw.send(client_commands.lookup(8, "persistent://public/default/t", listener=""))
     assert raw.expect(BaseCommand.LOOKUP_RESPONSE).response == pb.CommandLookupTopicResponse.Connect
 
@@ -238,7 +238,7 @@ def test_a_silent_connection_is_pinged_and_then_closed() -> None:
         assert client.is_closed(seconds=5)
 
 
-def test_a_connection_that_answers_stays() -> None:
+def test_a_connection_that_answers_pings_stays_open() -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(keep_alive_seconds=0.2))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
         for _ in range(5):
@@ -246,7 +246,7 @@ def test_a_connection_that_answers_stays() -> None:
             client.send(commands.pong())
 
 
-def test_one_request_too_many_is_refused() -> None:
+def test_a_request_over_the_limit_is_refused() -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_lookups=2))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
         topic = "persistent://public/default/many"
@@ -256,7 +256,7 @@ def test_one_request_too_many_is_refused() -> None:
         assert refused == {2: pb.TooManyRequests}
 
 
-def test_one_connection_too_many_is_told_so_and_closed() -> None:
+def test_a_connection_over_the_limit_gets_an_error_and_is_closed() -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_connections=1))
     with (
         EmbeddedBroker(config=config) as broker,

@@ -32,7 +32,7 @@ def test_a_rate_is_counted_from_the_sample_before_the_last_one() -> None:
     assert (rate.messages, rate.bytes) == (420, 4200)
 
 
-def test_asking_changes_nothing() -> None:
+def test_reading_a_rate_does_not_change_it() -> None:
     clock = StillClock()
     rate = Rate(clock)
     rate.add(10, 100)
@@ -40,7 +40,7 @@ def test_asking_changes_nothing() -> None:
     assert rate.per_second() == rate.per_second() == (1.0, 10.0)
 
 
-def test_less_than_a_second_is_not_blown_up() -> None:
+def test_an_interval_below_a_second_is_not_scaled_up() -> None:
     clock = StillClock()
     rate = Rate(clock)
     rate.add(10, 100)
@@ -59,7 +59,7 @@ def test_an_idle_rate_falls_to_zero() -> None:
     assert rate.per_second() == (0.0, 0.0)
 
 
-def test_what_one_that_left_had_counted_does_not_look_new() -> None:
+def test_counts_of_a_closed_producer_are_not_counted_again() -> None:
     clock = StillClock()
     left, leaving = Rate(clock), Rate(clock)
     leaving.add(1_000_000, 1_000_000)

@@ -12,7 +12,7 @@ STEPS = st.lists(st.floats(0, 0.5), min_size=1, max_size=200)
 
 
 @given(rate=RATES, piece=st.integers(1, 1000), pauses=STEPS)
-def test_no_schedule_gets_more_than_rate_burst_and_one_piece(rate: int, piece: int, pauses: list[float]) -> None:
+def test_no_schedule_exceeds_the_rate_plus_burst_plus_one_piece(rate: int, piece: int, pauses: list[float]) -> None:
     clock = StillClock()
     bucket = TokenBucket(clock, rate)
     taken = 0
@@ -25,7 +25,7 @@ def test_no_schedule_gets_more_than_rate_burst_and_one_piece(rate: int, piece: i
 
 
 @given(rate=RATES, piece=st.integers(1, 1000))
-def test_who_always_wants_gets_the_rate_over_ten_seconds(rate: int, piece: int) -> None:
+def test_constant_demand_gets_the_rate_over_ten_seconds(rate: int, piece: int) -> None:
     clock = StillClock()
     bucket = TokenBucket(clock, rate)
     start, taken = clock.seconds, 0
@@ -49,14 +49,14 @@ def test_a_debt_is_paid_before_the_next_piece() -> None:
     assert bucket.available() >= 1
 
 
-def test_an_idle_bucket_saves_up_no_more_than_a_burst() -> None:
+def test_an_idle_bucket_saves_at_most_one_burst() -> None:
     clock = StillClock()
     bucket = TokenBucket(clock, 1000)
     clock.seconds += 3600
     assert bucket.available() == 1000 * BURST_SECONDS
 
 
-def test_the_rate_of_something_else_comes_on_top() -> None:
+def test_a_relative_rate_is_added() -> None:
     clock, published = StillClock(), [0]
     bucket = TokenBucket(clock, 10, besides=lambda: published[0])
     taken = 0
@@ -69,7 +69,7 @@ def test_the_rate_of_something_else_comes_on_top() -> None:
     assert taken == pytest.approx(1100, rel=0.1)
 
 
-def test_of_a_run_as_many_entries_go_as_both_limits_allow_the_last_on_credit() -> None:
+def test_a_run_is_cut_where_either_limit_ends_with_the_last_entry_on_credit() -> None:
     limit = RateLimit.per_second(StillClock(), messages=40, size=4000)  # 10 messages and 1000 bytes at once
     assert limit.entries_allowed([1] * 20, [10] * 20) == 10
     assert limit.entries_allowed([1] * 20, [400] * 20) == 3
@@ -79,7 +79,7 @@ def test_of_a_run_as_many_entries_go_as_both_limits_allow_the_last_on_credit() -
     assert limit.allowed(5, 1) == 0
 
 
-def test_so_many_messages_go_as_their_bytes_may_the_last_on_credit() -> None:
+def test_bytes_limit_the_messages_with_the_last_one_on_credit() -> None:
     limit = RateLimit.per_second(StillClock(), messages=0, size=4000)  # 1000 bytes at once
     assert limit.allowed(50, 100) == 10
     assert limit.allowed(50, 3000) == 1
@@ -87,7 +87,7 @@ def test_so_many_messages_go_as_their_bytes_may_the_last_on_credit() -> None:
     assert limit.allowed(50, 1) == 0
 
 
-def test_limits_together_allow_what_the_tightest_allows() -> None:
+def test_several_limits_allow_what_the_strictest_allows() -> None:
     clock = StillClock()
     limit = RateLimit.per_second(clock, 400, 0) + RateLimit.per_second(clock, 40, 0) + NO_LIMIT
     assert limit.allowed(1000, 1) == 10

@@ -21,14 +21,14 @@ def drain(waiting: EntrySet, limit: int) -> list[tuple[int, int]]:
 
 
 @given(st.lists(st.tuples(ledgers, entry_ids)), st.integers(1, 10) | st.just(5000))
-def test_everything_comes_once_in_order_of_position(entries: list[tuple[int, int]], limit: int) -> None:
+def test_all_entries_are_returned_once_in_order_of_position(entries: list[tuple[int, int]], limit: int) -> None:
     waiting = EntrySet()
     waiting.add(entries)
     assert drain(waiting, limit) == sorted(set(entries))
     assert len(waiting) == 0
 
 
-def test_a_run_crosses_the_pieces() -> None:
+def test_a_run_spans_several_pieces() -> None:
     waiting = EntrySet()
     waiting.add((7, entry_id) for entry_id in range(1000, 4000))
     assert waiting.first_run(10_000) == (7, 1000, 3000)
@@ -69,7 +69,7 @@ class ASetOfEntries(RuleBasedStateMachine):
 TestASetOfEntries = ASetOfEntries.TestCase
 
 
-def test_counts_rise_with_each_return() -> None:
+def test_counts_increase_with_each_redelivery() -> None:
     counts = RedeliveryCounts()
     assert counts.of(1, 0, 3) is None
     counts.add([(1, 1)])
@@ -78,13 +78,13 @@ def test_counts_rise_with_each_return() -> None:
     assert counts.of(2, 0, 3) is None
 
 
-def test_a_count_stops_at_what_it_can_hold() -> None:
+def test_a_count_stops_at_its_maximum() -> None:
     counts = RedeliveryCounts()
     counts.add([(1, 1)] * (COUNT_MAX + 2))
     assert counts.of(1, 1, 1) == [COUNT_MAX]
 
 
-def test_counts_of_what_is_acknowledged_go() -> None:
+def test_counts_of_acknowledged_entries_are_deleted() -> None:
     counts = RedeliveryCounts()
     counts.add([(1, 5), (1, 1024), (2, 0)])
     counts.forget_up_to((1, 1023))

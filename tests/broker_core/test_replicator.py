@@ -70,7 +70,7 @@ def replicate(broker: EmbeddedBroker, *frames: bytes) -> list[Any]:
         return [raw.expect(RECEIPT) for _ in frames]
 
 
-def test_markers_are_stored_in_their_place_and_answered_in_their_turn(broker: EmbeddedBroker) -> None:
+def test_markers_are_stored_and_answered_in_order(broker: EmbeddedBroker) -> None:
     receipts = replicate(broker, copy(5, b"a"), marker(), copy(6, b"b"))
     assert [receipt.sequence_id for receipt in receipts] == [5, 0, 6]
     assert [receipt.message_id.entryId for receipt in receipts] == [0, 1, 2]
@@ -102,7 +102,7 @@ def test_markers_are_skipped_again_after_a_seek_and_a_restart(tmp_path: Path) ->
         connected.close()
 
 
-def test_a_reader_is_at_the_end_before_the_markers_there(broker: EmbeddedBroker, client: pulsar.Client) -> None:
+def test_a_reader_is_at_the_end_before_trailing_markers(broker: EmbeddedBroker, client: pulsar.Client) -> None:
     replicate(broker, copy(1, b"a"), *(marker() for _ in range(5)))
     reader = client.create_reader(TOPIC, pulsar.MessageId.earliest)
     assert reader.has_message_available()
@@ -110,12 +110,12 @@ def test_a_reader_is_at_the_end_before_the_markers_there(broker: EmbeddedBroker,
     assert not reader.has_message_available()
 
 
-def test_a_topic_of_markers_alone_has_no_message(broker: EmbeddedBroker, client: pulsar.Client) -> None:
+def test_a_topic_with_only_markers_has_no_message(broker: EmbeddedBroker, client: pulsar.Client) -> None:
     replicate(broker, marker(), marker())
     assert not client.create_reader(TOPIC, pulsar.MessageId.earliest).has_message_available()
 
 
-def test_a_copy_keeps_where_it_comes_from(broker: EmbeddedBroker) -> None:
+def test_a_replicated_message_keeps_its_source_cluster(broker: EmbeddedBroker) -> None:
     replicate(broker, copy(1, b"a"))
     topic = loaded(broker)
     _position, entry = broker.call(topic.last_entry(compacted=False))
@@ -131,7 +131,7 @@ def test_other_markers_are_refused(broker: EmbeddedBroker, name: str, kind: int)
         assert raw.expect(BaseCommand.SEND_ERROR).error == pb.NotAllowedError
 
 
-def test_a_replicator_is_neither_counted_nor_shown_among_the_producers() -> None:
+def test_a_replicator_is_not_listed_or_counted_as_a_producer() -> None:
     config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(max_producers=1))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as raw:
         attach(raw, producer_id=1)
@@ -143,7 +143,7 @@ def test_a_replicator_is_neither_counted_nor_shown_among_the_producers() -> None
         assert [shown.name for shown in asyncio.run(topic_stats(topic)).publishers] == ["user"]
 
 
-def test_copies_are_deduplicated_by_the_producer_they_are_of() -> None:
+def test_replicated_messages_are_deduplicated_by_their_original_producer() -> None:
     config = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True))
     with EmbeddedBroker(config=config) as broker:
         sent = (
@@ -161,7 +161,7 @@ def test_copies_are_deduplicated_by_the_producer_they_are_of() -> None:
         assert repeated == [False, False, False, False, True, False, False]
 
 
-def test_the_producers_of_copies_are_forgotten_when_there_are_too_many() -> None:
+def test_original_producers_are_forgotten_above_the_limit() -> None:
     config = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True, max_producers=2))
     with EmbeddedBroker(config=config) as broker:
         replicate(broker, *(copy(number, b"x", original=f"p{number}") for number in range(1, 6)))

@@ -117,18 +117,18 @@ def v(version: int) -> bytes:
     return version_bytes(version)
 
 
-def test_a_producer_is_told_the_version_of_its_schema(talk: Talk) -> None:
+def test_a_producer_receives_the_version_of_its_schema(talk: Talk) -> None:
     assert talk.produce(Schema.Avro, avro("a")) == v(0)
     assert talk.produce(Schema.Avro, avro("a")) == v(0)
     assert talk.produce(Schema.Avro, avro("a", "b", default=0)) == v(1)
 
 
-def test_a_producer_without_a_schema_is_told_no_version(talk: Talk) -> None:
+def test_a_producer_without_a_schema_receives_no_version(talk: Talk) -> None:
     talk.produce(Schema.String)
     assert talk.produce() == b""
 
 
-def test_a_producer_asked_for_again_is_told_its_version_again(talk: Talk) -> None:
+def test_a_repeated_producer_request_returns_the_version_again(talk: Talk) -> None:
     talk.produce(Schema.Avro, avro("a"))
     talk.produce(Schema.Avro, avro("a", "b", default=0))
     talk._ids = iter([1])
@@ -136,7 +136,7 @@ def test_a_producer_asked_for_again_is_told_its_version_again(talk: Talk) -> Non
 
 
 @pytest.mark.parametrize("number", [one for one in Schema.Type.values() if one not in (0, 3, 4, 15, 2, 20, 21, 22)])
-def test_every_plain_type_is_registered_and_comes_back(talk: Talk, number: int) -> None:
+def test_every_primitive_type_is_registered_and_returned(talk: Talk, number: int) -> None:
     assert talk.produce(number) == v(0)
     found = talk.get()
     assert (found.schema.type, found.schema.schema_data, found.schema_version) == (number, b"", v(0))
@@ -157,12 +157,12 @@ def test_a_schema_that_is_not_compatible_is_refused_with_the_reason(talk: Talk) 
         (Schema.External, "", "Unknown schema type : EXTERNAL"),
     ],
 )
-def test_a_schema_that_makes_no_sense_is_refused(talk: Talk, schema_type: int, data: str, reason: str) -> None:
+def test_a_malformed_schema_is_refused(talk: Talk, schema_type: int, data: str, reason: str) -> None:
     assert str(talk.produce(schema_type, data)).startswith(reason)
     assert str(talk.get_or_create(schema_type, data)).startswith(reason)
 
 
-def test_the_latest_version_and_each_by_its_number_are_found(talk: Talk) -> None:
+def test_the_latest_version_and_each_version_by_number_are_found(talk: Talk) -> None:
     talk.produce(Schema.Avro, avro("a"))
     talk.produce(Schema.Avro, avro("a", "b", default=0))
     assert talk.get().schema_version == v(1)
@@ -171,7 +171,7 @@ def test_the_latest_version_and_each_by_its_number_are_found(talk: Talk) -> None
     assert first.schema.name == talk.topic.removeprefix("persistent://")
 
 
-def test_a_version_that_there_is_not_is_not_found(talk: Talk) -> None:
+def test_a_missing_version_is_not_found(talk: Talk) -> None:
     missing = talk.get()
     assert (missing.error_code, missing.error_message) == (
         pb.TopicNotFound,
@@ -186,7 +186,7 @@ def test_an_empty_version_is_refused(talk: Talk) -> None:
     assert (refused.error_code, refused.error_message) == (pb.IncompatibleSchema, "Empty schema version")
 
 
-def test_a_schema_can_be_brought_after_the_producer(talk: Talk) -> None:
+def test_a_schema_can_be_registered_after_the_producer(talk: Talk) -> None:
     talk.produce(Schema.Avro, avro("a"))
     assert talk.get_or_create(Schema.Avro, avro("a", "b", default=0)) == v(1)
     assert talk.get_or_create(Schema.Avro, avro("a")) == v(0)
@@ -194,19 +194,19 @@ def test_a_schema_can_be_brought_after_the_producer(talk: Talk) -> None:
     assert talk.get_or_create(NO_SCHEMA) == b""
 
 
-def test_a_schema_is_not_brought_to_a_topic_that_there_is_not(talk: Talk) -> None:
+def test_a_schema_cannot_be_registered_for_a_missing_topic(talk: Talk) -> None:
     assert talk.get_or_create(Schema.String) == f"Topic not found {talk.topic}"
 
 
 # Consumers
 
 
-def test_a_consumers_schema_becomes_that_of_a_topic_nobody_used(talk: Talk) -> None:
+def test_a_consumers_schema_is_registered_on_an_unused_topic(talk: Talk) -> None:
     assert talk.subscribe(Schema.String) == ""
     assert talk.get().schema.type == Schema.String
 
 
-def test_a_consumer_must_read_what_the_topic_has(talk: Talk) -> None:
+def test_a_consumers_schema_must_read_the_topics_schema(talk: Talk) -> None:
     talk.produce(Schema.Avro, avro("a"))
     assert talk.subscribe(Schema.Avro, avro("a", "b", default=0)) == ""
     assert "A.b was not written" in talk.subscribe(Schema.Avro, avro("b"))
@@ -214,37 +214,37 @@ def test_a_consumer_must_read_what_the_topic_has(talk: Talk) -> None:
     assert talk.get().schema_version == v(0)
 
 
-def test_a_consumer_without_a_schema_or_with_any_is_welcome(talk: Talk) -> None:
+def test_a_consumer_without_a_schema_or_with_auto_consume_is_accepted(talk: Talk) -> None:
     talk.produce(Schema.Avro, avro("a"))
     assert talk.subscribe() == ""
     assert talk.subscribe(Schema.AutoConsume) == ""
 
 
-def test_a_consumers_schema_does_not_come_to_a_topic_that_has_a_consumer(talk: Talk) -> None:
+def test_a_consumers_schema_is_not_registered_on_a_topic_with_a_consumer(talk: Talk) -> None:
     talk.subscribe()
     assert talk.subscribe(Schema.String) == ACTIVE
 
 
-def test_a_consumers_schema_does_not_come_to_a_topic_that_has_a_producer_but_the_producers_does(talk: Talk) -> None:
+def test_on_a_topic_with_a_producer_only_producers_register_schemas(talk: Talk) -> None:
     talk.produce()
     assert talk.subscribe(Schema.String) == ACTIVE
     assert talk.produce(Schema.String) == v(0)
     assert talk.subscribe(Schema.String) == ""
 
 
-def test_a_consumer_that_takes_any_schema_does_not_use_the_topic(talk: Talk) -> None:
+def test_a_consumer_that_accepts_any_schema_does_not_count_as_use(talk: Talk) -> None:
     talk.subscribe(Schema.AutoConsume)
     assert talk.subscribe(Schema.String) == ""
 
 
-def test_a_producer_that_left_without_a_message_did_not_use_the_topic(talk: Talk) -> None:
+def test_a_producer_that_sent_nothing_does_not_count_as_use(talk: Talk) -> None:
     talk.produce()
     talk.raw.send(close_producer(1, 99))
     talk.raw.expect(BaseCommand.SUCCESS)
     assert talk.subscribe(Schema.String) == ""
 
 
-def test_a_consumers_schema_does_not_come_to_a_topic_that_has_messages(talk: Talk) -> None:
+def test_a_consumers_schema_is_not_registered_on_a_topic_with_messages(talk: Talk) -> None:
     talk.produce()
     talk.raw.send(send(1, 0))
     talk.raw.expect(BaseCommand.SEND_RECEIPT)
@@ -256,7 +256,7 @@ def test_a_consumers_schema_does_not_come_to_a_topic_that_has_messages(talk: Tal
 # Policies
 
 
-def test_a_producer_needs_a_schema_where_validation_is_enforced_and_there_is_one(talk: Talk, policies: Any) -> None:
+def test_with_enforced_validation_a_producer_needs_a_schema_if_the_topic_has_one(talk: Talk, policies: Any) -> None:
     policies(schema_validation_enforced=True)
     assert talk.produce() == b""
     talk.produce(Schema.String)
@@ -264,7 +264,7 @@ def test_a_producer_needs_a_schema_where_validation_is_enforced_and_there_is_one
     assert talk.subscribe() == ""
 
 
-def test_only_known_schemas_come_in_where_producers_may_not_change_them(talk: Talk, policies: Any) -> None:
+def test_without_auto_update_producers_can_use_only_known_schemas(talk: Talk, policies: Any) -> None:
     talk.produce(Schema.String)
     policies(allow_schema_update=False)
     assert talk.produce(Schema.String) == v(0)
@@ -273,7 +273,7 @@ def test_only_known_schemas_come_in_where_producers_may_not_change_them(talk: Ta
     assert talk.get_or_create(Schema.Int32) == refused
 
 
-def test_a_strategy_is_obeyed_as_soon_as_it_is_set(talk: Talk, policies: Any) -> None:
+def test_a_strategy_takes_effect_at_once(talk: Talk, policies: Any) -> None:
     talk.produce(Schema.String)
     assert isinstance(talk.produce(Schema.Int32), str)
     policies(schema_compatibility_strategy="ALWAYS_COMPATIBLE")

@@ -102,7 +102,7 @@ def passing_over(client: RawClient, kind: int) -> Any:
     return item.message
 
 
-def test_a_seek_closes_everybody_on_a_shared_subscription(broker: EmbeddedBroker, client: RawClient) -> None:
+def test_a_seek_closes_all_consumers_of_a_shared_subscription(broker: EmbeddedBroker, client: RawClient) -> None:
     ids = publish(broker, 0, 0)
     with RawClient(broker.service_url) as other:
         subscribe(client, sub_type=SHARED)
@@ -135,18 +135,18 @@ def test_a_seek_goes_into_a_batch(
     assert [list(message.ack_set) for message in again] == ack_sets
 
 
-def test_a_seek_that_says_neither_where_nor_when_is_refused(client: RawClient) -> None:
+def test_a_seek_without_position_or_time_is_refused(client: RawClient) -> None:
     seek(client)
     assert client.expect(BaseCommand.ERROR).error == pb.MetadataError
 
 
-def test_a_seek_of_nobody_is_refused(client: RawClient) -> None:
+def test_a_seek_of_an_unknown_consumer_is_refused(client: RawClient) -> None:
     seek(client, EARLIEST)
     assert client.expect(BaseCommand.ERROR).error == pb.MetadataError
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_the_start_roll_back_counts_each_time_somebody_subscribes(
+def test_the_rollback_of_the_start_position_applies_to_each_subscribe(
     broker: EmbeddedBroker, client: RawClient, durable: bool
 ) -> None:
     publish(broker, 0, 0, 0)  # published at 1000, 1001, 1002
@@ -166,7 +166,7 @@ def close_consumer() -> BaseCommand:
 
 
 @pytest.mark.parametrize("first_durable", [True, False])
-def test_a_durable_and_a_non_durable_subscription_cannot_have_one_name(
+def test_a_durable_and_a_non_durable_subscription_cannot_share_a_name(
     broker: EmbeddedBroker, client: RawClient, first_durable: bool
 ) -> None:
     assert not subscribe(client, durable=first_durable)
@@ -174,7 +174,7 @@ def test_a_durable_and_a_non_durable_subscription_cannot_have_one_name(
         assert subscribe(other, durable=not first_durable) == pb.NotAllowedError
 
 
-def test_a_name_is_free_when_its_non_durable_subscription_has_gone(broker: EmbeddedBroker, client: RawClient) -> None:
+def test_a_name_is_free_when_its_non_durable_subscription_ends(broker: EmbeddedBroker, client: RawClient) -> None:
     with RawClient(broker.service_url) as reader:
         subscribe(reader, durable=False)
     topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
@@ -214,7 +214,7 @@ def test_the_last_message_is_the_last_of_its_batch(broker: EmbeddedBroker, clien
     assert last(client)[0] == (batch.ledgerId, 1, 4)
 
 
-def test_what_was_trimmed_is_no_last_message(broker: EmbeddedBroker, client: RawClient) -> None:
+def test_a_trimmed_message_is_not_the_last_message(broker: EmbeddedBroker, client: RawClient) -> None:
     publish(broker, 0, 0)
     subscribe(client, initial_position=pb.CommandSubscribe.Latest)
     namespace = parse_topic(TOPIC).namespace
@@ -225,7 +225,7 @@ def test_what_was_trimmed_is_no_last_message(broker: EmbeddedBroker, client: Raw
 @pytest.mark.parametrize(
     ("start", "mark_delete"), [(EARLIEST, -1), (None, 2), (commands.message_id(0, 0), -1), (LATEST, 2)]
 )
-def test_a_reader_hears_where_it_stands(
+def test_a_reader_learns_its_position(
     broker: EmbeddedBroker, client: RawClient, start: pb.MessageIdData | None, mark_delete: int
 ) -> None:
     publish(broker, 0, 0, 0)
@@ -235,6 +235,6 @@ def test_a_reader_hears_where_it_stands(
     assert last(client)[1][1] == mark_delete
 
 
-def test_nobody_has_no_last_message(client: RawClient) -> None:
+def test_an_unknown_consumer_cannot_ask_for_the_last_message(client: RawClient) -> None:
     client.send(client_commands.get_last_message_id(1, 9))
     assert client.expect(BaseCommand.ERROR).error == pb.MetadataError

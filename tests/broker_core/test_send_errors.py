@@ -58,20 +58,18 @@ def set_policy(broker: EmbeddedBroker, topic: str, **fields: Any) -> None:
     ],
     ids=["transaction", "marker", "shadow"],
 )
-def test_a_send_of_a_kind_that_is_not_allowed_is_refused_alone(
-    raw: RawClient, fields: dict[str, Any], error: int
-) -> None:
+def test_only_the_forbidden_send_is_refused(raw: RawClient, fields: dict[str, Any], error: int) -> None:
     raw.send(send(0) + send(1, **fields) + send(2))
     assert answers(raw, 3) == {0: None, 1: error, 2: None}
 
 
-def test_a_highest_sequence_id_below_the_sequence_id_counts_for_nothing(raw: RawClient) -> None:
+def test_a_highest_sequence_id_below_the_sequence_id_is_ignored(raw: RawClient) -> None:
     raw.send(send(5, highest_sequence_id=3))
     receipt = raw.expect(BaseCommand.SEND_RECEIPT)
     assert (receipt.sequence_id, receipt.highest_sequence_id) == (5, 0)
 
 
-def test_a_message_above_the_topics_size_is_refused_alone(
+def test_only_the_message_over_the_topics_size_is_refused(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
     set_policy(pulsar_broker, topic, max_message_size=1000)
@@ -79,23 +77,25 @@ def test_a_message_above_the_topics_size_is_refused_alone(
     assert answers(raw, 5) == {0: None, 1: pb.NotAllowedError, 2: None, 3: pb.NotAllowedError, 4: None}
 
 
-def test_the_size_of_a_topic_is_no_limit_for_chunks(pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str) -> None:
+def test_the_message_size_of_a_topic_does_not_limit_chunks(
+    pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
+) -> None:
     set_policy(pulsar_broker, topic, max_message_size=10)
     raw.send(send_chunk(0, 0, 2) + send_chunk(0, 1, 2))
     assert answers(raw, 2) == {0: None}
 
 
-def test_without_a_size_of_its_own_a_topic_takes_what_fits_into_a_frame(raw: RawClient) -> None:
+def test_without_its_own_size_a_topic_accepts_what_fits_in_a_frame(raw: RawClient) -> None:
     raw.send(send(0, b"x" * (5 * 1024 * 1024)))
     assert answers(raw, 1) == {0: None}
 
 
-def test_a_frame_above_the_largest_size_closes_the_connection(raw: RawClient) -> None:
+def test_a_frame_over_the_maximum_size_closes_the_connection(raw: RawClient) -> None:
     raw.send(send(0, b"x" * (5 * 1024 * 1024 + 10 * 1024))[:1000])
     assert raw.is_closed()
 
 
-def test_where_encryption_is_required_plain_messages_are_refused_alone(
+def test_with_required_encryption_only_plain_messages_are_refused(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
     set_policy(pulsar_broker, topic, encryption_required=True)
@@ -103,7 +103,7 @@ def test_where_encryption_is_required_plain_messages_are_refused_alone(
     assert answers(raw, 3) == {0: None, 1: pb.MetadataError, 2: None}
 
 
-def test_where_encryption_is_required_producers_without_are_refused(
+def test_with_required_encryption_plain_producers_are_refused(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
     set_policy(pulsar_broker, topic, encryption_required=True)
@@ -111,7 +111,7 @@ def test_where_encryption_is_required_producers_without_are_refused(
     assert (refused.error, refused.message) == (pb.MetadataError, f"Encryption is required in {topic}")
 
 
-def test_encrypted_messages_come_out_as_they_went_in(raw: RawClient, topic: str) -> None:
+def test_encrypted_messages_are_delivered_unchanged(raw: RawClient, topic: str) -> None:
     raw.send(client_commands.subscribe(1, topic, "s", 1))
     raw.expect(BaseCommand.SUCCESS)
     raw.send(client_commands.flow(1, 10))
@@ -128,7 +128,7 @@ def test_a_batch_has_one_receipt(raw: RawClient) -> None:
     assert (receipt.sequence_id, receipt.highest_sequence_id) == (3, 9)
 
 
-def test_a_send_after_the_broker_closed_its_producer_is_dropped_without_a_word(
+def test_a_send_after_the_broker_closed_its_producer_is_dropped_silently(
     pulsar_broker: EmbeddedBroker, raw: RawClient, topic: str
 ) -> None:
     pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(topic)))
@@ -137,7 +137,7 @@ def test_a_send_after_the_broker_closed_its_producer_is_dropped_without_a_word(
     raw.expect(BaseCommand.PONG)
 
 
-def test_a_send_for_a_producer_that_never_was_closes_the_connection(raw: RawClient) -> None:
+def test_a_send_for_an_unknown_producer_closes_the_connection(raw: RawClient) -> None:
     raw.send(send(0, producer_id=77))
     assert raw.is_closed()
 

@@ -14,7 +14,7 @@ def pushed(name: str = "p", *, highest: int) -> SequenceIds:
     return ids
 
 
-def test_a_run_above_everything_pushed_is_new() -> None:
+def test_a_run_above_all_known_ids_is_new() -> None:
     assert pushed(highest=4).split("p", [5, 6], [5, 6]) == [Part(0, 2, True)]
 
 
@@ -22,25 +22,25 @@ def test_gaps_are_allowed() -> None:
     assert pushed(highest=4).split("p", [7, 100], [7, 100]) == [Part(0, 2, True)]
 
 
-def test_a_run_that_begins_with_repetitions_is_cut() -> None:
+def test_a_run_that_begins_with_duplicates_is_cut() -> None:
     assert pushed(highest=4).split("p", [3, 4, 5], [3, 4, 5]) == [Part(0, 2, False), Part(2, 3, True)]
 
 
-def test_a_message_that_comes_twice_in_a_run_is_new_once() -> None:
+def test_a_message_twice_in_a_run_is_new_once() -> None:
     assert SequenceIds().split("p", [0, 0, 1], [0, 0, 1]) == [Part(0, 1, True), Part(1, 2, False), Part(2, 3, True)]
 
 
-def test_a_batch_is_judged_by_its_lowest_and_remembered_by_its_highest() -> None:
+def test_a_batch_is_checked_by_its_lowest_and_remembered_by_its_highest_id() -> None:
     ids = pushed(highest=4)
     assert ids.split("p", [4], [9]) == [Part(0, 1, False)]
     assert ids.split("p", [5, 9, 10], [9, 9, 10]) == [Part(0, 1, True), Part(1, 2, False), Part(2, 3, True)]
 
 
-def test_producers_do_not_know_of_each_other() -> None:
+def test_sequence_ids_of_producers_are_independent() -> None:
     assert pushed("a", highest=9).split("b", [0], [0]) == [Part(0, 1, True)]
 
 
-def test_what_failed_counts_as_never_pushed() -> None:
+def test_failed_messages_count_as_never_sent() -> None:
     ids = pushed(highest=4)
     ids.persist("p", 4)
     ids.push("p", 8)
@@ -50,7 +50,7 @@ def test_what_failed_counts_as_never_pushed() -> None:
     assert (ids.last("p"), ids.last("new")) == (4, NONE)
 
 
-def test_who_is_forgotten_begins_anew() -> None:
+def test_a_forgotten_producer_starts_over() -> None:
     ids = SequenceIds({"p": 4, "q": 1})
     ids.forget(["p", "unknown"])
     assert (ids.last("p"), ids.persisted) == (NONE, {"q": 1})
@@ -60,7 +60,7 @@ spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)).map(lambda pai
 
 
 @given(st.integers(-1, 20), spans)
-def test_the_parts_are_what_one_look_at_each_message_gives(last: int, run: list[tuple[int, int]]) -> None:
+def test_splitting_a_run_matches_checking_each_message(last: int, run: list[tuple[int, int]]) -> None:
     ids = pushed(highest=last)
     expected = []
     for low, high in run:

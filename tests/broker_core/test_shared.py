@@ -72,7 +72,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Shared]:
         found.close()
 
 
-def test_lower_priorities_are_served_when_the_higher_ones_have_no_permits(shared: Shared) -> None:
+def test_lower_priorities_are_served_when_higher_ones_have_no_permits(shared: Shared) -> None:
     for consumer_id, priority, permits in ((1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 1, 2), (5, 1, 1)):
         shared.join(consumer_id, permits, priority=priority)
     served = []
@@ -82,7 +82,7 @@ def test_lower_priorities_are_served_when_the_higher_ones_have_no_permits(shared
     assert served == [1, 2, 3, 1, 4, 5, 4]
 
 
-def test_what_is_given_back_goes_out_in_order_of_position_before_new_messages(shared: Shared) -> None:
+def test_redelivered_messages_go_out_in_order_before_new_ones(shared: Shared) -> None:
     shared.join(1, permits=4)
     shared.publish(6)
     got = shared.got(4)
@@ -93,7 +93,7 @@ def test_what_is_given_back_goes_out_in_order_of_position_before_new_messages(sh
     assert [message.redelivery_count for message in again] == [1, 1, 0, 0]
 
 
-def test_giving_everything_back_counts_too(shared: Shared) -> None:
+def test_redelivering_all_messages_is_counted(shared: Shared) -> None:
     shared.join(1)
     shared.publish(2)
     shared.got(2)
@@ -102,7 +102,7 @@ def test_giving_everything_back_counts_too(shared: Shared) -> None:
 
 
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_consumer=4)], indirect=True)
-def test_a_blocked_consumer_goes_on_when_half_is_acknowledged(shared: Shared) -> None:
+def test_a_blocked_consumer_continues_when_half_is_acknowledged(shared: Shared) -> None:
     shared.join(1, permits=4)
     shared.publish(8)
     got = shared.got(4)
@@ -130,7 +130,7 @@ def test_a_consumer_gets_no_more_than_it_may_have_unacknowledged(shared: Shared)
     [DispatchConfig(max_unacked_per_consumer=4), DispatchConfig(max_unacked_per_subscription=4)],
     indirect=True,
 )
-def test_who_has_reached_a_limit_is_blocked_also_without_asking_for_more(shared: Shared) -> None:
+def test_a_consumer_at_its_limit_is_blocked_without_a_flow_command(shared: Shared) -> None:
     shared.join(1, permits=4)
     shared.publish(8)
     got = shared.got(4)
@@ -140,7 +140,7 @@ def test_who_has_reached_a_limit_is_blocked_also_without_asking_for_more(shared:
 
 
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_subscription=4)], indirect=True)
-def test_a_blocked_subscription_goes_on_when_less_than_half_is_left(shared: Shared) -> None:
+def test_a_blocked_subscription_continues_when_less_than_half_is_left(shared: Shared) -> None:
     shared.join(1, permits=4)
     shared.join(2, permits=0)
     shared.publish(6)
@@ -153,7 +153,7 @@ def test_a_blocked_subscription_goes_on_when_less_than_half_is_left(shared: Shar
 
 
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_broker=10, blocked_share=0.2)], indirect=True)
-def test_a_full_broker_holds_back_the_subscriptions_that_have_much(shared: Shared) -> None:
+def test_a_full_broker_blocks_subscriptions_with_many_unacknowledged_messages(shared: Shared) -> None:
     shared.join(1, permits=9)
     shared.join(2, permits=1, topic=1)
     shared.publish(12)
@@ -169,7 +169,7 @@ def test_a_full_broker_holds_back_the_subscriptions_that_have_much(shared: Share
 
 
 @pytest.mark.parametrize("shared", [DispatchConfig(max_unacked_per_broker=10, blocked_share=0.1)], indirect=True)
-def test_what_is_given_back_no_longer_counts_against_the_limit_of_the_broker(shared: Shared) -> None:
+def test_redelivered_messages_no_longer_count_for_the_brokers_limit(shared: Shared) -> None:
     shared.join(1, permits=9)
     shared.join(2, permits=1, topic=1)
     shared.publish(9)
@@ -181,7 +181,7 @@ def test_what_is_given_back_no_longer_counts_against_the_limit_of_the_broker(sha
     assert [message.consumer_id for message in shared.got(1)] == [2]
 
 
-def test_the_limit_of_the_broker_wakes_who_waited_for_it() -> None:
+def test_subscriptions_blocked_by_the_brokers_limit_are_woken() -> None:
     woken: list[str] = []
     limit = BrokerUnacked(10, 0.2)
     limit.changed(9)

@@ -26,12 +26,12 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
         ("public/default/transaction_coordinator_assign", False, False),
     ],
 )
-def test_what_is_the_brokers_own_goes_by_its_name(topic: str, system: bool, internal: bool) -> None:
+def test_system_topics_are_recognized_by_name(topic: str, system: bool, internal: bool) -> None:
     name = parse_topic(f"persistent://{topic}")
     assert (is_system_topic(name), is_broker_internal(name)) == (system, internal)
 
 
-def test_limits_and_expiry_do_not_hold_for_them() -> None:
+def test_limits_and_expiry_do_not_apply_to_system_topics() -> None:
     config = BrokerConfig(
         server=FREE_PORTS,
         policies=PolicyConfig(ttl_seconds=5, retention_minutes=5, retention_mb=5),
@@ -57,7 +57,7 @@ def held(policies: TopicPolicies) -> tuple[int, int, int, bool]:
 
 
 @pytest.mark.parametrize("namespace", ["public/default", "public/cluster/default", "pulsar/system"])
-def test_users_topics_are_those_that_are_no_system_topics(namespace: str) -> None:
+def test_user_topics_exclude_system_topics(namespace: str) -> None:
     locals_ = [
         "t",
         "__change_events",

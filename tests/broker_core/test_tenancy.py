@@ -106,7 +106,7 @@ async def test_everything_survives_a_restart(tenancy: Tenancy, documents: Memory
     assert reopened.partitioned_topic(TOPIC) == tenancy.partitioned_topic(TOPIC)
 
 
-async def test_the_rates_of_two_subscriptions_that_are_set_at_once_are_both_there(tenancy: Tenancy) -> None:
+async def test_concurrent_rates_of_two_subscriptions_are_both_stored(tenancy: Tenancy) -> None:
     slow, fast = DispatchRate(1), DispatchRate(1000)
     await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", slow), tenancy.set_dispatch_rate(TOPIC, "fast", fast))
     assert tenancy.effective(TOPIC).dispatch_rates == {"slow": slow, "fast": fast}
@@ -162,7 +162,7 @@ async def test_two_creations_of_the_same_tenant_at_once_leave_one(tenancy: Tenan
     assert tenancy.tenant("acme").admin_roles == ("first",)
 
 
-async def test_a_change_that_was_not_persisted_is_not_in_force(tenancy: Tenancy, documents: MemoryDocuments) -> None:
+async def test_a_change_that_is_not_stored_is_not_in_force(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     told: list[NamespaceName] = []
 
     async def listener(namespace: NamespaceName, _topic: TopicName | None) -> None:
@@ -181,7 +181,7 @@ async def test_a_change_that_was_not_persisted_is_not_in_force(tenancy: Tenancy,
     assert told == []
 
 
-async def test_a_namespace_being_deleted_takes_no_new_topics(tenancy: Tenancy, documents: MemoryDocuments) -> None:
+async def test_a_namespace_being_deleted_accepts_no_new_topics(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     documents.gate = asyncio.Event()
     deletion = asyncio.ensure_future(tenancy.delete_namespace(DEFAULT, lambda: True))
     await documents.reached_gate.wait()
@@ -270,7 +270,7 @@ async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Te
         await tenancy.set_topic_policies(TOPIC.partition_name(3), ttl_seconds=5)
 
 
-async def test_listeners_hear_of_a_change_when_it_is_in_force(tenancy: Tenancy) -> None:
+async def test_listeners_are_called_when_a_change_is_in_force(tenancy: Tenancy) -> None:
     heard: list[tuple[str, str | None, int]] = []
 
     async def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
@@ -283,13 +283,13 @@ async def test_listeners_hear_of_a_change_when_it_is_in_force(tenancy: Tenancy) 
     assert heard == [("public/default", None, 30), ("public/default", str(TOPIC), 10)]
 
 
-async def test_topic_policies_can_be_switched_off(documents: MemoryDocuments) -> None:
+async def test_topic_policies_can_be_disabled(documents: MemoryDocuments) -> None:
     tenancy = await Tenancy.open(documents, BrokerConfig(policies=PolicyConfig(topic_policies=False)))
     with pytest.raises(NotAllowed, match="Topic level policies is disabled"):
         await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
 
 
-async def test_policies_of_a_deleted_topic_are_forgotten(tenancy: Tenancy, documents: MemoryDocuments) -> None:
+async def test_policies_of_a_deleted_topic_are_deleted(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
     await tenancy.forget_topic(TOPIC)
     assert tenancy.effective(TOPIC).ttl_seconds == 0
@@ -327,7 +327,7 @@ async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
     assert tenancy.partitions(TOPIC) == 5
 
 
-async def test_a_topic_without_partitions_is_told_apart(tenancy: Tenancy) -> None:
+async def test_a_topic_without_partitions_is_distinguished(tenancy: Tenancy) -> None:
     assert tenancy.partitions(TOPIC) == 0
     with pytest.raises(Conflict) as refused:
         await tenancy.update_partitions(TOPIC, 4)
@@ -343,7 +343,7 @@ async def test_partitioned_topics_are_listed_by_namespace_and_domain(tenancy: Te
     assert [topic.local for topic in listed] == ["a", "b"]
 
 
-def test_nothing_that_is_only_kept_is_a_policy() -> None:
+def test_stored_but_unsupported_policies_are_not_in_force() -> None:
     assert not KEPT.keys() & {declared.path[0] for declared in POLICIES.values()}
 
 
@@ -364,14 +364,14 @@ def _written_by_an_older_release(documents: MemoryDocuments) -> None:
     documents.texts["namespace", "public/default"] = json.dumps(document)
 
 
-async def test_a_namespace_of_an_older_release_has_what_its_document_says(documents: MemoryDocuments) -> None:
+async def test_a_namespace_of_an_older_version_has_what_its_document_says(documents: MemoryDocuments) -> None:
     _written_by_an_older_release(documents)
     found = (await Tenancy.open(documents, BrokerConfig())).namespace(DEFAULT)
     assert found.policies == PolicySet(ttl_seconds=7, dispatch_rate=DispatchRate(5), encryption_required=False)
     assert found.to_body()["offload_threshold"] == 9
 
 
-async def test_a_namespace_of_an_older_release_keeps_what_is_set_from_now_on(documents: MemoryDocuments) -> None:
+async def test_a_namespace_of_an_older_version_keeps_new_values(documents: MemoryDocuments) -> None:
     _written_by_an_older_release(documents)
     tenancy = await Tenancy.open(documents, BrokerConfig())
     await tenancy.set_namespace_policies(DEFAULT, publish_rate=PublishRate(1), encryption_required=True)
@@ -396,7 +396,7 @@ BAD_VALUES = {
 
 
 @pytest.mark.parametrize("field", BAD_VALUES)
-async def test_a_stored_value_that_makes_no_sense_counts_as_not_set_and_is_logged(
+async def test_an_invalid_stored_value_is_ignored_and_logged(
     documents: MemoryDocuments, caplog: pytest.LogCaptureFixture, field: str
 ) -> None:
     await Tenancy.open(documents, BrokerConfig())
@@ -411,7 +411,7 @@ async def test_a_stored_value_that_makes_no_sense_counts_as_not_set_and_is_logge
 
 
 @pytest.mark.parametrize("partitions", [MOST_PARTITIONS + 1, 0, "x", None])
-async def test_a_partitioned_topic_stored_with_a_count_that_makes_no_sense_is_left_out(
+async def test_a_partitioned_topic_with_an_invalid_stored_count_is_ignored(
     documents: MemoryDocuments, caplog: pytest.LogCaptureFixture, partitions: Any
 ) -> None:
     await Tenancy.open(documents, BrokerConfig())
@@ -420,13 +420,13 @@ async def test_a_partitioned_topic_stored_with_a_count_that_makes_no_sense_is_le
     assert f"stored partitioned-topic {TOPIC}: it is ignored" in caplog.text
 
 
-async def test_without_a_limit_of_partitions_there_is_one_all_the_same(tenancy: Tenancy) -> None:
+async def test_an_unlimited_partition_count_is_limited_anyway(tenancy: Tenancy) -> None:
     with pytest.raises(NotAcceptable) as refused:
         await tenancy.create_partitioned(TOPIC, 100_000_000)
     assert refused.value.reason == (f"Number of partitions should be less than or equal to {DEFAULT_MOST_PARTITIONS}")
 
 
-async def test_a_topic_that_cannot_follow_a_change_does_not_make_it_fail(
+async def test_a_topic_that_cannot_apply_a_change_does_not_make_it_fail(
     tenancy: Tenancy, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def listener(namespace: NamespaceName, topic: TopicName | None) -> None:

@@ -38,25 +38,25 @@ def test_a_client_publishes_and_consumes() -> None:
         assert publish_and_receive(broker, b"hello") == b"hello"
 
 
-def test_the_garbage_collector_stays_as_its_process_has_it() -> None:
+def test_the_garbage_collector_settings_do_not_change() -> None:
     before = gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()
     with EmbeddedBroker() as broker:
         urllib.request.urlopen(f"{broker.http_url}/admin/v2/brokers/ready", timeout=10).close()
         assert (gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()) == before
 
 
-async def test_it_runs_beside_an_event_loop() -> None:
+async def test_an_embedded_broker_runs_next_to_an_event_loop() -> None:
     async with EmbeddedBroker() as broker:
         assert await asyncio.to_thread(publish_and_receive, broker, b"hello") == b"hello"
 
 
-def test_its_temporary_folder_is_removed() -> None:
+def test_the_temporary_directory_is_removed() -> None:
     with EmbeddedBroker() as broker:
         assert (broker.directory / "FORMAT").exists()
     assert not broker.directory.exists()
 
 
-def test_a_given_folder_keeps_what_was_published(tmp_path: Path) -> None:
+def test_a_given_directory_keeps_published_messages(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path / "data") as broker:
         client = connect(broker)
         client.create_producer(TOPIC).send(b"kept")
@@ -68,19 +68,19 @@ def test_a_given_folder_keeps_what_was_published(tmp_path: Path) -> None:
         client.close()
 
 
-def test_two_at_a_time_do_not_meet() -> None:
+def test_two_brokers_at_a_time_do_not_interfere() -> None:
     with EmbeddedBroker() as one, EmbeddedBroker() as other:
         assert one.service_url != other.service_url and one.directory != other.directory
         assert publish_and_receive(one, b"1") == b"1"
         assert publish_and_receive(other, b"2") == b"2"
 
 
-def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
+def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path), pytest.raises(DirectoryLocked), EmbeddedBroker(tmp_path):
         pass
 
 
-def test_a_failed_start_leaves_nothing_behind() -> None:
+def test_a_failed_start_leaves_no_files_or_threads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = ServerConfig(broker_port=taken.getsockname()[1], web_port=0)
         broker = EmbeddedBroker(config=BrokerConfig(server=server))
@@ -89,7 +89,7 @@ def test_a_failed_start_leaves_nothing_behind() -> None:
     assert not broker.directory.exists()
 
 
-def test_stopping_twice_is_fine() -> None:
+def test_stopping_twice_is_allowed() -> None:
     broker = EmbeddedBroker().start()
     broker.stop()
     broker.stop()

@@ -82,7 +82,7 @@ def update(raw: RawClient) -> CommandWatchTopicUpdate:
     return found
 
 
-def test_a_pattern_is_evaluated_by_the_broker_and_said_to_be(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_pattern_is_evaluated_by_the_broker_and_marked_as_filtered(pulsar_broker: EmbeddedBroker) -> None:
     create(pulsar_broker, *NAMES)
     with RawClient(pulsar_broker.service_url) as raw:
         answer = topics(raw, topics_pattern="public/default/t-.*")
@@ -90,7 +90,7 @@ def test_a_pattern_is_evaluated_by_the_broker_and_said_to_be(pulsar_broker: Embe
     assert answer.topics_hash == topics_hash(NAMES[1:])
 
 
-def test_the_hash_of_what_the_client_knows_saves_the_list(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_matching_hash_saves_the_list(pulsar_broker: EmbeddedBroker) -> None:
     create(pulsar_broker, *NAMES)
     with RawClient(pulsar_broker.service_url) as raw:
         answer = topics(raw, topics_hash=topics_hash(NAMES))
@@ -100,16 +100,14 @@ def test_the_hash_of_what_the_client_knows_saves_the_list(pulsar_broker: Embedde
 
 
 @pytest.mark.parametrize("pattern", ["public/default/(?=t).*", "public/default/t" + "x?" * 30])
-def test_a_pattern_the_broker_does_not_evaluate_is_left_to_the_client(
-    pulsar_broker: EmbeddedBroker, pattern: str
-) -> None:
+def test_an_unsupported_pattern_is_left_to_the_client(pulsar_broker: EmbeddedBroker, pattern: str) -> None:
     create(pulsar_broker, *NAMES)
     with RawClient(pulsar_broker.service_url) as raw:
         answer = topics(raw, topics_pattern=pattern)
     assert (list(answer.topics), answer.filtered) == (NAMES, False)
 
 
-def test_topics_of_the_broker_itself_are_not_listed(pulsar_broker: EmbeddedBroker) -> None:
+def test_system_topics_are_not_listed(pulsar_broker: EmbeddedBroker) -> None:
     create(pulsar_broker, f"{PREFIX}__change_events", f"{PREFIX}__mine")
     with RawClient(pulsar_broker.service_url) as raw:
         assert list(topics(raw).topics) == [f"{PREFIX}__mine"]
@@ -135,7 +133,7 @@ def outgoing_bytes(broker: Broker) -> int:
     return connection._transport.get_write_buffer_size() + connection._outgoing_bytes
 
 
-def test_many_questions_of_a_client_that_does_not_read_cost_one_answer(pulsar_broker: EmbeddedBroker) -> None:
+def test_requests_of_a_client_that_does_not_read_cost_one_answer(pulsar_broker: EmbeddedBroker) -> None:
     pulsar_broker.call(_create_all(pulsar_broker.broker, [f"{PREFIX}{'x' * 200}-{index}" for index in range(2000)]))
     with RawClient(pulsar_broker.service_url, receive_buffer=4096) as raw:
         raw.send(frame(list_command()) * 500)
@@ -153,7 +151,7 @@ async def _measured(broker: Broker) -> int:
     return outgoing_bytes(broker)
 
 
-def test_a_watcher_is_told_of_topics_that_come_and_go(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_watcher_learns_of_created_and_deleted_topics(pulsar_broker: EmbeddedBroker) -> None:
     create(pulsar_broker, *NAMES)
     with RawClient(pulsar_broker.service_url) as raw:
         started = watch(raw, "public/default/t-.*")
@@ -235,13 +233,13 @@ def test_a_watcher_sees_each_partition(pulsar_broker: EmbeddedBroker) -> None:
     assert found == {f"{PREFIX}p-partition-0", f"{PREFIX}p-partition-1"}
 
 
-def test_a_watcher_that_knows_the_list_already_gets_only_its_hash(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_watcher_that_knows_the_list_gets_only_its_hash(pulsar_broker: EmbeddedBroker) -> None:
     create(pulsar_broker, *NAMES)
     with RawClient(pulsar_broker.service_url) as raw:
         assert list(watch(raw, ".*", known=topics_hash(NAMES)).topic) == []
 
 
-def test_a_closed_watcher_hears_nothing_more(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_closed_watcher_receives_nothing(pulsar_broker: EmbeddedBroker) -> None:
     with RawClient(pulsar_broker.service_url) as raw:
         watch(raw, ".*", watcher_id=1)
         watch(raw, ".*", watcher_id=2)
@@ -259,7 +257,7 @@ def test_a_watcher_needs_a_pattern_that_the_broker_evaluates(pulsar_broker: Embe
         assert raw.ask(watch_command(pattern), BaseCommand.ERROR).error == ServerError.NotAllowedError
 
 
-def test_watchers_can_be_switched_off() -> None:
+def test_watchers_can_be_disabled() -> None:
     with (
         EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, topic_lists=TopicListConfig(watchers=False))) as broker,
         RawClient(broker.service_url) as raw,

@@ -31,7 +31,7 @@ def numbered(count: int) -> list[TopicName]:
     return [parse_topic(f"persistent://public/default/t-{index}") for index in range(count)]
 
 
-async def test_of_two_that_create_a_topic_one_does(broker: Broker) -> None:
+async def test_concurrent_requests_create_a_topic_once(broker: Broker) -> None:
     told = []
     broker.topics.listeners.add(lambda name, *, exists: told.append((name, exists)))
     made = await asyncio.gather(broker.topics.create(NAME, {"owner": "first"}), broker.topics.create(NAME))
@@ -40,14 +40,14 @@ async def test_of_two_that_create_a_topic_one_does(broker: Broker) -> None:
     assert told == [(NAME, True)]
 
 
-async def test_clients_that_come_at_once_get_no_more_topics_than_there_may_be(broker: Broker) -> None:
+async def test_concurrent_clients_do_not_exceed_the_topic_limit(broker: Broker) -> None:
     await broker.tenancy.set_namespace_policies(NAME.namespace, max_topics=2)
     asked = (broker.topics.for_client(name) for name in numbered(5))
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [type(answer) for answer in answers] == [Topic, Topic, *[LimitReached] * 3]
 
 
-async def test_the_last_topic_that_there_may_be_is_for_all_who_ask_for_it(broker: Broker) -> None:
+async def test_concurrent_clients_share_the_last_allowed_topic(broker: Broker) -> None:
     await broker.tenancy.set_namespace_policies(NAME.namespace, max_topics=1)
     first, second = await asyncio.gather(broker.topics.for_client(NAME), broker.topics.for_client(NAME))
     assert first is second
@@ -68,7 +68,7 @@ async def test_a_policy_that_changes_while_a_topic_is_loaded_is_in_force(
 
 
 @pytest.mark.parametrize("partitions", [0, 1])
-async def test_a_non_persistent_topic_that_goes_leaves_the_schema_to_the_persistent_one(
+async def test_deleting_a_non_persistent_topic_keeps_the_schema_of_the_persistent_one(
     broker: Broker, partitions: int
 ) -> None:
     schema = SchemaData(SchemaType.STRING, b"")
@@ -84,7 +84,7 @@ async def test_a_non_persistent_topic_that_goes_leaves_the_schema_to_the_persist
     assert not broker.schemas.versions(NAME)
 
 
-async def test_clients_that_come_back_while_a_partitioned_topic_is_deleted_make_no_partition(broker: Broker) -> None:
+async def test_clients_that_reconnect_during_a_deletion_create_no_partition(broker: Broker) -> None:
     await broker.partitioned.create(NAME, 2)
     first = NAME.partition_name(0)
     await broker.topics.get(first)
@@ -98,7 +98,7 @@ async def test_clients_that_come_back_while_a_partitioned_topic_is_deleted_make_
     assert not broker.topics.exists(first)
 
 
-async def test_properties_that_are_set_while_a_topic_is_deleted_do_not_bring_it_back(broker: Broker) -> None:
+async def test_setting_properties_during_a_deletion_does_not_restore_the_topic(broker: Broker) -> None:
     await broker.topics.get(NAME, create=True)
     deleting = asyncio.ensure_future(broker.topics.delete(NAME))
     await asyncio.sleep(0)
@@ -108,7 +108,7 @@ async def test_properties_that_are_set_while_a_topic_is_deleted_do_not_bring_it_
     assert not broker.topics.exists(NAME)
 
 
-async def test_looking_for_topics_whose_messages_age_lets_others_have_their_turn(broker: Broker) -> None:
+async def test_looking_for_expiring_topics_does_not_block_the_event_loop(broker: Broker) -> None:
     await asyncio.gather(*(broker.topics.create(name) for name in numbered(3_000)))
     looking = asyncio.ensure_future(broker.topics.load_aging())
     turns = 0

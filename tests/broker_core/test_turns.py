@@ -32,7 +32,7 @@ async def turns_of_others(work: Callable[[], Iterator[int]]) -> tuple[list[int],
     return items, turns
 
 
-def test_others_have_their_turn_while_long_work_goes_on() -> None:
+def test_long_work_lets_other_tasks_run() -> None:
     items, turns = asyncio.run(turns_of_others(lambda: busy(20, TURN_SECONDS)))
     assert items == list(range(20))
     assert turns >= 10
@@ -50,7 +50,7 @@ def test_json_in_turns_is_the_same_json() -> None:
         assert json.loads(asyncio.run(json_in_turns(value, depth))) == value
 
 
-def test_what_is_json_already_stands_as_it_is() -> None:
+def test_encoded_json_is_inserted_unchanged() -> None:
     value = {"subscriptions": {"s": Json.of({"x": 1})}}
     assert asyncio.run(json_in_turns(value, 2)) == '{"subscriptions":{"s":{"x":1}}}'
 

@@ -40,7 +40,7 @@ def hints(raw: RawClient) -> list[str]:
 
 
 @pytest.mark.parametrize(("version", "told"), [(20, False), (21, True)])
-def test_an_unload_says_where_the_topic_is_to_whom_understands(
+def test_an_unload_sends_the_new_address_to_clients_that_support_it(
     pulsar_broker: EmbeddedBroker, raw: RawClient, version: int, told: bool
 ) -> None:
     speak(pulsar_broker, version)
@@ -48,13 +48,13 @@ def test_an_unload_says_where_the_topic_is_to_whom_understands(
     assert hints(raw) == [pulsar_broker.service_url if told else ""] * 2
 
 
-def test_a_deletion_says_nothing_of_where_the_topic_is(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_deletion_sends_no_address(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
     speak(pulsar_broker, 21)
     pulsar_broker.call(pulsar_broker.broker.topics.delete(parse_topic(TOPIC), force=True))
     assert hints(raw) == ["", ""]
 
 
-def test_who_comes_back_at_once_waits_for_the_unload_and_goes_on(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
+def test_a_client_that_reconnects_at_once_waits_for_the_unload(pulsar_broker: EmbeddedBroker, raw: RawClient) -> None:
     speak(pulsar_broker, 21)
     command = BaseCommand(type=BaseCommand.PRODUCER)
     command.producer.topic, command.producer.producer_id, command.producer.request_id = TOPIC, 1, 9

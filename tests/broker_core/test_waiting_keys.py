@@ -61,7 +61,7 @@ class AsOneByOne(RuleBasedStateMachine):
 TestAsOneByOne = AsOneByOne.TestCase
 
 
-def test_reading_reaches_over_small_gaps_only() -> None:
+def test_reading_spans_only_small_gaps() -> None:
     waiting = WaitingKeys[str]()
     for entry_id in (5, 6, 9, 30):
         waiting.add((1, entry_id), 1, "a")
@@ -70,7 +70,7 @@ def test_reading_reaches_over_small_gaps_only() -> None:
     assert waiting.reach((1, 5), 2, 25) == 2
 
 
-def test_a_hash_is_held_until_its_last_entry_lands() -> None:
+def test_a_hash_is_held_until_its_last_entry_is_acknowledged() -> None:
     flight = KeysInFlight[str]()
     flight.add(1, 1, 77, "a")
     flight.add(1, 2, 77, "a")
@@ -82,7 +82,7 @@ def test_a_hash_is_held_until_its_last_entry_lands() -> None:
     assert flight.holder(77) is None
 
 
-def test_what_is_in_flight_up_to_a_position_is_found() -> None:
+def test_entries_in_flight_up_to_a_position_are_found() -> None:
     flight = KeysInFlight[str]()
     for entry in ((1, 1), (1, 9), (2, 3)):
         flight.add(*entry, 5, "a")
@@ -90,7 +90,7 @@ def test_what_is_in_flight_up_to_a_position_is_found() -> None:
     assert sorted(flight.up_to((2, 3))) == [(1, 1), (1, 9), (2, 3)]
 
 
-def test_nothing_stays_of_what_has_expired_for_an_owner_that_takes_nothing() -> None:
+def test_expired_entries_of_an_inactive_owner_are_released() -> None:
     waiting = WaitingKeys[str]()
     for entry_id in range(100):
         waiting.add((0, entry_id), 1, "idle")

@@ -50,7 +50,7 @@ def gets_only(consumer: pulsar.Consumer, *expected: int) -> bool:
 
 @pytest.mark.parametrize("consumer_type", [EXCLUSIVE, SHARED, KEY_SHARED])
 @pytest.mark.parametrize("batched", [False, True])
-def test_what_is_acknowledged_in_any_order_does_not_come_again(
+def test_messages_acknowledged_in_any_order_are_not_redelivered(
     client: pulsar.Client, topic: str, consumer_type: pulsar.ConsumerType, batched: bool
 ) -> None:
     publish(client, topic, *range(20), batched=batched)
@@ -63,7 +63,7 @@ def test_what_is_acknowledged_in_any_order_does_not_come_again(
     assert gets_only(client.subscribe(topic, "s", consumer_type, **options), *range(0, 20, 3))
 
 
-def test_a_batch_comes_again_whole_to_a_client_that_does_not_acknowledge_inside_of_it(
+def test_without_batch_index_acknowledgment_a_client_gets_the_whole_batch_again(
     client: pulsar.Client, topic: str
 ) -> None:
     publish(client, topic, *range(5), batched=True)
@@ -74,7 +74,7 @@ def test_a_batch_comes_again_whole_to_a_client_that_does_not_acknowledge_inside_
     assert gets_only(client.subscribe(topic, "s", SHARED), 0, 1, 2, 3, 4)
 
 
-def test_a_cumulative_acknowledgement_ends_inside_a_batch(client: pulsar.Client, topic: str) -> None:
+def test_a_cumulative_acknowledgment_ends_inside_a_batch(client: pulsar.Client, topic: str) -> None:
     publish(client, topic, 0, 1)
     publish(client, topic, *range(2, 12), batched=True)
     options = {"initial_position": EARLIEST, "batch_index_ack_enabled": True}
@@ -84,7 +84,7 @@ def test_a_cumulative_acknowledgement_ends_inside_a_batch(client: pulsar.Client,
     assert gets_only(client.subscribe(topic, "s", **options), 7, 8, 9, 10, 11)
 
 
-def test_a_cumulative_acknowledgement_on_a_shared_subscription_is_refused(client: pulsar.Client, topic: str) -> None:
+def test_a_cumulative_acknowledgment_on_a_shared_subscription_is_refused(client: pulsar.Client, topic: str) -> None:
     publish(client, topic, 0, 1, 2)
     consumer = client.subscribe(topic, "s", SHARED, initial_position=EARLIEST)
     last = receive(consumer, 3)[-1]
@@ -94,7 +94,7 @@ def test_a_cumulative_acknowledgement_on_a_shared_subscription_is_refused(client
     assert gets_only(client.subscribe(topic, "s", SHARED), 0, 1, 2)
 
 
-def test_a_message_is_acknowledged_by_its_id_through_another_consumer(client: pulsar.Client, topic: str) -> None:
+def test_a_message_can_be_acknowledged_by_another_consumer(client: pulsar.Client, topic: str) -> None:
     ids = publish(client, topic, 0, 1, 2)
     holder = client.subscribe(topic, "s", SHARED, initial_position=EARLIEST)
     receive(holder, 3)
@@ -106,7 +106,7 @@ def test_a_message_is_acknowledged_by_its_id_through_another_consumer(client: pu
     assert gets_only(client.subscribe(topic, "s", SHARED), 0, 2)
 
 
-def test_what_a_closed_consumer_did_not_acknowledge_goes_to_the_others(client: pulsar.Client, topic: str) -> None:
+def test_unacknowledged_messages_of_a_closed_consumer_go_to_the_others(client: pulsar.Client, topic: str) -> None:
     first = client.subscribe(topic, "s", SHARED, batch_index_ack_enabled=True)
     publish(client, topic, *range(10), batched=True)
     for message in receive(first, 10)[::2]:
@@ -117,7 +117,7 @@ def test_what_a_closed_consumer_did_not_acknowledge_goes_to_the_others(client: p
     assert values(given_back) == [1, 3, 5, 7, 9]
 
 
-def test_acknowledged_messages_of_a_batch_are_forgotten_by_no_restart(tmp_path: Path) -> None:
+def test_acknowledged_messages_of_a_batch_survive_every_restart(tmp_path: Path) -> None:
     topic, options = "restarted", {"initial_position": EARLIEST, "batch_index_ack_enabled": True}
     with EmbeddedBroker(tmp_path) as broker:
         client = pulsar.Client(broker.service_url)
@@ -132,7 +132,7 @@ def test_acknowledged_messages_of_a_batch_are_forgotten_by_no_restart(tmp_path: 
         client.close()
 
 
-def test_ten_thousand_gaps_survive_that_the_consumer_comes_again(client: pulsar.Client, topic: str) -> None:
+def test_ten_thousand_gaps_survive_a_reconnect(client: pulsar.Client, topic: str) -> None:
     publish(client, topic, *range(10_000))
     consumer = client.subscribe(topic, "s", SHARED, initial_position=EARLIEST, receiver_queue_size=10_000)
     for message in receive(consumer, 10_000)[::2]:

@@ -80,7 +80,7 @@ async def copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None
         sink.close()
 
 
-def test_a_client_behind_a_forwarded_port_needs_no_other(pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_a_client_needs_only_one_forwarded_port(pulsar_broker: EmbeddedBroker, topic: str) -> None:
     with Forwarder("127.0.0.1", port_of(pulsar_broker.service_url)) as forwarder:
         round_trip(f"pulsar://127.0.0.1:{forwarder.port}", topic)
         assert forwarder.connections > 0

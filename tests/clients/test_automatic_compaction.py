@@ -54,7 +54,7 @@ def is_compacted(broker: EmbeddedBroker, topic: str) -> bool:
     return found.state is CompactionState.SUCCESS and found.compacted is not None
 
 
-def test_it_begins_by_itself_and_leaves_the_last_values(
+def test_automatic_compaction_starts_and_keeps_the_last_values(
     broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     values = publish(client, topic, 1)
@@ -65,7 +65,9 @@ def test_it_begins_by_itself_and_leaves_the_last_values(
     view.close()
 
 
-def test_it_does_not_begin_again_before_its_time(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+def test_automatic_compaction_does_not_start_again_too_early(
+    broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
     publish(client, topic, 1)
     wait_until(lambda: is_compacted(broker, topic), SECONDS)
     began = compaction(broker, topic).last_start
@@ -82,7 +84,9 @@ def test_below_the_threshold_nothing_is_compacted(broker: EmbeddedBroker, client
     assert compaction(broker, topic).state is CompactionState.NOT_RUN
 
 
-def test_only_so_many_topics_are_compacted_at_a_time(broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+def test_the_number_of_concurrent_compactions_is_limited(
+    broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
     client.create_producer(topic).send(b"x", partition_key="k")
     loaded = broker.call(broker.broker.topics.get(parse_topic(topic)))
     places = loaded.compaction._at_a_time

@@ -74,7 +74,7 @@ def backlog_of(broker: EmbeddedBroker, topic: str, subscription: str = "s") -> i
     ("policy", "error"),
     [(HOLD, pb.ProducerBlockedQuotaExceededError), (REFUSE, pb.ProducerBlockedQuotaExceededException)],
 )
-def test_above_the_quota_no_producer_is_let_in_until_the_backlog_has_shrunk(
+def test_above_the_quota_no_producer_connects_until_the_backlog_shrinks(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str, policy: str, error: int
 ) -> None:
     consumer = client.subscribe(topic, "s")
@@ -134,7 +134,7 @@ def test_without_a_durable_subscription_there_is_no_backlog(
     client.create_producer(topic).close()
 
 
-def test_producers_that_are_held_go_on_when_the_backlog_has_shrunk(
+def test_held_producers_continue_when_the_backlog_shrinks(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s")
@@ -152,9 +152,7 @@ def test_producers_that_are_held_go_on_when_the_backlog_has_shrunk(
     assert consumer.receive(TIMEOUT_MS).data() == b"last"
 
 
-def test_producers_that_are_refused_are_told_so(
-    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
-) -> None:
+def test_refused_producers_receive_the_reason(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     client.subscribe(topic, "s").close()
     publish(client, topic, 10)
     set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, REFUSE))
@@ -195,7 +193,7 @@ def test_the_oldest_are_dropped_down_to_nine_tenths_of_the_quota(
     client.create_producer(topic).close()
 
 
-def test_above_the_age_no_producer_is_let_in(precise: EmbeddedBroker, clock: LaterClock, topic: str) -> None:
+def test_above_the_age_limit_no_producer_connects(precise: EmbeddedBroker, clock: LaterClock, topic: str) -> None:
     client = official_client.connect(precise.service_url)
     client.subscribe(topic, "s").close()
     publish(client, topic, 1)
@@ -209,7 +207,7 @@ def test_above_the_age_no_producer_is_let_in(precise: EmbeddedBroker, clock: Lat
     client.close()
 
 
-def test_what_is_older_than_nine_tenths_of_the_age_is_dropped(
+def test_messages_older_than_nine_tenths_of_the_age_are_dropped(
     precise: EmbeddedBroker, clock: LaterClock, topic: str
 ) -> None:
     client = official_client.connect(precise.service_url)
@@ -238,7 +236,7 @@ def test_whole_ledgers_that_are_too_old_are_dropped(clock: LaterClock, topic: st
         client.close()
 
 
-def test_the_quota_of_the_configuration_holds_where_no_policy_is_set() -> None:
+def test_the_configured_quota_applies_without_a_policy() -> None:
     quota = BacklogQuotaConfig(default_bytes=5 * KB, default_policy=REFUSE, check_seconds=1)
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, backlog_quota=quota)) as broker:
         client = official_client.connect(broker.service_url)

@@ -97,7 +97,7 @@ consumer.receive()
 """
 
 
-def test_a_frozen_client_loses_its_place_to_another(tmp_path: Path) -> None:
+def test_a_frozen_client_is_replaced_by_another(tmp_path: Path) -> None:
     broker = BrokerProcess(tmp_path / "data", "connectionLivenessCheckTimeoutMillis=500").start()
     frozen = subprocess.Popen(
         [sys.executable, "-c", FROZEN_CLIENT, broker.service_url],

@@ -17,7 +17,7 @@ def test_every_file_of_tests_has_tests() -> None:
     assert [file.path.as_posix() for file in source_files() if not file.tests] == []
 
 
-def test_the_table_tells_of_every_test_that_the_tool_chains_run() -> None:
+def test_the_table_counts_every_test_that_the_tool_chains_run() -> None:
     """When this fails: `make test-clients ARGS=--write-docs`."""
     told = {path: count for path, count in counts_in_page().items() if not path.endswith(".py")}
     assert told == {file.path.as_posix(): len(file.tests) for file in source_files() if file.client != "Python"}
@@ -28,7 +28,7 @@ def test_the_python_tests_of_the_table_exist() -> None:
     assert told <= {file.path.as_posix() for file in source_files() if file.client == "Python"}
 
 
-def test_node_tests_have_names_of_their_own() -> None:
+def test_node_tests_have_unique_names() -> None:
     """The tool tells a test's name and not its file."""
     names = [name for file in source_files() if file.client == "Node" for name in file.tests]
     assert len(names) == len(set(names))

@@ -48,7 +48,7 @@ def receive(consumer: pulsar.Consumer, count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("size", [LARGEST, LARGEST + 1, 100_000, 2_000_000])
-def test_a_large_message_arrives_whole(client: pulsar.Client, topic: str, size: int) -> None:
+def test_a_large_message_arrives_complete(client: pulsar.Client, topic: str, size: int) -> None:
     consumer = client.subscribe(topic, "s")
     chunking(client, topic).send(payload(1, size), {"p": "1"}, partition_key="k")
     message = consumer.receive(timeout_millis=TIMEOUT_MS)
@@ -66,7 +66,9 @@ def test_a_large_message_is_refused_by_the_client_without_chunking(client: pulsa
     [pulsar.ConsumerType.Exclusive, pulsar.ConsumerType.Shared, pulsar.ConsumerType.Failover],
     ids=["exclusive", "shared", "failover"],
 )
-def test_chunks_of_several_producers_do_not_mix(client: pulsar.Client, topic: str, kind: pulsar.ConsumerType) -> None:
+def test_chunks_of_several_producers_are_not_mixed(
+    client: pulsar.Client, topic: str, kind: pulsar.ConsumerType
+) -> None:
     consumer = client.subscribe(topic, "s", kind)
     producers = [chunking(client, topic) for _ in range(4)]
 
@@ -92,7 +94,7 @@ def test_small_and_large_messages_keep_their_order(client: pulsar.Client, topic:
     assert receive(consumer, 30) == sent
 
 
-def test_a_compressed_large_message_arrives_whole(client: pulsar.Client, topic: str) -> None:
+def test_a_compressed_large_message_arrives_complete(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     chunking(client, topic, compression_type=pulsar.CompressionType.LZ4).send(payload(1, 3_000_000))
     assert receive(consumer, 1) == [payload(1, 3_000_000)]
@@ -118,7 +120,7 @@ def test_the_chunks_of_a_message_go_to_one_consumer(client: pulsar.Client, topic
     assert sorted(found) == sorted(payload(number) for number in range(30))
 
 
-def test_a_large_message_that_is_not_acknowledged_comes_again(client: pulsar.Client, topic: str) -> None:
+def test_an_unacknowledged_large_message_is_redelivered(client: pulsar.Client, topic: str) -> None:
     first = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
     chunking(client, topic).send(payload(1))
     first.receive(timeout_millis=TIMEOUT_MS)

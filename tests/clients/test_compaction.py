@@ -77,7 +77,9 @@ def test_the_last_value_of_each_key_is_read(
     assert read_compacted(client, topic) == expected
 
 
-def test_messages_behind_the_horizon_follow(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_messages_after_the_compaction_horizon_follow(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     publish(client, topic, [("a", b"1"), ("a", b"2")], batch=False)
     compact(pulsar_broker, topic)
     publish(client, topic, [("a", b"3"), ("a", b"4")], batch=False)
@@ -95,7 +97,9 @@ def test_a_second_compaction_builds_on_the_first(
     assert topic_object.compaction.compacted is not None
 
 
-def test_nothing_new_compacts_to_the_same(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_compaction_without_new_messages_keeps_the_result(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     publish(client, topic, [("a", b"1")], batch=False)
     first = compact(pulsar_broker, topic).compaction.compacted
     assert compact(pulsar_broker, topic).compaction.compacted is first
@@ -108,7 +112,7 @@ def test_a_plain_reader_sees_everything(client: pulsar.Client, pulsar_broker: Em
     assert [reader.read_next(timeout_millis=TIMEOUT_MS).data() for _ in range(2)] == [b"1", b"2"]
 
 
-def test_keys_outlive_the_ledgers_they_were_written_to(
+def test_keys_survive_the_ledgers_they_were_written_to(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s")
@@ -123,7 +127,7 @@ def test_keys_outlive_the_ledgers_they_were_written_to(
     assert sorted(read_compacted(client, topic)) == [(str(n % 5), str(n).encode()) for n in range(95, 100)]
 
 
-def test_a_reader_finds_keys_of_trimmed_ledgers_also_when_others_follow(tmp_path: Path) -> None:
+def test_a_reader_finds_keys_of_trimmed_ledgers_before_later_ones(tmp_path: Path) -> None:
     config = BrokerConfig(server=FREE_PORTS, storage=StorageConfig(max_entries_per_ledger=10))
     with EmbeddedBroker(tmp_path, config=config) as broker:
         client = pulsar.Client(broker.service_url)

@@ -17,7 +17,7 @@ NACK_MS = 100
 
 
 @pytest.mark.parametrize("consumer_type", [SHARED, KEY_SHARED])
-def test_each_negative_acknowledgement_is_counted(
+def test_each_negative_acknowledgment_is_counted(
     client: pulsar.Client, topic: str, consumer_type: pulsar.ConsumerType
 ) -> None:
     consumer = client.subscribe(topic, "s", consumer_type, negative_ack_redelivery_delay_ms=NACK_MS)
@@ -40,7 +40,7 @@ def test_redelivering_all_counts_too(client: pulsar.Client, topic: str) -> None:
     assert [message.redelivery_count() for message in again] == [1, 1]
 
 
-def test_only_the_given_back_message_of_a_batch_comes_again(client: pulsar.Client, topic: str) -> None:
+def test_only_the_nacked_message_of_a_batch_is_redelivered(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(
         topic,
         "s",
@@ -58,7 +58,7 @@ def test_only_the_given_back_message_of_a_batch_comes_again(client: pulsar.Clien
 
 
 @pytest.mark.slow
-def test_what_is_not_acknowledged_in_time_comes_again(client: pulsar.Client, topic: str) -> None:
+def test_a_message_that_is_not_acknowledged_in_time_is_redelivered(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s", SHARED, unacked_messages_timeout_ms=10_000)
     publish(client, topic, 0, 1)
     consumer.acknowledge(receive(consumer, 2)[0])
@@ -71,7 +71,7 @@ def dead_letters(topic: str, times: int, initial_subscription: str | None = None
 
 
 @pytest.mark.parametrize("consumer_type", [SHARED, KEY_SHARED])
-def test_a_message_that_nobody_takes_becomes_a_dead_letter(
+def test_a_message_that_is_always_nacked_becomes_a_dead_letter(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str, consumer_type: pulsar.ConsumerType
 ) -> None:
     dead = client.subscribe(f"{topic}-dead", "d")
@@ -107,9 +107,7 @@ def give_back_ones(consumer: pulsar.Consumer, value: int) -> int:
             consumer.acknowledge(message)
 
 
-def test_a_dead_letter_topic_keeps_its_letters_for_the_subscription_that_is_named(
-    client: pulsar.Client, topic: str
-) -> None:
+def test_a_dead_letter_topic_has_its_initial_subscription(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(
         topic,
         "s",
@@ -122,7 +120,7 @@ def test_a_dead_letter_topic_keeps_its_letters_for_the_subscription_that_is_name
     assert values(receive(client.subscribe(f"{topic}-dead", "kept"), 1)) == [0]
 
 
-def test_a_consumer_that_leaves_makes_no_dead_letters(client: pulsar.Client, topic: str) -> None:
+def test_a_consumer_that_leaves_creates_no_dead_letters(client: pulsar.Client, topic: str) -> None:
     """Restarting an application is no redelivery, as in Pulsar."""
     first = client.subscribe(topic, "s", SHARED)
     publish(client, topic, 0)

@@ -38,7 +38,7 @@ def test_a_sequence_id_sent_twice_is_stored_once(client: pulsar.Client, topic: s
     assert contents(client, topic) == [b"1", b"2", b"5"]
 
 
-def test_a_producer_of_the_same_name_goes_on_where_the_last_one_ended(client: pulsar.Client, topic: str) -> None:
+def test_a_producer_continues_the_sequence_of_its_predecessor(client: pulsar.Client, topic: str) -> None:
     producer = client.create_producer(topic, producer_name="p")
     producer.send(b"a", sequence_id=41)
     producer.close()
@@ -50,7 +50,7 @@ def test_a_producer_of_the_same_name_goes_on_where_the_last_one_ended(client: pu
     assert contents(client, topic) == [b"a", b"b"]
 
 
-def test_producers_have_sequence_ids_of_their_own(client: pulsar.Client, topic: str) -> None:
+def test_each_producer_has_its_own_sequence_ids(client: pulsar.Client, topic: str) -> None:
     for name in ("p", "q"):
         client.create_producer(topic, producer_name=name).send(name.encode(), sequence_id=1)
     assert contents(client, topic) == [b"p", b"q"]
@@ -70,7 +70,9 @@ def test_batches_sent_again_are_stored_once(client: pulsar.Client, topic: str, b
     assert contents(client, topic) == sent
 
 
-def test_partitions_remember_each_for_itself(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+def test_each_partition_remembers_its_own_sequence_ids(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
     pulsar_broker.create_partitioned_topic(topic, 3)
     producer = client.create_producer(topic, producer_name="p")
     for _ in range(2):

@@ -81,7 +81,7 @@ def stats_of(broker: EmbeddedBroker, topic: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_message_comes_at_its_time_and_not_before(client: pulsar.Client, topic: str, kind: Any) -> None:
+def test_a_message_arrives_at_its_time_and_not_before(client: pulsar.Client, topic: str, kind: Any) -> None:
     consumer = client.subscribe(topic, "s", kind)
     producer = client.create_producer(topic)
     due = now_ms() + 400
@@ -93,7 +93,7 @@ def test_a_message_comes_at_its_time_and_not_before(client: pulsar.Client, topic
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_messages_behind_a_delayed_one_do_not_wait_for_it(client: pulsar.Client, topic: str, kind: Any) -> None:
+def test_messages_after_a_delayed_one_do_not_wait_for_it(client: pulsar.Client, topic: str, kind: Any) -> None:
     consumer = client.subscribe(topic, "s", kind, receiver_queue_size=1)
     producer = client.create_producer(topic)
     for _ in range(100):
@@ -111,14 +111,14 @@ def test_exclusive_and_failover_deliver_at_once(client: pulsar.Client, topic: st
     assert receive(consumer, 1)[0][0] == b"later"
 
 
-def test_a_topic_without_storage_delivers_at_once(client: pulsar.Client, topic: str) -> None:
+def test_a_non_persistent_topic_delivers_at_once(client: pulsar.Client, topic: str) -> None:
     topic = topic.replace("persistent", "non-persistent")
     consumer = client.subscribe(topic, "s", SHARED)
     client.create_producer(topic).send(b"later", deliver_after=LATER)
     assert receive(consumer, 1)[0][0] == b"later"
 
 
-def test_they_come_in_the_order_of_their_times(client: pulsar.Client, topic: str) -> None:
+def test_delayed_messages_arrive_in_order_of_delivery_time(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
     producer = client.create_producer(topic)
     start = now_ms() + 200
@@ -138,7 +138,7 @@ def test_a_message_that_was_due_is_not_delayed_again(client: pulsar.Client, topi
     assert (again.data(), again.redelivery_count()) == (b"due", 1)
 
 
-def test_consumers_that_come_later_wait_too(client: pulsar.Client, topic: str) -> None:
+def test_later_consumers_wait_too(client: pulsar.Client, topic: str) -> None:
     first = client.subscribe(topic, "s", SHARED)
     due = now_ms() + 600
     client.create_producer(topic).send(b"due", deliver_at=due)
@@ -148,7 +148,9 @@ def test_consumers_that_come_later_wait_too(client: pulsar.Client, topic: str) -
     assert came >= due
 
 
-def test_what_is_delayed_is_shown_apart(client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str) -> None:
+def test_delayed_messages_are_shown_separately(
+    client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str
+) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
     producer = client.create_producer(topic)
     for _ in range(3):
@@ -162,7 +164,9 @@ def test_what_is_delayed_is_shown_apart(client: pulsar.Client, strict_broker: Em
     consumer.acknowledge(message)
 
 
-def test_a_seek_finds_them_again(client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str) -> None:
+def test_a_seek_delivers_delayed_messages_again(
+    client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str
+) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
     producer = client.create_producer(topic)
     producer.send(b"now")
@@ -175,7 +179,7 @@ def test_a_seek_finds_them_again(client: pulsar.Client, strict_broker: EmbeddedB
 
 
 @pytest.mark.parametrize("how", ["clear", "skip", "expire"])
-def test_a_backlog_that_is_let_go_is_not_delivered_later(
+def test_a_cleared_backlog_is_not_delivered_later(
     client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str, how: str
 ) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
@@ -196,7 +200,7 @@ def test_a_backlog_that_is_let_go_is_not_delivered_later(
     assert receive(consumer, 1)[0][0] == b"kept"
 
 
-def test_one_that_is_acknowledged_before_its_time_never_comes(
+def test_a_delayed_message_acknowledged_before_its_time_never_arrives(
     client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
@@ -209,7 +213,7 @@ def test_one_that_is_acknowledged_before_its_time_never_comes(
     assert receive(consumer, 1)[0][0] == b"kept"
 
 
-def test_without_the_feature_messages_come_at_once(
+def test_with_delayed_delivery_disabled_messages_arrive_at_once(
     client: pulsar.Client, strict_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s", SHARED)
@@ -220,7 +224,7 @@ def test_without_the_feature_messages_come_at_once(
     assert receive(consumer, 1)[0][0] == b"later"
 
 
-def test_a_restart_neither_loses_nor_hastens_them(tmp_path: Path) -> None:
+def test_a_restart_neither_loses_delayed_messages_nor_delivers_them_early(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path, config=STRICT) as broker:
         client = connect(broker.service_url)
         client.subscribe("t", "s", SHARED)
@@ -239,7 +243,7 @@ def test_a_restart_neither_loses_nor_hastens_them(tmp_path: Path) -> None:
         client.close()
 
 
-def test_by_default_a_message_comes_at_most_a_tick_early(tmp_path: Path) -> None:
+def test_by_default_a_message_arrives_at_most_a_tick_early(tmp_path: Path) -> None:
     tick_ms = 300
     config = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(tick_ms=tick_ms))
     with EmbeddedBroker(tmp_path, config=config) as broker:
@@ -263,7 +267,7 @@ class SettableClock(SystemClock):
         return super().wall_ms() + self.offset_ms
 
 
-def test_a_wall_clock_that_is_set_moves_the_moment_of_delivery(tmp_path: Path) -> None:
+def test_setting_the_wall_clock_moves_the_delivery_time(tmp_path: Path) -> None:
     clock = SettableClock()
     with EmbeddedBroker(tmp_path, config=STRICT, clock=clock) as broker:
         client = connect(broker.service_url)
@@ -280,7 +284,7 @@ def test_a_wall_clock_that_is_set_moves_the_moment_of_delivery(tmp_path: Path) -
         client.close()
 
 
-def test_reading_stops_behind_enough_messages_of_one_delay_and_goes_on_when_they_are_due(tmp_path: Path) -> None:
+def test_reading_stops_after_many_fixed_delays_and_continues_when_they_are_due(tmp_path: Path) -> None:
     config = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(strict=True, lookahead=10))
     with EmbeddedBroker(tmp_path, config=config) as broker:
         client = connect(broker.service_url)
@@ -298,7 +302,7 @@ def test_reading_stops_behind_enough_messages_of_one_delay_and_goes_on_when_they
 
 
 @pytest.mark.parametrize("how", ["unsubscribe", "seek", "unload", "close"])
-def test_the_index_on_disk_goes_when_nothing_is_held_back_any_more(tmp_path: Path, how: str) -> None:
+def test_the_index_on_disk_is_deleted_when_no_message_is_delayed(tmp_path: Path, how: str) -> None:
     config = BrokerConfig(server=FREE_PORTS, delayed=DelayedConfig(bucket_rows=10))
     with EmbeddedBroker(tmp_path, config=config) as broker:
         client = connect(broker.service_url)
@@ -321,7 +325,7 @@ def test_the_index_on_disk_goes_when_nothing_is_held_back_any_more(tmp_path: Pat
         client.close()
 
 
-def test_strict_delivery_is_never_early_and_hardly_late(tmp_path: Path) -> None:
+def test_strict_delivery_is_never_early_and_barely_late(tmp_path: Path) -> None:
     """How late on a machine at rest is for `make bench` to say (row `delivery-times`)."""
     with BrokerProcess(tmp_path / "data", delivery_times.STRICT) as process:
         late = delivery_times.lateness(process.service_url, "t", 1000, lead_ms=1000)

@@ -50,9 +50,7 @@ def ignore(result: pulsar.Result, message_id: pulsar.MessageId) -> None:
     """The callback of a publish whose result does not matter."""
 
 
-def test_a_slow_disk_delays_receipts_and_nothing_else(
-    broker: EmbeddedBroker, disk: FaultyDisk, client: pulsar.Client
-) -> None:
+def test_a_slow_disk_delays_only_receipts(broker: EmbeddedBroker, disk: FaultyDisk, client: pulsar.Client) -> None:
     publisher = client.create_producer(TOPIC, block_if_queue_full=True)
     for index in range(500):
         publisher.send_async(str(index).encode(), ignore)
@@ -73,7 +71,7 @@ def test_a_slow_disk_delays_receipts_and_nothing_else(
         assert time.monotonic() - started < SLOW_SYNC_SECONDS * 5
 
 
-def test_a_full_disk_refuses_publishes_and_heals(
+def test_a_full_disk_refuses_publishes_and_recovers(
     broker: EmbeddedBroker, disk: FaultyDisk, client: pulsar.Client
 ) -> None:
     consumer = client.subscribe(TOPIC, "s")

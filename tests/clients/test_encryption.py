@@ -32,7 +32,7 @@ def encrypting(client: pulsar.Client, topic: str, **options: object) -> pulsar.P
 
 
 @pytest.mark.parametrize("batching", [False, True], ids=["single", "batched"])
-def test_encrypted_messages_arrive_readable(client: pulsar.Client, topic: str, batching: bool) -> None:
+def test_encrypted_messages_are_decrypted(client: pulsar.Client, topic: str, batching: bool) -> None:
     consumer = client.subscribe(topic, "s", crypto_key_reader=READER)
     producer = encrypting(client, topic, batching_enabled=batching)
     for number in range(10):
@@ -41,22 +41,20 @@ def test_encrypted_messages_arrive_readable(client: pulsar.Client, topic: str, b
     assert [consumer.receive(timeout_millis=TIMEOUT_MS).data() for _ in range(10)] == [b"%d" % n for n in range(10)]
 
 
-def test_without_the_key_they_are_not(client: pulsar.Client, topic: str) -> None:
+def test_without_the_key_messages_are_not_decrypted(client: pulsar.Client, topic: str) -> None:
     action = pulsar.ConsumerCryptoFailureAction.CONSUME
     consumer = client.subscribe(topic, "s", crypto_failure_action=action)
     encrypting(client, topic).send(b"secret")
     assert b"secret" not in consumer.receive(timeout_millis=TIMEOUT_MS).data()
 
 
-def test_where_encryption_is_required_encrypted_messages_pass(client: pulsar.Client, sealed_topic: str) -> None:
+def test_with_required_encryption_encrypted_messages_are_accepted(client: pulsar.Client, sealed_topic: str) -> None:
     consumer = client.subscribe(sealed_topic, "s", crypto_key_reader=READER)
     encrypting(client, sealed_topic).send(b"secret")
     assert consumer.receive(timeout_millis=TIMEOUT_MS).data() == b"secret"
 
 
-def test_where_encryption_is_required_a_plain_producer_is_refused(
-    pulsar_broker: EmbeddedBroker, sealed_topic: str
-) -> None:
+def test_with_required_encryption_a_plain_producer_is_refused(pulsar_broker: EmbeddedBroker, sealed_topic: str) -> None:
     # The client tries again until its patience ends: to it this error is one that may pass.
     quiet = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
     impatient = pulsar.Client(pulsar_broker.service_url, operation_timeout_seconds=1, logger=quiet)

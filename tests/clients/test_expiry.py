@@ -60,7 +60,7 @@ def test_a_shorter_ttl_takes_effect_at_once(client: pulsar.Client, pulsar_broker
     wait_until(lambda: cursor.backlog_messages == 0, 3)
 
 
-def test_what_everyone_acknowledged_leaves_the_disk(
+def test_messages_acknowledged_by_all_subscriptions_are_deleted(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_policies(pulsar_broker, retention=RetentionPolicy(0, 0))
@@ -73,7 +73,7 @@ def test_what_everyone_acknowledged_leaves_the_disk(
     wait_until(lambda: ledger.size == 0, 3)
 
 
-def test_what_everyone_acknowledged_can_be_read_again_for_a_while_where_no_retention_was_ever_set(
+def test_without_a_retention_policy_acknowledged_messages_stay_for_a_grace_period(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s")
@@ -86,7 +86,7 @@ def test_what_everyone_acknowledged_can_be_read_again_for_a_while_where_no_reten
     assert consumer.receive(timeout_millis=TIMEOUT_MS).data() == b"0"
 
 
-def test_what_nobody_subscribed_to_stays(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_messages_without_a_subscription_stay(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     publish(client, topic, 100)
     consumer = client.subscribe(topic, "s", initial_position=pulsar.InitialPosition.Earliest)
     for _ in range(100):
@@ -94,7 +94,7 @@ def test_what_nobody_subscribed_to_stays(client: pulsar.Client, pulsar_broker: E
     assert loaded(pulsar_broker, topic).ledger.messages == 100
 
 
-def test_retention_keeps_what_was_acknowledged(
+def test_retention_keeps_acknowledged_messages(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_policies(pulsar_broker, retention=RetentionPolicy(-1, -1))
@@ -122,7 +122,7 @@ def test_the_end_of_retention_frees_the_disk_at_once(
     wait_until(lambda: ledger.size == 0, 2)
 
 
-def test_messages_expire_after_a_restart_though_nobody_asks_for_their_topic(tmp_path: Path) -> None:
+def test_messages_expire_after_a_restart_without_use_of_their_topic(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path) as broker:
         set_policies(broker, ttl_seconds=1)
         client = pulsar.Client(broker.service_url)

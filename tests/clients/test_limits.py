@@ -45,7 +45,7 @@ def subscribe(topic: str, name: str, consumer_id: int, *, durable: bool = True) 
     return command
 
 
-def test_a_producer_too_many_is_refused_until_one_leaves(
+def test_a_producer_over_the_limit_is_refused_until_one_leaves(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topics: str
 ) -> None:
     set_topic_policies(pulsar_broker, topics + "t", max_producers=1)
@@ -56,7 +56,7 @@ def test_a_producer_too_many_is_refused_until_one_leaves(
     client.create_producer(topics + "t").close()
 
 
-def test_a_limit_that_is_raised_or_removed_lets_in_at_once(
+def test_raising_or_removing_a_limit_takes_effect_at_once(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topics: str
 ) -> None:
     set_namespace_policies(pulsar_broker, topics + "t", max_producers=1)
@@ -70,7 +70,7 @@ def test_a_limit_that_is_raised_or_removed_lets_in_at_once(
     client.create_producer(topics + "t")
 
 
-def test_a_consumer_too_many_of_a_topic_is_refused_until_one_leaves(
+def test_a_consumer_over_the_topics_limit_is_refused_until_one_leaves(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topics: str
 ) -> None:
     set_topic_policies(pulsar_broker, topics + "t", max_consumers=2)
@@ -82,7 +82,7 @@ def test_a_consumer_too_many_of_a_topic_is_refused_until_one_leaves(
     client.subscribe(topics + "t", "b", SHARED)
 
 
-def test_a_consumer_too_many_of_a_subscription_is_refused_but_not_on_another(
+def test_a_consumer_over_the_subscriptions_limit_is_refused_only_there(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topics: str
 ) -> None:
     set_topic_policies(pulsar_broker, topics + "t", max_consumers_per_subscription=1)
@@ -93,7 +93,7 @@ def test_a_consumer_too_many_of_a_subscription_is_refused_but_not_on_another(
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_subscription_too_many_is_refused_until_one_is_deleted(
+def test_a_subscription_over_the_limit_is_refused_until_one_is_deleted(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, raw: RawClient, topics: str, durable: bool
 ) -> None:
     set_topic_policies(pulsar_broker, topics + "t", max_subscriptions=1)
@@ -105,7 +105,7 @@ def test_a_subscription_too_many_is_refused_until_one_is_deleted(
     raw.ask(subscribe(topics + "t", "b", 2, durable=durable), BaseCommand.SUCCESS)
 
 
-def test_a_topic_too_many_is_refused_until_one_is_deleted(
+def test_a_topic_over_the_limit_is_refused_until_one_is_deleted(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, raw: RawClient, topics: str
 ) -> None:
     set_namespace_policies(pulsar_broker, topics + "t", max_topics=2)
@@ -132,7 +132,7 @@ def test_producers_and_consumers_of_one_address_are_counted() -> None:
         client.close()
 
 
-def test_a_connection_too_many_of_one_address_is_told_so_and_closed() -> None:
+def test_a_connection_over_the_limit_of_an_address_gets_an_error_and_is_closed() -> None:
     config = BrokerConfig(server=FREE_PORTS, connection=ConnectionConfig(max_connections_per_ip=1))
     with (
         EmbeddedBroker(config=config) as broker,

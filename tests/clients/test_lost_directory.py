@@ -50,7 +50,9 @@ def answer(url: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("lose", [remove_all, remove_what_is_in_it, put_another_in_its_place], ids=lambda f: f.__name__)
-def test_publishing_is_refused_when_the_directory_is_gone(broker: BrokerProcess, lose: Callable[[Path], None]) -> None:
+def test_publishing_is_refused_when_the_directory_is_missing(
+    broker: BrokerProcess, lose: Callable[[Path], None]
+) -> None:
     client = pulsar.Client(broker.service_url, operation_timeout_seconds=2, logger=QUIET)
     try:
         producer = client.create_producer("t", send_timeout_millis=1000)
@@ -73,7 +75,7 @@ def test_publishing_is_refused_when_the_directory_is_gone(broker: BrokerProcess,
     assert log.count("Nothing is written until then") == 1
 
 
-def test_a_busy_broker_refuses_publishing_before_it_makes_new_files(broker: BrokerProcess) -> None:
+def test_a_busy_broker_refuses_publishing_before_it_creates_new_files(broker: BrokerProcess) -> None:
     client = pulsar.Client(broker.service_url, logger=QUIET)
     try:
         producer = client.create_producer("t", send_timeout_millis=1000)

@@ -57,7 +57,7 @@ def test_each_type_of_subscription_gets_the_messages_in_order(
     assert received(consumer, 50) == [b"%d" % index for index in range(50)]
 
 
-def test_several_subscriptions_get_all_messages_each(client: pulsar.Client, topic: str) -> None:
+def test_each_of_several_subscriptions_gets_all_messages(client: pulsar.Client, topic: str) -> None:
     consumers = [client.subscribe(topic, name) for name in ("a", "b")]
     producer = client.create_producer(topic, batching_enabled=True)
     for index in range(20):
@@ -76,7 +76,7 @@ def test_consumers_of_a_shared_subscription_take_turns(client: pulsar.Client, to
     assert all(found)
 
 
-def test_a_key_stays_at_one_consumer(client: pulsar.Client, topic: str) -> None:
+def test_a_key_stays_with_one_consumer(client: pulsar.Client, topic: str) -> None:
     consumers = [client.subscribe(topic, "s", consumer_type=pulsar.ConsumerType.KeyShared) for _ in range(2)]
     producer = client.create_producer(topic)
     for index in range(40):
@@ -94,7 +94,7 @@ def test_a_key_stays_at_one_consumer(client: pulsar.Client, topic: str) -> None:
     assert len(keys[0] | keys[1]) == 10
 
 
-def test_what_nobody_can_take_is_dropped_and_counted(
+def test_messages_without_a_ready_consumer_are_dropped_and_counted(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s", receiver_queue_size=2)
@@ -112,7 +112,7 @@ def test_what_nobody_can_take_is_dropped_and_counted(
     assert received(consumer, 2) == [b"0", b"1"]
 
 
-def test_without_a_subscription_everything_is_gone(client: pulsar.Client, topic: str) -> None:
+def test_without_a_subscription_all_messages_are_dropped(client: pulsar.Client, topic: str) -> None:
     producer = client.create_producer(topic)
     assert producer.send(b"lost")
     consumer = client.subscribe(topic, "s", initial_position=pulsar.InitialPosition.Earliest)
@@ -120,7 +120,7 @@ def test_without_a_subscription_everything_is_gone(client: pulsar.Client, topic:
     assert received(consumer, 1) == [b"seen"]
 
 
-def test_unacknowledged_messages_do_not_hold_a_consumer_up(client: pulsar.Client, topic: str) -> None:
+def test_unacknowledged_messages_do_not_block_a_consumer(client: pulsar.Client, topic: str) -> None:
     """More than maxUnackedMessagesPerConsumer would allow, given back and never acknowledged: nothing comes again."""
     consumer = client.subscribe(
         topic, "s", consumer_type=pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=100
@@ -135,7 +135,7 @@ def test_unacknowledged_messages_do_not_hold_a_consumer_up(client: pulsar.Client
         consumer.receive(500)
 
 
-def test_nothing_is_written(tmp_path: Path, topic: str) -> None:
+def test_a_non_persistent_topic_writes_nothing(tmp_path: Path, topic: str) -> None:
     with EmbeddedBroker(tmp_path) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         client.subscribe(topic, "s")
@@ -148,7 +148,7 @@ def test_nothing_is_written(tmp_path: Path, topic: str) -> None:
         assert rest(broker, "GET", "non-persistent/public/default") == []
 
 
-def test_clients_go_on_after_an_unload(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_clients_continue_after_an_unload(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
     producer.send(b"before")
@@ -161,7 +161,9 @@ def test_clients_go_on_after_an_unload(client: pulsar.Client, pulsar_broker: Emb
     assert received(consumer, 1)[0] in (b"maybe lost", b"after")
 
 
-def test_partitions_of_a_non_persistent_topic(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_a_partitioned_non_persistent_topic_delivers_all_messages(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     rest(pulsar_broker, "PUT", f"{topic.replace('://', '/')}/partitions", 3)
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic, message_routing_mode=pulsar.PartitionsRoutingMode.RoundRobinDistribution)
@@ -171,7 +173,7 @@ def test_partitions_of_a_non_persistent_topic(client: pulsar.Client, pulsar_brok
     assert rest(pulsar_broker, "GET", "non-persistent/public/default/partitioned") == [topic]
 
 
-def test_a_reader_reads_from_now_on(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_a_reader_gets_only_new_messages(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     reader = client.create_reader(topic, pulsar.MessageId.latest)
     client.create_producer(topic).send(b"now")
     assert reader.read_next(TIMEOUT_MS).data() == b"now"
@@ -192,7 +194,7 @@ def test_a_reader_reads_from_now_on(client: pulsar.Client, pulsar_broker: Embedd
         ("POST", "subscription/s/expireMessages/1", 405),
     ],
 )
-def test_what_needs_stored_messages_is_refused(
+def test_requests_that_need_stored_messages_are_refused(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, method: str, path: str, status: int
 ) -> None:
     topic = "non-persistent://public/default/refusing"
@@ -204,7 +206,9 @@ def test_what_needs_stored_messages_is_refused(
     consumer.close()
 
 
-def test_it_is_created_listed_and_deleted_over_rest(pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_a_non_persistent_topic_is_created_listed_and_deleted_over_rest(
+    pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     path = topic.replace("://", "/")
     rest(pulsar_broker, "PUT", path)
     assert topic in rest(pulsar_broker, "GET", "namespaces/public/default/topics?mode=NON_PERSISTENT")

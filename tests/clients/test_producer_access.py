@@ -46,7 +46,7 @@ def test_an_exclusive_producer_does_not_join_shared_ones(
         second.create_producer(topic, access_mode=Mode.Exclusive)
 
 
-def test_one_that_waits_gets_the_topic_when_it_is_free(
+def test_a_waiting_producer_gets_the_topic_when_it_is_free(
     client: pulsar.Client, second: pulsar.Client, topic: str
 ) -> None:
     owner = client.create_producer(topic, access_mode=Mode.Exclusive)
@@ -89,7 +89,7 @@ def test_a_name_belongs_to_one_producer_at_a_time(client: pulsar.Client, second:
     assert second.create_producer(topic, producer_name="p").producer_name() == "p"
 
 
-def test_sequence_ids_go_on_from_the_initial_one(client: pulsar.Client, topic: str) -> None:
+def test_sequence_ids_continue_from_the_initial_one(client: pulsar.Client, topic: str) -> None:
     producer = client.create_producer(topic, initial_sequence_id=41)
     producer.send(b"x")
     assert producer.last_sequence_id() == 42

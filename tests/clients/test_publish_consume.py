@@ -68,7 +68,7 @@ def test_messages_of_a_producer_arrive_in_order(client: pulsar.Client, topic: st
         pulsar.CompressionType.SNAPPY,
     ],
 )
-def test_compressed_batches_arrive_whole(
+def test_compressed_batches_arrive_complete(
     client: pulsar.Client, topic: str, compression: pulsar.CompressionType
 ) -> None:
     consumer = client.subscribe(topic, "s")
@@ -86,7 +86,7 @@ def test_a_message_of_the_largest_size_arrives(client: pulsar.Client, topic: str
     assert receive(consumer, 1)[0].data() == payload
 
 
-def test_what_is_not_acknowledged_comes_again_in_order(client: pulsar.Client, topic: str) -> None:
+def test_unacknowledged_messages_are_redelivered_in_order(client: pulsar.Client, topic: str) -> None:
     first = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
     for index in range(10):
@@ -118,7 +118,7 @@ def test_a_second_exclusive_consumer_is_refused(client: pulsar.Client, topic: st
         client.subscribe(topic, "s")
 
 
-def test_a_shared_subscription_deals_each_message_once(client: pulsar.Client, topic: str) -> None:
+def test_a_shared_subscription_delivers_each_message_once(client: pulsar.Client, topic: str) -> None:
     consumers = [client.subscribe(topic, "s", pulsar.ConsumerType.Shared, receiver_queue_size=10) for _ in range(3)]
     producer = client.create_producer(topic)
     for index in range(90):
@@ -138,7 +138,7 @@ def test_a_shared_subscription_deals_each_message_once(client: pulsar.Client, to
     assert len({id(consumer) for consumer in shares}) == 3
 
 
-def test_a_nacked_message_comes_again_with_its_count(client: pulsar.Client, topic: str) -> None:
+def test_a_nacked_message_is_redelivered_with_its_count(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s", pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=100)
     client.create_producer(topic).send(b"again")
     first = consumer.receive(timeout_millis=TIMEOUT_MS)
@@ -171,7 +171,7 @@ def test_partitions_are_published_to_and_consumed_as_one(
     assert len({message.topic_name() for message in messages}) == 4
 
 
-def test_a_reader_reads_from_any_message_on(client: pulsar.Client, topic: str) -> None:
+def test_a_reader_starts_at_any_given_message(client: pulsar.Client, topic: str) -> None:
     producer = client.create_producer(topic)
     ids = [producer.send(str(index).encode()) for index in range(10)]
     reader = client.create_reader(topic, ids[5])
@@ -214,7 +214,7 @@ def test_seek_by_time_goes_back_to_that_time(client: pulsar.Client, topic: str) 
     assert int(receive(consumer, 1)[0].data()) == 0
 
 
-def test_an_unsubscribed_name_starts_anew(client: pulsar.Client, topic: str) -> None:
+def test_an_unsubscribed_name_starts_over(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
     producer.send(b"0")
@@ -238,7 +238,7 @@ def test_topics_of_a_namespace_match_a_pattern(client: pulsar.Client, topic: str
 
 
 @pytest.mark.parametrize("name", ["with space", "per%cent", "umläut", "emoji-🚀", "a+b&c=d"])
-def test_any_characters_in_names_keys_and_properties(client: pulsar.Client, topic: str, name: str) -> None:
+def test_names_keys_and_properties_may_have_any_characters(client: pulsar.Client, topic: str, name: str) -> None:
     topic = f"persistent://public/default/{name}"
     consumer = client.subscribe(topic, name)
     client.create_producer(topic).send(name.encode(), {name: name}, partition_key=name)

@@ -70,7 +70,7 @@ def published_within(broker: EmbeddedBroker, topic: str, seconds: float, payload
     return counted
 
 
-def test_a_topic_takes_no_more_messages_than_its_publish_rate(
+def test_a_topic_accepts_no_more_messages_than_its_publish_rate(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_topic_policies(pulsar_broker, topic, publish_rate=PublishRate(40, -1))
@@ -78,16 +78,14 @@ def test_a_topic_takes_no_more_messages_than_its_publish_rate(
     assert loaded(pulsar_broker, topic).throttles.publishes_held > 0
 
 
-def test_a_topic_takes_no_more_bytes_than_its_publish_rate(
+def test_a_topic_accepts_no_more_bytes_than_its_publish_rate(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_topic_policies(pulsar_broker, topic, publish_rate=PublishRate(-1, 40_000))
     assert seconds_to_publish(client, topic, 30, size=1000) > 0.45
 
 
-def test_messages_that_were_held_back_keep_their_order(
-    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
-) -> None:
+def test_throttled_messages_keep_their_order(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     set_namespace_policies(pulsar_broker, topic, publish_rate=PublishRate(100, -1))
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic, batching_enabled=False)
@@ -97,7 +95,7 @@ def test_messages_that_were_held_back_keep_their_order(
     assert received == list(range(60))
 
 
-def test_a_rate_that_is_removed_lets_go_what_it_held(
+def test_removing_a_rate_releases_throttled_messages(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_topic_policies(pulsar_broker, topic, publish_rate=PublishRate(1, -1))
@@ -118,14 +116,14 @@ def test_a_producer_that_closes_gets_its_receipts_before_the_answer(pulsar_broke
         raw.expect(BaseCommand.SUCCESS)
 
 
-def test_all_topics_together_take_no_more_than_the_publish_rate_of_the_broker() -> None:
+def test_all_topics_together_accept_no_more_than_the_brokers_publish_rate() -> None:
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, rates=RateConfig(broker_publish_messages=40))) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         assert seconds_to_publish(client, "one", 15) + seconds_to_publish(client, "two", 15) > 0.45
         client.close()
 
 
-def test_a_consumer_that_subscribes_too_often_is_refused_until_its_period_goes_on(
+def test_a_consumer_that_subscribes_too_often_is_refused_for_the_period(
     pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_namespace_policies(pulsar_broker, topic, subscribe_rate=SubscribeRate(1, 600))
@@ -189,9 +187,7 @@ def test_a_subscription_gets_no_more_than_its_dispatch_rate(
     assert seconds_to_consume(client, topic, 30) > 0.3  # 10 at once, 20 at 40 a second; a message has over 30 bytes
 
 
-def test_the_rate_of_one_subscription_is_not_that_of_another(
-    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
-) -> None:
+def test_subscriptions_have_separate_rates(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     seconds_to_publish(client, topic, 100)
     set_topic_policies(pulsar_broker, topic, dispatch_rates={"s": DispatchRate(1, 0, False, 1)})
     assert seconds_to_consume(client, topic, 100, "other") < 5  # at that rate: 99
@@ -205,7 +201,7 @@ def test_two_subscriptions_share_the_dispatch_rate_of_their_topic(
     assert seconds_to_consume(client, topic, 15, "one") + seconds_to_consume(client, topic, 15, "two") > 0.3
 
 
-def test_a_dispatch_rate_that_is_removed_lets_everything_go(
+def test_removing_a_dispatch_rate_releases_all_messages(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     seconds_to_publish(client, topic, 100)
@@ -217,7 +213,7 @@ def test_a_dispatch_rate_that_is_removed_lets_everything_go(
         consumer.receive(TIMEOUT_MS)
 
 
-def test_dispatch_rates_are_nothing_to_non_persistent_topics(
+def test_dispatch_rates_do_not_apply_to_non_persistent_topics(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     topic = topic.replace("persistent", "non-persistent", 1)
@@ -228,7 +224,7 @@ def test_dispatch_rates_are_nothing_to_non_persistent_topics(
         consumer.receive(TIMEOUT_MS)
 
 
-def test_a_relative_rate_comes_on_top_of_what_is_published(
+def test_a_relative_rate_is_added_to_the_publish_rate(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     set_topic_policies(pulsar_broker, topic, dispatch_rate=DispatchRate(1, 0, True, 1))
@@ -241,7 +237,7 @@ def test_a_relative_rate_comes_on_top_of_what_is_published(
     assert time.monotonic() - start < 7  # at the rate alone: 14
 
 
-def test_who_has_caught_up_is_not_limited_where_the_configuration_says_so() -> None:
+def test_a_caught_up_consumer_is_not_limited_if_configured() -> None:
     rates = RateConfig(topic_dispatch_messages=1, without_backlog=False)
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, rates=rates)) as broker:
         client = official_client.connect(broker.service_url)
@@ -250,7 +246,7 @@ def test_who_has_caught_up_is_not_limited_where_the_configuration_says_so() -> N
         client.close()
 
 
-def test_a_batch_counts_as_one_where_the_configuration_says_so() -> None:
+def test_a_batch_counts_as_one_message_if_configured() -> None:
     rates = RateConfig(topic_dispatch_messages=1, per_batch_message=True)
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, rates=rates)) as broker:
         client = official_client.connect(broker.service_url)

@@ -33,7 +33,7 @@ def read_all(reader: pulsar.Reader) -> list[int]:
 
 @pytest.mark.parametrize("inclusive", [False, True])
 @pytest.mark.parametrize("start", [EARLIEST, LATEST])
-def test_there_is_nothing_to_read_on_an_empty_topic(
+def test_an_empty_topic_has_nothing_to_read(
     client: pulsar.Client, topic: str, start: pulsar.MessageId, inclusive: bool
 ) -> None:
     reader = client.create_reader(topic, start, start_message_id_inclusive=inclusive)
@@ -46,7 +46,7 @@ def test_there_is_nothing_to_read_on_an_empty_topic(
     ("inclusive", "batched", "expected"),
     [(False, False, []), (True, False, [4]), (False, True, []), (True, True, [4])],
 )
-def test_a_reader_from_the_latest_shows_the_last_message_if_asked_to(
+def test_an_inclusive_reader_from_the_latest_returns_the_last_message(
     client: pulsar.Client, topic: str, inclusive: bool, batched: bool, expected: list[int]
 ) -> None:
     publish(client, topic, *range(5), batched=batched)
@@ -68,7 +68,7 @@ def test_a_reader_starts_at_any_message(
     assert read_all(reader) == list(range(index if inclusive else index + 1, 12))
 
 
-def test_a_reader_from_a_message_that_is_gone_begins_with_the_first_there_is(
+def test_a_reader_at_a_deleted_message_starts_with_the_first_existing_one(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     gone = publish(client, topic, 0, 1)[0]
@@ -78,7 +78,7 @@ def test_a_reader_from_a_message_that_is_gone_begins_with_the_first_there_is(
 
 
 @pytest.mark.parametrize("start", [EARLIEST, LATEST])
-def test_there_is_nothing_to_read_when_all_was_trimmed(
+def test_a_fully_trimmed_topic_has_nothing_to_read(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str, start: pulsar.MessageId
 ) -> None:
     publish(client, topic, 0, 1)
@@ -133,7 +133,7 @@ SEEKS: list[tuple[str, Callable[[list[pulsar.MessageId]], object], list[int], li
 @pytest.mark.parametrize(
     ("target", "expected", "expected_inclusive"), [row[1:] for row in SEEKS], ids=[row[0] for row in SEEKS]
 )
-def test_a_reader_knows_what_there_is_after_a_seek(
+def test_a_reader_knows_whether_messages_are_available_after_a_seek(
     client: pulsar.Client,
     topic: str,
     target: Callable[[list[pulsar.MessageId]], object],

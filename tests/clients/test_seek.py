@@ -30,7 +30,7 @@ def kept(pulsar_broker: EmbeddedBroker) -> None:
 
 @pytest.mark.parametrize("consumer_type", TYPES)
 @pytest.mark.parametrize("inclusive", [False, True])
-def test_seek_by_id_shows_the_message_itself_if_asked_to(
+def test_an_inclusive_seek_by_id_returns_the_message_itself(
     client: pulsar.Client, topic: str, consumer_type: pulsar.ConsumerType, inclusive: bool
 ) -> None:
     consumer = client.subscribe(topic, "s", consumer_type, start_message_id_inclusive=inclusive)
@@ -54,7 +54,7 @@ def test_seek_goes_into_a_batch(client: pulsar.Client, topic: str, inclusive: bo
 
 
 @pytest.mark.parametrize("consumer_type", TYPES)
-def test_seek_to_the_ends(client: pulsar.Client, topic: str, consumer_type: pulsar.ConsumerType) -> None:
+def test_seek_goes_to_either_end(client: pulsar.Client, topic: str, consumer_type: pulsar.ConsumerType) -> None:
     consumer = client.subscribe(topic, "s", consumer_type)
     publish(client, topic, *range(5))
     receive(consumer, 2)
@@ -104,7 +104,7 @@ def shared_out(count: int, *consumers: pulsar.Consumer) -> list[int]:
     return found
 
 
-def test_after_a_seek_nothing_comes_that_was_on_its_way_before(client: pulsar.Client, topic: str) -> None:
+def test_after_a_seek_no_earlier_delivery_arrives(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     ids = publish(client, topic, *range(2000))
     for index in (1500, 200, 1000, 0, 1999):
@@ -114,7 +114,7 @@ def test_after_a_seek_nothing_comes_that_was_on_its_way_before(client: pulsar.Cl
         assert values(receive(consumer, len(expected))) == expected
 
 
-def test_a_seek_takes_acknowledgements_back(client: pulsar.Client, topic: str) -> None:
+def test_a_seek_undoes_acknowledgments(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s", SHARED, batch_index_ack_enabled=True)
     ids = publish(client, topic, 0, 1, 2)
     publish(client, topic, *range(3, 8), batched=True)
@@ -124,7 +124,7 @@ def test_a_seek_takes_acknowledgements_back(client: pulsar.Client, topic: str) -
     assert gets_only(consumer, *range(1, 8))
 
 
-def test_a_seek_is_remembered_over_a_restart(tmp_path: Path) -> None:
+def test_a_seek_survives_a_restart(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path) as broker:
         client = pulsar.Client(broker.service_url)
         consumer = client.subscribe("restarted", "s")
@@ -138,7 +138,7 @@ def test_a_seek_is_remembered_over_a_restart(tmp_path: Path) -> None:
         client.close()
 
 
-def test_readers_seek(client: pulsar.Client, topic: str) -> None:
+def test_readers_can_seek(client: pulsar.Client, topic: str) -> None:
     ids = publish(client, topic, *range(10))
     batch = publish(client, topic, *range(10, 20), batched=True)
     reader = client.create_reader(topic, pulsar.MessageId.earliest)

@@ -38,7 +38,7 @@ def publish(client: pulsar.Client, topic: str, keys: int, **options: Any) -> Non
 
 
 @pytest.mark.parametrize("mode", ["Exclusive", "WaitForExclusive", "ExclusiveWithFencing", "Shared"])
-def test_the_access_mode_of_a_producer_and_the_epoch_of_its_topic(
+def test_stats_show_the_access_mode_of_a_producer_and_the_epoch_of_its_topic(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str, mode: str
 ) -> None:
     publish(client, topic, 0, access_mode=getattr(pulsar.ProducerAccessMode, mode))
@@ -47,7 +47,7 @@ def test_the_access_mode_of_a_producer_and_the_epoch_of_its_topic(
     assert stats.get("topicEpoch") == (None if mode == "Shared" else 0)
 
 
-def test_a_producer_that_waits_is_counted(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_stats_count_waiting_producers(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     publish(client, topic, 0, access_mode=pulsar.ProducerAccessMode.Exclusive)
     with RawClient(pulsar_broker.service_url) as raw:
         command = BaseCommand(type=BaseCommand.PRODUCER)
@@ -75,7 +75,7 @@ def test_every_hash_belongs_to_one_consumer_of_key_shared(
     assert subscription["consumers"][0]["keyHashRanges"] == [str(one) for one in arrays[0]]
 
 
-def test_hashes_that_drain_are_shown_at_the_consumer_that_still_has_them(
+def test_draining_hashes_are_shown_at_the_consumer_that_holds_them(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     first = client.subscribe(topic, "s", pulsar.ConsumerType.KeyShared, consumer_name="first")
@@ -92,14 +92,16 @@ def test_hashes_that_drain_are_shown_at_the_consumer_that_still_has_them(
     wait_until(lambda: stats_of(pulsar_broker, topic)["subscriptions"]["s"]["drainingHashesCount"] == 0, 5)
 
 
-def test_the_active_consumer_of_failover(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_stats_show_the_active_consumer_of_failover(
+    client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
+) -> None:
     for name in ("a", "b"):
         client.subscribe(topic, "s", pulsar.ConsumerType.Failover, consumer_name=name)
     subscription = stats_of(pulsar_broker, topic)["subscriptions"]["s"]
     assert (subscription["type"], subscription["activeConsumerName"]) == ("Failover", "a")
 
 
-def test_the_time_at_which_the_front_moved_on(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_stats_show_when_mark_delete_advanced(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     consumer = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
     publish(client, topic, 2)
     first, second = (consumer.receive(TIMEOUT_MS) for _ in range(2))
@@ -115,7 +117,7 @@ def test_the_time_at_which_the_front_moved_on(client: pulsar.Client, pulsar_brok
     wait_until(lambda: subscription()["lastMarkDeleteAdvancedTimestamp"] > 0, 5)
 
 
-def test_the_oldest_message_that_waits_and_the_quotas(
+def test_stats_show_the_oldest_message_of_the_backlog_and_the_quotas(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     client.subscribe(topic, "s").close()
@@ -130,7 +132,7 @@ def test_the_oldest_message_that_waits_and_the_quotas(
     assert (stats["backlogQuotaLimitSize"], stats["backlogQuotaLimitTime"]) == (5000, 70)
 
 
-def test_what_rates_held_back_is_counted(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_stats_count_throttled_publishes(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     rates = {"publish_rate": PublishRate(100, -1), "dispatch_rate": DispatchRate(40, -1, False, 1)}
     set_topic_policies(pulsar_broker, topic, **rates)
     consumer = client.subscribe(topic, "s")
@@ -145,7 +147,7 @@ def test_what_rates_held_back_is_counted(client: pulsar.Client, pulsar_broker: E
     assert subscription["dispatchThrottledMsgEventsBySubscriptionLimit"] == 0
 
 
-def test_chunks_and_deduplication(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_stats_show_chunks_and_deduplication(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     producer = client.create_producer(topic, batching_enabled=False, chunking_enabled=True)
     producer.send(b"x")
     before = stats_of(pulsar_broker, topic)
@@ -156,7 +158,7 @@ def test_chunks_and_deduplication(client: pulsar.Client, pulsar_broker: Embedded
     assert (after["msgChunkPublished"], after["deduplicationStatus"]) == (True, "Enabled")
 
 
-def test_a_consumer_asks_for_its_own_stats(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_a_consumer_can_request_its_stats(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     with RawClient(pulsar_broker.service_url) as raw:
         command = BaseCommand(type=BaseCommand.SUBSCRIBE)
         subscribing = pb.CommandSubscribe(

@@ -62,7 +62,7 @@ def drain(consumer: pulsar.Consumer) -> list[pulsar.Message]:
 
 
 @pytest.mark.parametrize("ordering", [False, True])
-def test_a_key_is_at_one_consumer_and_in_order(client: pulsar.Client, topic: str, ordering: bool) -> None:
+def test_a_key_stays_with_one_consumer_and_in_order(client: pulsar.Client, topic: str, ordering: bool) -> None:
     consumers = [client.subscribe(topic, "s", KEY_SHARED, initial_position=EARLIEST) for _ in range(3)]
     producer = client.create_producer(topic)
     for index in range(120):
@@ -93,7 +93,7 @@ def test_batches_by_key_go_to_the_owners_of_their_keys(client: pulsar.Client, to
     assert not {value % 10 for value in got[0]} & {value % 10 for value in got[1]}
 
 
-def test_keys_go_on_in_order_when_their_consumer_leaves(client: pulsar.Client, topic: str) -> None:
+def test_keys_continue_in_order_when_their_consumer_leaves(client: pulsar.Client, topic: str) -> None:
     first = client.subscribe(topic, "s", KEY_SHARED)
     second = client.subscribe(topic, "s", KEY_SHARED)
     publish(client, topic, 60, keys=6)
@@ -105,7 +105,7 @@ def test_keys_go_on_in_order_when_their_consumer_leaves(client: pulsar.Client, t
     assert all([value for value in got if value % 6 == key] == list(range(key, 60, 6)) for key in range(6))
 
 
-def test_sticky_consumers_share_the_hashes_as_they_say(client: pulsar.Client, topic: str) -> None:
+def test_sticky_consumers_get_the_hash_ranges_that_they_request(client: pulsar.Client, topic: str) -> None:
     def sticky(*ranges: tuple[int, int]) -> pulsar.Consumer:
         policy = pulsar.ConsumerKeySharedPolicy(pulsar.KeySharedMode.Sticky, False, list(ranges))
         return client.subscribe(topic, "s", KEY_SHARED, key_shared_policy=policy)
@@ -120,7 +120,7 @@ def test_sticky_consumers_share_the_hashes_as_they_say(client: pulsar.Client, to
         sticky((0, 10))
 
 
-def test_a_message_that_is_given_back_comes_again_to_the_owner_of_its_key(client: pulsar.Client, topic: str) -> None:
+def test_a_nacked_message_is_redelivered_to_the_owner_of_its_key(client: pulsar.Client, topic: str) -> None:
     consumers = [
         client.subscribe(topic, "s", KEY_SHARED, negative_ack_redelivery_delay_ms=100, consumer_name=name)
         for name in ("a", "b")
@@ -141,7 +141,7 @@ def first_of(consumer: pulsar.Consumer, *, give_back: bool) -> list[pulsar.Messa
     return [message]
 
 
-def test_the_type_of_a_subscription_changes_when_nobody_uses_it(client: pulsar.Client, topic: str) -> None:
+def test_the_type_of_an_unused_subscription_can_change(client: pulsar.Client, topic: str) -> None:
     for kind in (FAILOVER, KEY_SHARED, SHARED, pulsar.ConsumerType.Exclusive):
         consumer = client.subscribe(topic, "s", kind)
         publish(client, topic, 1)

@@ -39,7 +39,7 @@ def subscribe(raw: RawClient, topic: str, *, earliest: bool) -> None:
     raw.send(client_commands.flow(1, 100))
 
 
-def test_a_producer_is_refused_and_what_was_sent_before_is_there(
+def test_a_producer_is_refused_and_earlier_messages_stay(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     producer = client.create_producer(topic)
@@ -87,7 +87,7 @@ def test_each_partition_is_terminated(client: pulsar.Client, pulsar_broker: Embe
         client.create_producer(topic)
 
 
-def test_a_java_consumer_that_has_acknowledged_everything_is_told_of_the_end_once(
+def test_a_java_consumer_that_has_acknowledged_everything_learns_of_the_end_once(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     client.create_producer(topic).send(b"only")
@@ -103,7 +103,7 @@ def test_a_java_consumer_that_has_acknowledged_everything_is_told_of_the_end_onc
         raw.expect(BaseCommand.PONG)
 
 
-def test_a_java_consumer_that_comes_to_the_end_is_told(
+def test_a_java_consumer_that_reaches_the_end_learns_of_it(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     client.create_producer(topic).send(b"only")
@@ -113,7 +113,7 @@ def test_a_java_consumer_that_comes_to_the_end_is_told(
         raw.expect(BaseCommand.REACHED_END_OF_TOPIC)
 
 
-def test_other_clients_hear_nothing_of_the_end(
+def test_other_clients_are_not_told_of_the_end(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     client.create_producer(topic).send(b"only")
@@ -124,7 +124,7 @@ def test_other_clients_hear_nothing_of_the_end(
         raw.expect(BaseCommand.PONG)
 
 
-def test_what_was_sent_before_the_end_has_a_receipt_and_lies_before_it(
+def test_messages_before_the_end_have_receipts_and_lower_positions(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     """Publishes race with the termination: each is either stored at or before the last id, or refused."""

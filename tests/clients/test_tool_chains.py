@@ -28,7 +28,7 @@ def test_a_run_without_results_is_a_failure() -> None:
     assert (outcome.result, outcome.reason) == (FAILED, "see go.log")
 
 
-def test_node_tells_names_and_reasons(tmp_path: Path) -> None:
+def test_results_of_node_have_names_and_reasons(tmp_path: Path) -> None:
     printed = (
         "TAP version 13\nok 1 - works\n  ---\nnot ok 2 - breaks\n  ---\n  error: 'why'\nok 3 - rests # SKIP later\n"
     )
@@ -39,7 +39,7 @@ def test_node_tells_names_and_reasons(tmp_path: Path) -> None:
     ]
 
 
-def test_go_tells_names_and_reasons(tmp_path: Path) -> None:
+def test_results_of_go_have_names_and_reasons(tmp_path: Path) -> None:
     events = [
         {"Action": "output", "Test": "TestA", "Output": "    seek_test.go:7: why\n"},
         {"Action": "fail", "Test": "TestA"},
@@ -53,7 +53,7 @@ def test_go_tells_names_and_reasons(tmp_path: Path) -> None:
     ]
 
 
-def test_a_test_with_parameters_passed_when_all_did(tmp_path: Path) -> None:
+def test_a_parameterized_test_passes_when_all_cases_do(tmp_path: Path) -> None:
     events = [{"Action": "pass", "Test": "TestA/one"}, {"Action": "fail", "Test": "TestA/two"}]
     printed = "".join(f"{json.dumps(event)}\n" for event in events)
     assert [(each.test, each.result) for each in read(Go(), tmp_path, printed)] == [("TestA", FAILED)]

@@ -38,7 +38,7 @@ def test_a_consumer_of_several_topics_gets_all_their_messages(client: pulsar.Cli
     assert receive(consumer, 3) == {name.encode() for name in topics}
 
 
-def test_a_pattern_finds_the_topics_that_there_are(client: pulsar.Client, topic: str) -> None:
+def test_a_pattern_finds_existing_topics(client: pulsar.Client, topic: str) -> None:
     for name in ("red-1", "red-2", "blue"):
         send(client, f"{topic}-{name}", name.encode())
     consumer = client.subscribe(re.compile(f"{topic}-red-.*"), "s", initial_position=pulsar.InitialPosition.Earliest)
@@ -56,7 +56,7 @@ def test_a_pattern_finds_the_partitions_of_a_topic(
     consumer.close()
 
 
-def test_a_pattern_leaves_the_topics_of_the_broker_alone(client: pulsar.Client, pulsar_broker: EmbeddedBroker) -> None:
+def test_a_pattern_does_not_match_system_topics(client: pulsar.Client, pulsar_broker: EmbeddedBroker) -> None:
     namespace = "persistent://public/functions"
     for name in ("__change_events", "mine"):
         send(client, f"{namespace}/{name}", name.encode())

@@ -10,7 +10,7 @@ from tests.clients.conftest import TIMEOUT_MS
 pytestmark = pytest.mark.feature("unload", "partitioned_topics")
 
 
-def test_producer_and_consumer_go_on_after_an_unload(
+def test_producer_and_consumer_continue_after_an_unload(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     producer = client.create_producer(topic)
@@ -42,7 +42,7 @@ def test_new_partitions_get_the_subscriptions_and_their_messages(
     assert third.get_subscription("s").cursor.properties == {"team": "a"}
 
 
-def test_partitions_grow_although_the_first_one_was_never_used(
+def test_partitions_can_be_added_before_the_first_one_is_used(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     tenancy, name = pulsar_broker.broker.tenancy, parse_topic(topic)

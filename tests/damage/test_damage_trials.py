@@ -18,13 +18,13 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     return make_samples(tmp_path_factory.mktemp("samples"))
 
 
-def test_nothing_wrong_is_served_and_nothing_is_lost_in_silence(samples: list[Sample], tmp_path: Path) -> None:
+def test_no_wrong_data_is_served_and_no_loss_is_unreported(samples: list[Sample], tmp_path: Path) -> None:
     verdicts = [run_trial(samples[seed // len(KINDS) % 2], tmp_path / "trial", seed) for seed in TRIALS]
     assert [str(verdict) for verdict in verdicts if not verdict.is_good] == []
     assert any(verdict.lost for verdict in verdicts)
 
 
-def test_a_sound_directory_keeps_its_promises_without_a_report(samples: list[Sample]) -> None:
+def test_an_undamaged_directory_serves_all_messages_and_reports_nothing(samples: list[Sample]) -> None:
     for sample in samples:
         verdict = Verdict(Injury("none", Path(), "none"))
         judge(verdict, sample.content, sample.directory)

@@ -48,7 +48,7 @@ def test_a_name_survives_once_its_directory_is_synced() -> None:
     assert settled(Created("f", 0), Written(0, 0, b"abc"), Synced(0, 2)) == {}
 
 
-def test_a_removed_file_is_back_until_its_directory_is_synced() -> None:
+def test_a_removed_file_reappears_until_its_directory_is_synced() -> None:
     assert settled(*CREATED, Removed("f")) == {"f": b""}
     assert settled(*CREATED, Removed("f"), DirectorySynced(".", 3)) == {}
 
@@ -64,7 +64,7 @@ def test_preallocated_space_reads_as_zeros() -> None:
     assert settled(*CREATED, Resized(0, 6), Written(0, 1, b"x"), Synced(0, 4)) == {"f": b"\0x\0\0\0\0"}
 
 
-def test_a_write_is_cut_where_sectors_meet() -> None:
+def test_a_write_is_cut_at_sector_boundaries() -> None:
     assert [(at, len(data)) for at, data in sectors(Written(0, 500, bytes(600)))] == [(500, 12), (512, 512), (1024, 76)]
 
 
@@ -81,7 +81,7 @@ def test_a_torn_write_leaves_whole_sectors_old_or_new() -> None:
     assert {b"oooo", b"nnnn"} < seen
 
 
-def test_receipts_are_remembered() -> None:
+def test_receipts_are_recorded() -> None:
     platter = Platter()
     platter.take(Receipt(3, 4))
     assert platter.receipts == {(3, 4)}

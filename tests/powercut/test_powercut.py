@@ -32,7 +32,7 @@ def some_cuts(recording: Recording) -> list[int]:
     return every[:: max(1, len(every) // IMAGES)]
 
 
-def test_every_receipted_message_is_there_after_a_power_cut(tmp_path: Path) -> None:
+def test_every_acknowledged_message_survives_a_power_cut(tmp_path: Path) -> None:
     recording = record(tmp_path / "data", MESSAGES)
     assert any(isinstance(call, Receipt) for call in recording.calls)
     assert any(isinstance(call, Subscribed) for call in recording.calls)
@@ -41,7 +41,7 @@ def test_every_receipted_message_is_there_after_a_power_cut(tmp_path: Path) -> N
     assert [str(failure) for failure in failures] == []
 
 
-def test_a_disk_that_skips_its_sync_is_found_out(tmp_path: Path) -> None:
+def test_a_disk_that_skips_its_sync_is_detected(tmp_path: Path) -> None:
     recording = record(tmp_path / "data", MESSAGES // 4, disk_type=ForgetfulDisk)
     _, failures = verify(recording, some_cuts(recording), torn=0)
     assert any("lost" in failure.reason for failure in failures)

@@ -26,7 +26,7 @@ def broker(request: pytest.FixtureRequest) -> EmbeddedBroker | JavaPulsar:
     return found
 
 
-def test_ack_holes_are_seen_entry_by_entry(broker: EmbeddedBroker | JavaPulsar) -> None:
+def test_acknowledgment_gaps_are_reported_for_each_entry(broker: EmbeddedBroker | JavaPulsar) -> None:
     topic = "persistent://public/default/backlog-with-holes"
     client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     consumer = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)

@@ -19,7 +19,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None:
     assert tally.policy_changes > 0
 
 
-def test_a_repetition_is_no_gap_and_a_gap_is_one() -> None:
+def test_a_duplicate_is_not_a_gap_and_a_missing_number_is() -> None:
     sequence = Sequence()
     assert [sequence.see(number) for number in (0, 1, 2, 1, 2, 3)] == [True, True, True, False, False, True]
     assert (sequence.gaps, sequence.repeated) == (0, 2)

@@ -25,13 +25,13 @@ def brief(mode: str, *, batching: bool = False, mutant: bool = False) -> Plan:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "batching"), [("ring", False), ("split", True), ("sticky", False)])
-def test_keys_stay_in_order_while_consumers_come_and_go(tmp_path: Path, mode: str, batching: bool) -> None:
+def test_keys_stay_in_order_while_consumers_join_and_leave(tmp_path: Path, mode: str, batching: bool) -> None:
     verdict = run(brief(mode, batching=batching), tmp_path)
     assert verdict.is_clean, verdict
 
 
 @pytest.mark.slow
-def test_a_broker_that_does_not_drain_is_found_out(tmp_path: Path) -> None:
+def test_a_broker_that_does_not_drain_is_detected(tmp_path: Path) -> None:
     assert run(brief("ring", mutant=True), tmp_path).two_owners
 
 
@@ -47,11 +47,11 @@ def all_of(consumer: int, kind: int, time: float) -> list[tuple[float, int, int,
     return [(time + message / 100, consumer, kind, message) for message in range(3)]
 
 
-def test_in_order_at_one_consumer_is_clean() -> None:
+def test_delivery_in_order_to_one_consumer_is_clean() -> None:
     assert verdict(*all_of(A, RECEIVED, 1), *all_of(A, ACKNOWLEDGED, 2)).is_clean
 
 
-def test_what_a_lost_consumer_had_may_come_again_elsewhere() -> None:
+def test_messages_of_a_lost_consumer_may_be_redelivered_to_another() -> None:
     assert verdict(
         *all_of(A, RECEIVED, 1), (2, A, LEFT, 0), *all_of(B, RECEIVED, 3), *all_of(B, ACKNOWLEDGED, 4)
     ).is_clean
@@ -61,29 +61,29 @@ def test_a_message_before_its_predecessor_is_out_of_order() -> None:
     assert verdict((1, A, RECEIVED, 1), (1.1, A, RECEIVED, 0)).out_of_order == 2
 
 
-def test_a_message_that_was_given_back_may_come_late() -> None:
+def test_a_nacked_message_may_arrive_late() -> None:
     events = [*all_of(A, RECEIVED, 1), (1.5, A, GIVEN_BACK, 0), (1.6, A, RECEIVED, 0), *all_of(A, ACKNOWLEDGED, 2)]
     assert verdict(*events).is_clean
     assert verdict(*[event for event in events if event[2] != GIVEN_BACK]).out_of_order == 1
 
 
-def test_a_key_at_two_consumers_has_two_owners() -> None:
+def test_a_key_with_two_consumers_is_reported() -> None:
     assert verdict((1, A, RECEIVED, 0), (2, B, RECEIVED, 1)).two_owners == 1
     assert verdict((1, A, RECEIVED, 0), (1.5, A, ACKNOWLEDGED, 0), (2, B, RECEIVED, 1)).two_owners == 0
 
 
-def test_a_message_that_nobody_acknowledged_is_lost() -> None:
+def test_a_message_that_was_never_acknowledged_is_lost() -> None:
     assert verdict(*all_of(A, RECEIVED, 1), (2, A, ACKNOWLEDGED, 0)).lost == 2
 
 
-def test_a_key_that_stays_behind_the_others_is_stalled() -> None:
+def test_a_key_that_falls_behind_the_others_is_stalled() -> None:
     load = Load(keys=[1, 2, 3], sequence=[0, 0, 0], published=[0.0, 2.9, 2.9])
     check = OrderCheck(load, reach=0, stall_seconds=2.0)
     events = [Event(3 + message / 100, A, RECEIVED, message) for message in range(3)]
     assert check.run(events).stalled == 1
 
 
-def test_a_key_that_its_old_consumer_held_so_long_is_not_stalled() -> None:
+def test_a_key_that_its_old_consumer_still_holds_is_not_stalled() -> None:
     load = Load(keys=[1, 1, 2, 3], sequence=[0, 1, 0, 0], published=[0.0, 0.0, 2.9, 2.9])
     events = [Event(0.1, B, RECEIVED, 0), Event(2.8, B, ACKNOWLEDGED, 0)]
     events += [Event(3 + message / 100, A, RECEIVED, message) for message in range(1, 4)]

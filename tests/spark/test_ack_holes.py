@@ -15,11 +15,11 @@ def acknowledged(of: Cursor, ledger_id: int, entries: range) -> list[int]:
     return [entry for entry in entries if entry <= after or entry in acked]
 
 
-def test_ranges_are_open_below_and_closed_above() -> None:
+def test_ranges_exclude_the_lower_and_include_the_upper_bound() -> None:
     assert acknowledged(cursor("10:0", "[(10:1..10:4],(10:7..10:8]]"), 10, range(10)) == [0, 2, 3, 4, 8]
 
 
-def test_no_ranges_leave_what_is_above_the_mark_delete_position() -> None:
+def test_without_ranges_all_entries_after_mark_delete_are_unacknowledged() -> None:
     assert acknowledged(cursor("10:3", "[]"), 10, range(6)) == [0, 1, 2, 3]
 
 
@@ -31,7 +31,7 @@ def test_a_mark_delete_position_in_a_later_ledger_acknowledges_all_of_it() -> No
     assert acknowledged(cursor("11:-1", "[(11:2..11:3]]"), 10, range(4)) == [0, 1, 2, 3]
 
 
-def test_a_range_over_the_end_of_a_ledger_is_cut_there() -> None:
+def test_a_range_past_the_end_of_a_ledger_is_cut_there() -> None:
     spanning = cursor("10:0", "[(10:2..11:1]]")
     assert acknowledged(spanning, 10, range(6)) == [0, 3, 4, 5]
     assert acknowledged(spanning, 11, range(6)) == [0, 1]
@@ -42,7 +42,7 @@ def test_a_range_from_before_the_first_entry_is_read() -> None:
 
 
 @given(st.sets(st.integers(0, 200)), st.integers(0, 200), st.integers(0, 200))
-def test_the_ranges_of_a_part_decide_about_that_part(entries: set[int], first: int, last: int) -> None:
+def test_each_part_uses_its_own_ranges(entries: set[int], first: int, last: int) -> None:
     ranges = AckedRanges()
     for entry in sorted(entries):
         ranges.add(entry, entry)

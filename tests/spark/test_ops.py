@@ -43,7 +43,7 @@ def pulsarctl(broker: EmbeddedBroker, *arguments: str) -> subprocess.CompletedPr
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_the_report_of_a_namespace_is_json_and_nothing_else(backlog: EmbeddedBroker) -> None:
+def test_the_report_of_a_namespace_is_pure_json(backlog: EmbeddedBroker) -> None:
     answer = pulsarctl(backlog, "public/default", "-o", "json")
     assert answer.returncode == 0, answer.stderr
     report = json.loads(answer.stdout)
@@ -75,7 +75,7 @@ def test_json_lines_have_a_line_for_each_subscription(backlog: EmbeddedBroker) -
     assert waiting["takenAt"] >= waiting["oldestPublishTime"]
 
 
-def test_a_topic_that_does_not_exist_ends_with_3(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_missing_topic_exits_with_3(pulsar_broker: EmbeddedBroker) -> None:
     pytest.importorskip("pyspark")
     result = CliRunner().invoke(application(), ["--admin-url", pulsar_broker.http_url, "ops", "backlog", "nowhere"])
     assert result.exit_code == 3

@@ -10,14 +10,14 @@ from pulsarctl.spark.ledger_ranges import EARLIEST, LATEST
 from pulsarctl.spark.options import Bound, ReadOptions
 
 
-def test_a_topic_is_enough() -> None:
+def test_a_topic_is_the_only_required_option() -> None:
     options = ReadOptions.parse({"topic": "orders"})
     assert (options.topics, options.unit, options.subscriptions) == (("orders",), "message", ())
     assert (options.start, options.end) == (Bound(EARLIEST), Bound(LATEST))
     assert options.columns == tuple(column.name for column in COLUMNS)
 
 
-def test_names_are_read_in_any_case() -> None:
+def test_option_names_are_case_insensitive() -> None:
     assert ReadOptions.parse({"TOPICS": "a, b", "Tasks_Min": "4"}).tasks_min == 4
 
 
@@ -39,6 +39,6 @@ def test_a_bound_is_a_position_or_a_time() -> None:
         ({"topic": "a", "start": "-5"}, "depends on what is read"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_refused(given: dict[str, str], said: str) -> None:
+def test_an_invalid_option_is_refused(given: dict[str, str], said: str) -> None:
     with pytest.raises(UsageProblem, match=said):
         ReadOptions.parse(given)

@@ -51,7 +51,7 @@ def test_without_pyspark_the_error_names_what_to_install(monkeypatch: pytest.Mon
     assert "pulsarctl[spark]" in str(caught.value.hint)
 
 
-def test_without_java_no_session_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_no_session_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark")
     monkeypatch.setattr("pulsarctl.spark.java.find_all", lambda environ, cache, root: iter(()))
     with pytest.raises(CliError, match="Spark needs Java 17"), spark_session("test"):

@@ -61,7 +61,7 @@ def values(frame: "DataFrame") -> list[str]:
     return sorted(bytes(row.value).decode() for row in frame.select("value").collect())
 
 
-def test_a_row_has_what_the_producer_said(source: Source, client: pulsar.Client, topic: str) -> None:
+def test_a_row_has_the_producers_values(source: Source, client: pulsar.Client, topic: str) -> None:
     producer = client.create_producer(topic, producer_name="teller", batching_enabled=False)
     sent = producer.send(
         b"hello",
@@ -79,7 +79,7 @@ def test_a_row_has_what_the_producer_said(source: Source, client: pulsar.Client,
     assert (row.producer, row.sequence_id, bytes(row.value), row.value_size) == ("teller", 41, b"hello", 5)
 
 
-def test_batches_are_unfolded(source: Source, client: pulsar.Client, topic: str) -> None:
+def test_batches_are_split(source: Source, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, "a", "b", "c", batched=True)
     rows = source(topic=topic).orderBy("batch_index").collect()
     assert [(row.batch_index, bytes(row.value), row.batch_size) for row in rows] == [
@@ -96,7 +96,7 @@ def test_a_row_can_be_an_entry(source: Source, client: pulsar.Client, topic: str
     assert row.entry_size > 3
 
 
-def test_only_the_columns_asked_for_are_there(source: Source, client: pulsar.Client, topic: str) -> None:
+def test_only_the_requested_columns_are_returned(source: Source, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, "a")
     assert source(topic=topic, columns="value,entry_id").columns == ["value", "entry_id"]
 
@@ -120,7 +120,7 @@ def test_each_partition_has_a_task(
     assert source(topic=topic).rdd.getNumPartitions() == 3
 
 
-def test_only_what_a_subscription_has_not_acknowledged_is_read(
+def test_only_unacknowledged_messages_of_a_subscription_are_read(
     source: Source, client: pulsar.Client, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
@@ -132,7 +132,7 @@ def test_only_what_a_subscription_has_not_acknowledged_is_read(
     assert values(source(topic=topic, subscriptions="s")) == ["b", "d"]
 
 
-def test_a_message_is_a_row_for_each_subscription_that_wants_it(
+def test_a_message_has_a_row_for_each_subscription_that_needs_it(
     source: Source, client: pulsar.Client, topic: str
 ) -> None:
     first, second = (client.subscribe(topic, name) for name in ("first", "second"))
@@ -163,7 +163,7 @@ def test_start_and_end_are_times(source: Source, client: pulsar.Client, topic: s
     assert values(source(topic=topic, start=f"@{published_ms + 1}")) == []
 
 
-def test_a_namespace_is_read_as_a_whole(
+def test_all_topics_of_a_namespace_are_read(
     source: Source, pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     broker = pulsar_broker.broker

@@ -57,7 +57,7 @@ def test_a_torn_batch_is_refused(size: int) -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 3, 1 << 30])
-def test_a_batch_of_another_count_is_refused(count: int) -> None:
+def test_a_batch_with_a_wrong_count_is_refused(count: int) -> None:
     with pytest.raises(MalformedEntry):
         batch.split_batch(GOLDEN, count)
 
@@ -68,13 +68,13 @@ def test_any_bytes_are_a_batch_or_refused(payload: bytes, count: int) -> None:
         assert len(batch.split_batch(payload, count)) == count
 
 
-def test_an_entry_is_a_batch_when_it_says_so_even_of_one() -> None:
+def test_an_entry_with_a_batch_count_is_a_batch_even_with_one_message() -> None:
     assert not batch.is_batch(MessageMetadata())
     assert batch.is_batch(MessageMetadata(num_messages_in_batch=1))
 
 
 @pytest.mark.parametrize("compression", CompressionType.keys())
-def test_a_built_batch_comes_apart_again(compression: str) -> None:
+def test_a_built_batch_can_be_split_again(compression: str) -> None:
     entry = parse_entry(batch.build_batch(metadata_of(compression), messages(5)))
     payload = batch.plain_payload(entry.metadata, entry.payload)
     assert batch.split_batch(payload, entry.metadata.num_messages_in_batch) == messages_with_sizes(5)
@@ -99,7 +99,7 @@ def test_a_compacted_batch_keeps_its_slots(compression: str) -> None:
     assert list(entry.metadata.compacted_batch_indexes) == [1, 3]
 
 
-def test_compacting_leaves_the_metadata_it_was_given_alone() -> None:
+def test_compacting_does_not_change_its_input_metadata() -> None:
     metadata = metadata_of("LZ4")
     metadata.uncompressed_size = 12345
     batch.compact_batch(metadata, messages(3), [0])
@@ -107,14 +107,14 @@ def test_compacting_leaves_the_metadata_it_was_given_alone() -> None:
     assert not metadata.compacted_batch_indexes
 
 
-def test_an_encrypted_payload_is_left_alone() -> None:
+def test_an_encrypted_payload_is_not_changed() -> None:
     metadata = metadata_of("LZ4")
     metadata.encryption_keys.add(key="k", value=b"v")
     assert batch.is_encrypted(metadata)
     assert batch.plain_payload(metadata, b"opaque") == b"opaque"
 
 
-def test_one_chunk_of_a_compressed_message_is_left_alone() -> None:
+def test_one_chunk_of_a_compressed_message_is_not_changed() -> None:
     metadata = metadata_of("LZ4")
     metadata.num_chunks_from_msg = 3
     assert batch.plain_payload(metadata, b"a third") == b"a third"

@@ -121,7 +121,7 @@ ROWS = [(kind, bound) for bound in BOUNDS for kind in bound.commands]
 
 
 @pytest.mark.parametrize(("kind", "bound"), ROWS, ids=lambda one: getattr(one, "field", one))
-def test_what_exceeds_its_bound_is_refused_with_the_error_of_the_table(kind: int, bound: Any) -> None:
+def test_a_value_over_its_bound_is_refused_with_the_error_of_the_table(kind: int, bound: Any) -> None:
     limit = LIMITS[bound.limit]
     flaw = parsed(filled(kind, bound.field, too_much(kind, bound.field, limit))).flaw
     assert flaw is not None
@@ -150,23 +150,23 @@ def test_properties_that_are_not_utf8_are_refused(kind: int, path: str, part: st
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: BaseCommand.Type.Name(kind))
-def test_what_stays_within_every_bound_has_no_flaw(kind: int) -> None:
+def test_a_command_within_all_bounds_is_accepted(kind: int) -> None:
     assert parsed(minimal(kind)).flaw is None
 
 
-def test_an_acknowledgment_shorter_than_the_limit_is_not_looked_into() -> None:
+def test_an_acknowledgment_shorter_than_the_limit_is_not_parsed() -> None:
     not_looked_into: Any = None
     assert CommandBounds(LIMITS).flaw(BaseCommand.ACK, not_looked_into, LIMITS["maxMessageIdsPerCommand"]) is None
 
 
-def test_a_command_larger_than_any_may_be_breaks_the_stream() -> None:
+def test_a_command_over_the_maximum_size_breaks_the_stream() -> None:
     decoder = FrameDecoder(10 << 20, CommandBounds(LIMITS))
     command = filled(BaseCommand.LOOKUP, "topic", "x" * (3 << 20))
     with pytest.raises(ProtocolError, match="command of"):
         decoder.feed(frame(command))
 
 
-def test_without_bounds_whatever_a_broker_sends_is_read() -> None:
+def test_without_bounds_any_command_of_a_broker_is_read() -> None:
     (command,) = FrameDecoder(10 << 20).feed(client_commands.lookup(1, "x" * (3 << 20)))
     assert isinstance(command, Command)
     assert command.flaw is None

@@ -130,7 +130,7 @@ def sent(frame: bytes) -> Command:
         (client_commands.unsubscribe(1, 5), "UNSUBSCRIBE", {"consumer_id": 1, "request_id": 5}),
     ],
 )
-def test_a_command_carries_what_it_was_given(frame: bytes, command_type: str, fields: dict[str, Any]) -> None:
+def test_a_command_carries_its_arguments(frame: bytes, command_type: str, fields: dict[str, Any]) -> None:
     command = sent(frame)
     assert BaseCommand.Type.Name(command.type) == command_type  # type: ignore[arg-type] # a plain number
     assert {name: getattr(command.message, name) for name in fields} == fields
@@ -141,13 +141,13 @@ def test_the_golden_ping_and_pong() -> None:
     assert commands.pong().hex() == "000000090000000508139a0100"
 
 
-def test_minus_one_in_an_id_travels_as_the_largest_u64() -> None:
+def test_minus_one_in_an_id_is_sent_as_the_largest_u64() -> None:
     earliest = commands.message_id(-1, -1)
     assert (earliest.ledgerId, earliest.entryId) == (U64_MAX, U64_MAX)
     assert not earliest.HasField("partition")
 
 
-def test_what_is_not_given_is_left_out() -> None:
+def test_missing_arguments_are_omitted() -> None:
     subscribe = sent(client_commands.subscribe(5, "t", "s", 1)).message
     assert not subscribe.HasField("consumer_name")
     assert not subscribe.HasField("start_message_id")

@@ -26,7 +26,7 @@ def test_decompressing_undoes_compressing(codec: str, payload: bytes) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("announced", [0, len(TEXT) - 1, len(TEXT) + 1, 10 * len(TEXT)])
-def test_a_payload_of_another_size_than_announced_is_refused(codec: str, announced: int) -> None:
+def test_a_payload_with_a_wrong_uncompressed_size_is_refused(codec: str, announced: int) -> None:
     with pytest.raises(DecompressionFailed):
         decompress(number(codec), compress(number(codec), TEXT), announced)
 
@@ -44,7 +44,7 @@ def test_any_bytes_are_a_payload_or_refused(codec: str, payload: bytes, announce
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_more_than_the_limit_is_refused(codec: str) -> None:
+def test_a_payload_over_the_limit_is_refused(codec: str) -> None:
     with pytest.raises(DecompressionFailed, match="limit"):
         decompress(number(codec), compress(number(codec), TEXT), len(TEXT), limit=len(TEXT) - 1)
 
@@ -57,7 +57,7 @@ def test_more_than_the_limit_is_refused(codec: str) -> None:
         ("SNAPPY", b"\x80\x80\x80\x80\x08" + bytes(10)),
     ],
 )
-def test_a_bomb_is_not_unpacked(codec: str, bomb: bytes) -> None:
+def test_a_decompression_bomb_is_refused(codec: str, bomb: bytes) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(DecompressionFailed):
@@ -67,6 +67,6 @@ def test_a_bomb_is_not_unpacked(codec: str, bomb: bytes) -> None:
         tracemalloc.stop()
 
 
-def test_an_unknown_codec_is_an_error_of_the_caller() -> None:
+def test_an_unknown_codec_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="9"):
         compress(9, b"")

@@ -45,7 +45,7 @@ def message_by_protobuf(
     ENTRY_IDS,
     PARTITIONS,
 )
-def test_receipts_are_what_protobuf_writes(
+def test_receipts_match_protobuf(
     sequence_ids: list[int], producer_id: int, ledger_id: int, first: int, partition: int
 ) -> None:
     receipts = ReceiptEncoder().receipts(run_of(sequence_ids, producer_id), ledger_id, first, partition)
@@ -83,7 +83,7 @@ def test_the_receipt_of_a_batch_repeats_the_highest_sequence_id() -> None:
     st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 300)), max_size=20),
     st.booleans(),
 )
-def test_messages_are_what_protobuf_writes(
+def test_messages_match_protobuf(
     consumer_id: int,
     ledger_id: int,
     first: int,
@@ -134,7 +134,7 @@ def test_every_message_carries_the_epoch_of_its_consumer(first: int, counts: lis
 
 
 @pytest.mark.parametrize("ack_set", [[], [6], [-2], [0, 1]])
-def test_a_partly_acknowledged_batch_says_what_is_left(ack_set: list[int]) -> None:
+def test_a_partly_acknowledged_batch_carries_its_open_messages(ack_set: list[int]) -> None:
     encoder = MessageEncoder(3, 2)
     encoder.use_epoch(7)
     encoded = encoder.encode_one(1, 2, b"entry", redelivery_count=4, ack_set=ack_set)
@@ -145,7 +145,7 @@ def test_a_partly_acknowledged_batch_says_what_is_left(ack_set: list[int]) -> No
     assert frame.entry == b"entry"
 
 
-def test_one_message_with_nothing_rare_is_the_same_as_in_a_run() -> None:
+def test_one_plain_message_is_encoded_as_in_a_run() -> None:
     encoder = MessageEncoder(3, -1)
     assert encoder.encode_one(1, 2, b"entry") == encoder.encode(1, 2, b"entry", [0], [5])
 

@@ -65,17 +65,17 @@ def test_a_publish_time_is_read_per_message() -> None:
     assert run.publish_times == times
 
 
-def test_a_publish_time_beyond_63_bits_is_taken_for_the_largest() -> None:
+def test_a_publish_time_over_63_bits_counts_as_the_largest() -> None:
     assert only_run(send(1, 1, publish_time=(1 << 64) - 1)).publish_times == [(1 << 63) - 1]
 
 
 @pytest.mark.parametrize("first", [0, 120, 16_380, 2_097_150, (1 << 35) - 5, (1 << 63) - 10])
-def test_sequence_ids_are_right_where_their_varint_grows(first: int) -> None:
+def test_sequence_ids_are_correct_where_their_varint_grows(first: int) -> None:
     ids = list(range(first, first + 10))
     assert only_run(b"".join(send(3, number) for number in ids)).sequence_ids == ids
 
 
-def test_a_sequence_id_beyond_63_bits_is_not_part_of_a_run() -> None:
+def test_a_sequence_id_over_63_bits_is_not_part_of_a_run() -> None:
     first, *rest = decoded(b"".join(send(3, number) for number in range((1 << 63) - 2, (1 << 63) + 2)))
     assert isinstance(first, SendRun)
     assert first.sequence_ids == [(1 << 63) - 2, (1 << 63) - 1]
@@ -92,25 +92,25 @@ def test_interleaved_producers_get_a_run_each() -> None:
     ]
 
 
-def test_producers_with_ids_and_names_of_any_size_keep_apart() -> None:
+def test_producers_with_ids_and_names_of_any_size_are_separate() -> None:
     ids = [0, 127, 128, 300, 70_000, 1 << 40]
     data = b"".join(send(ids[number % 6], number // 6) for number in range(60))
     assert by_producer(rows(decoded(data))) == by_producer(decode(data, LIMIT).rows)
 
 
-def test_more_producers_than_layouts_are_kept_still_get_their_runs() -> None:
+def test_more_producers_than_cached_layouts_get_their_runs() -> None:
     decoder = FrameDecoder(LIMIT)
     for round_number in range(3):
         items = decoder.feed(b"".join(send(number, round_number) for number in range(1500)))
         assert len(items) == 1500
 
 
-def test_another_command_closes_the_runs() -> None:
+def test_another_command_ends_the_runs() -> None:
     items = decoded(send(1, 1) + send(1, 2) + PING + send(1, 3))
     assert kinds(items) == ["SendRun", "Command", "SendRun"]
 
 
-def test_a_batch_counts_its_messages_and_may_stand_among_single_ones() -> None:
+def test_a_batch_counts_its_messages_and_may_be_among_single_ones() -> None:
     batch = send_frame(1, 5, entry(b"batch", sequence_id=5), num_messages=20, highest_sequence_id=24)
     run = only_run(send(1, 3) + send(1, 4) + batch + send(1, 25))
     assert run.counts == [1, 1, 20, 1]
@@ -129,7 +129,7 @@ def test_a_slice_of_a_run_is_a_run_on_the_same_bytes() -> None:
     assert part.size == sum(len(part.entry(index)) for index in range(3))
 
 
-def test_fields_that_say_nothing_leave_a_send_plain() -> None:
+def test_default_fields_leave_a_send_plain() -> None:
     frame = send_frame(1, 2, entry(b""), txnid_least_bits=0, txnid_most_bits=0, is_chunk=False, marker=False)
     assert only_run(frame).keys == [b"\x08\x01\x10\x02"]
 
@@ -154,18 +154,18 @@ def raw_entry(metadata: bytes, payload: bytes = b"") -> bytes:
     [{"txnid_least_bits": 1}, {"txnid_most_bits": 1}, {"is_chunk": True}, {"marker": True}, {"num_messages": 0}],
     ids=str,
 )
-def test_a_send_that_asks_for_more_comes_alone(field: dict[str, int]) -> None:
+def test_a_send_with_special_fields_is_returned_alone(field: dict[str, int]) -> None:
     single = only_single(send_frame(1, 5, entry(b"x"), **field))
     assert single.checksum_ok
     assert single.metadata is not None
     assert single.send.sequence_id == 5
 
 
-def test_a_highest_sequence_id_below_the_first_comes_alone() -> None:
+def test_a_highest_sequence_id_below_the_first_is_returned_alone() -> None:
     assert only_single(send_frame(1, 5, entry(b"x"), highest_sequence_id=4)).send.highest_sequence_id == 4
 
 
-def test_a_wrong_checksum_comes_alone_and_splits_the_run() -> None:
+def test_a_wrong_checksum_is_returned_alone_and_splits_the_run() -> None:
     items = decoded(send(1, 1) + with_broken_checksum(send(1, 2)) + send(1, 3))
     assert kinds(items) == ["SendRun", "SingleSend", "SendRun"]
     assert isinstance(items[1], SingleSend)
@@ -173,25 +173,25 @@ def test_a_wrong_checksum_comes_alone_and_splits_the_run() -> None:
     assert items[1].metadata is not None
 
 
-def test_an_entry_without_magic_comes_alone_and_is_not_called_wrong() -> None:
+def test_an_entry_without_magic_is_returned_alone_and_is_not_an_error() -> None:
     single = only_single(send_frame(1, 1, entry(b"old client")[6:]))
     assert single.checksum_ok
     assert single.metadata is not None
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\x0e\x01", entry(b"")[:9], raw_entry(b"\xff\xff")], ids=bytes.hex)
-def test_an_entry_without_readable_metadata_comes_alone(damaged: bytes) -> None:
+def test_an_entry_without_readable_metadata_is_returned_alone(damaged: bytes) -> None:
     assert only_single(send_frame(1, 1, damaged)).metadata is None
 
 
-def test_a_metadata_size_beyond_the_frame_comes_alone() -> None:
+def test_a_metadata_size_beyond_the_frame_is_returned_alone() -> None:
     sized = struct.pack(">I", 1000) + b"\x0a\x01p"
 
     data = send(1, 1) + send_frame(1, 2, add_checksum(sized))
     assert kinds(decoded(data)) == ["SendRun", "SingleSend"]
 
 
-def test_a_message_keeps_its_entry_as_it_came() -> None:
+def test_a_message_keeps_its_entry_unchanged() -> None:
     command = BaseCommand(type=BaseCommand.MESSAGE)
     command.message.consumer_id = 4
     command.message.message_id.CopyFrom(MessageIdData(ledgerId=1, entryId=2))
@@ -217,7 +217,7 @@ def test_one_byte_at_a_time_gives_the_same() -> None:
     assert rows(items) == decode(STREAM, LIMIT).rows
 
 
-def test_a_large_message_in_small_chunks_is_put_together_once() -> None:
+def test_a_large_message_in_small_chunks_is_assembled_once() -> None:
     data = send(1, 1, bytes(5_000_000))
     decoder = FrameDecoder(LIMIT)
     size = 65_536
@@ -227,14 +227,14 @@ def test_a_large_message_in_small_chunks_is_put_together_once() -> None:
     assert run.entry(0) == data[-len(run.entry(0)) :]
 
 
-def test_a_frame_at_the_limit_passes_and_one_above_is_refused() -> None:
+def test_a_frame_at_the_limit_is_accepted_and_one_above_is_refused() -> None:
     frame = send(1, 1, bytes(1000))
     assert kinds(decoded(frame, limit=len(frame) - 4)) == ["SendRun"]
     with pytest.raises(ProtocolError, match="frame of"):
         decoded(frame, limit=len(frame) - 5)
 
 
-def test_a_foreseen_frame_above_the_limit_is_refused_too() -> None:
+def test_an_announced_frame_above_the_limit_is_refused() -> None:
     small, large = send(1, 1000, b"x"), send(1, 1001, bytes(1000))
     with pytest.raises(ProtocolError, match="frame of"):
         decoded(small + small + large, limit=500)
@@ -252,7 +252,7 @@ def test_a_foreseen_frame_above_the_limit_is_refused_too() -> None:
         (struct.pack(">II", 8, 4) + b"\x08\x06\x32\x00", "required field"),
     ],
 )
-def test_bytes_that_are_no_frame_are_refused(data: bytes, reason: str) -> None:
+def test_bytes_that_are_not_a_frame_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(ProtocolError, match=reason):
         decoded(data)
 
@@ -264,7 +264,7 @@ def test_a_wrong_size_is_refused_before_the_frame_is_complete() -> None:
         decoder.feed(b"\xff\xff\xff")
 
 
-def test_a_refusal_carries_what_came_before_it() -> None:
+def test_an_error_carries_the_items_before_it() -> None:
     with pytest.raises(ProtocolError) as caught:
         decoded(send(1, 1) + PING + struct.pack(">I", 3))
     assert [type(item).__name__ for item in caught.value.items] == ["SendRun", "Command"]
@@ -273,7 +273,7 @@ def test_a_refusal_carries_what_came_before_it() -> None:
     assert run.counts == [1]
 
 
-def test_after_a_refusal_nothing_more_is_read() -> None:
+def test_after_an_error_nothing_more_is_read() -> None:
     decoder = FrameDecoder(LIMIT)
     with pytest.raises(ProtocolError):
         decoder.feed(struct.pack(">I", 3))

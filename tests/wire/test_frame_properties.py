@@ -68,7 +68,7 @@ STREAMS = st.lists(st.one_of(single_sends(), ordinary_runs(), OTHERS), max_size=
 
 
 @given(STREAMS, st.lists(st.integers(0, 1 << 16), max_size=5))
-def test_any_stream_cut_anywhere_is_what_protobuf_reads(stream: bytes, cuts: list[int]) -> None:
+def test_any_stream_cut_anywhere_matches_protobuf(stream: bytes, cuts: list[int]) -> None:
     places = sorted(cut % (len(stream) + 1) for cut in cuts)
     items, broken, held = fuzz.feed(stream, places)
     assert not broken

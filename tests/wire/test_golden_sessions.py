@@ -49,7 +49,7 @@ def test_a_session_is_read_to_its_last_byte(name: str, side: bytes) -> None:
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [name for name in session_names() if name != "chunked"])
-def test_a_session_in_small_pieces_is_the_same(name: str, side: bytes) -> None:
+def test_a_session_in_small_pieces_is_read_the_same(name: str, side: bytes) -> None:
     data = stream(name, side)
     expected = by_producer(rows(FrameDecoder(LIMIT).feed(data)))
     for size in (1, 7, 100, 1000):
@@ -59,19 +59,19 @@ def test_a_session_in_small_pieces_is_the_same(name: str, side: bytes) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_batches_of_every_codec_hold_what_was_sent(codec: str) -> None:
+def test_batches_of_every_codec_contain_the_sent_messages(codec: str) -> None:
     (entry,) = sent_entries(f"batched_{codec}")
     assert CompressionType.Name(parse_entry(entry).metadata.compression).lower() == codec
     assert payloads(entry) == TEXTS
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
-def test_single_messages_of_every_codec_hold_what_was_sent(codec: str) -> None:
+def test_single_messages_of_every_codec_contain_the_sent_payload(codec: str) -> None:
     assert [body for entry in sent_entries(f"unbatched_{codec}") for body in payloads(entry)] == TEXTS
 
 
 @pytest.mark.parametrize("name", ["java_batched", "java_unbatched", "go_batched", "go_unbatched"])
-def test_other_clients_send_what_we_can_read(name: str) -> None:
+def test_messages_of_other_clients_are_read(name: str) -> None:
     bodies = {body for entry in sent_entries(name) for body in payloads(entry)}
     expected = [b"one", b"two", b"three"] if name.startswith("java") else [b"go message %d" % n for n in range(10)]
     assert bodies == set(expected)
@@ -86,7 +86,7 @@ def test_properties_and_keys_of_a_batch_are_found_in_it() -> None:
     assert message.metadata.event_time == 1_700_000_000_004
 
 
-def test_an_encrypted_batch_stays_closed_and_whole() -> None:
+def test_an_encrypted_batch_is_neither_decrypted_nor_split() -> None:
     (entry,) = sent_entries("encrypted")
     metadata, payload, _ = parse_entry(entry)
     assert batch.is_encrypted(metadata)
@@ -94,7 +94,7 @@ def test_an_encrypted_batch_stays_closed_and_whole() -> None:
     assert batch.plain_payload(metadata, payload) is payload
 
 
-def test_the_chunks_of_a_message_come_one_by_one() -> None:
+def test_the_chunks_of_a_message_arrive_one_by_one() -> None:
     chunks = [item for item in items_of("chunked", TO_BROKER) if isinstance(item, SingleSend)]
     assert all(chunk.send.is_chunk and chunk.checksum_ok for chunk in chunks)
     assert b"".join(parse_entry(chunk.headers_and_payload).payload for chunk in chunks) == CHUNKED

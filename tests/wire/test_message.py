@@ -13,7 +13,7 @@ def test_the_checksum_is_castagnoli() -> None:
     assert message.checksum(b"123456789") == 0xE3069283
 
 
-def test_an_entry_is_taken_apart() -> None:
+def test_an_entry_is_split_into_its_parts() -> None:
     metadata, payload, broker_metadata = message.parse_entry(ENTRY)
     assert (metadata.sequence_id, metadata.partition_key, payload, broker_metadata) == (5, "key", b"payload", None)
 
@@ -31,7 +31,7 @@ def test_a_new_payload_gets_a_new_checksum() -> None:
 
 
 @pytest.mark.parametrize("position", range(2, len(ENTRY)))
-def test_a_changed_bit_is_noticed(position: int) -> None:
+def test_a_changed_bit_is_detected(position: int) -> None:
     damaged = bytearray(ENTRY)
     damaged[position] ^= 0x10
     with pytest.raises(ChecksumMismatch):
@@ -44,7 +44,7 @@ def test_a_torn_entry_is_refused(size: int) -> None:
         message.parse_entry(ENTRY[:size])
 
 
-def test_without_a_look_at_the_checksum_the_metadata_is_still_read() -> None:
+def test_the_metadata_can_be_read_without_verifying_the_checksum() -> None:
     damaged = ENTRY[:-1] + b"!"
     assert message.parse_metadata(damaged).sequence_id == 5
     assert message.parse_entry(damaged, verify=False).payload == b"payloa!"
@@ -76,7 +76,7 @@ def test_a_checksum_can_be_added_and_removed() -> None:
     assert message.remove_checksum(old) is old
 
 
-def test_checking_tells_a_wrong_checksum_from_wrong_metadata() -> None:
+def test_checking_distinguishes_a_wrong_checksum_from_wrong_metadata() -> None:
     assert message.check_entry(ENTRY)[0]
     ok, metadata = message.check_entry(ENTRY[:-1] + b"!")
     assert not ok

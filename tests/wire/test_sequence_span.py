@@ -23,7 +23,7 @@ singles = st.integers(0, (1 << 63) - 1).flatmap(
 
 
 @given(singles, st.integers(0, 1000))
-def test_a_run_has_a_span_when_its_ids_only_rise(ids: list[int], producer_id: int) -> None:
+def test_a_run_has_a_span_when_its_ids_only_increase(ids: list[int], producer_id: int) -> None:
     rises = all(before < after for before, after in pairwise(ids))
     expected = (ids[0], ids[-1]) if rises else None
     assert run_of([(one, one) for one in ids], producer_id).sequence_span == expected
@@ -35,14 +35,14 @@ def test_consecutive_ids_have_the_span_from_the_first_to_the_last(first: int, co
 
 
 @given(st.integers(0, 400), st.integers(2, 400), st.data())
-def test_one_id_out_of_place_is_noticed(first: int, count: int, data: st.DataObject) -> None:
+def test_one_id_out_of_order_is_detected(first: int, count: int, data: st.DataObject) -> None:
     ids = list(range(first, first + count))
     index = data.draw(st.integers(1, count - 1))
     ids[index] = data.draw(st.integers(0, ids[index] - 1))
     assert run_of([(one, one) for one in ids]).sequence_span is None
 
 
-def test_batches_reach_to_their_highest_id() -> None:
+def test_batches_extend_to_their_highest_id() -> None:
     assert run_of([(0, 4), (5, 5), (6, 9)]).sequence_span == (0, 9)
     assert run_of([(0, 4), (4, 5)]).sequence_span is None
     assert run_of([(7, 9)]).sequence_span == (7, 9)

@@ -34,7 +34,9 @@ def key(entry: bytes, before: bytes = b"", after: bytes = b"") -> bytes:
 @given(metadatas, st.binary(max_size=30), st.binary(max_size=30))
 @example(MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="2"), b"", b"\x92\x01")
 @example(MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="k", uuid="2"), b"", b"")
-def test_the_key_by_hand_is_the_key_by_protobuf(metadata: MessageMetadata, payload: bytes, around: bytes) -> None:
+def test_the_hand_written_parser_finds_the_same_key_as_protobuf(
+    metadata: MessageMetadata, payload: bytes, around: bytes
+) -> None:
     entry = build_entry(metadata, payload)
     assert key(entry, around, around) == key_of(metadata)
     assert key(remove_checksum(entry)) == key_of(metadata)
@@ -44,11 +46,11 @@ def test_the_key_by_hand_is_the_key_by_protobuf(metadata: MessageMetadata, paylo
 @given(st.binary(max_size=60))
 @example(b"\x0e\x01")
 @example(b"\x0e\x02\xff\xff\xff\xff")
-def test_no_bytes_at_all_lack_a_key(entry: bytes) -> None:
+def test_any_bytes_have_a_key(entry: bytes) -> None:
     assert isinstance(key(entry), bytes)
 
 
-def test_the_ordering_key_counts_before_the_partition_key() -> None:
+def test_the_ordering_key_takes_precedence_over_the_partition_key() -> None:
     metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="k", ordering_key=b"o")
     assert key(build_entry(metadata, b"")) == b"o"
 
@@ -59,7 +61,7 @@ def test_a_key_in_base64_is_decoded() -> None:
     assert key(build_entry(metadata, b"")) == b"\x00\xff"
 
 
-def test_without_a_key_the_sequence_id_is_one() -> None:
+def test_without_a_key_the_sequence_id_is_used() -> None:
     metadata = MessageMetadata(producer_name="p", sequence_id=12, publish_time=1)
     assert key(build_entry(metadata, b"x")) == b"p-12"
 
@@ -83,7 +85,7 @@ def test_the_hash_is_the_one_of_every_client(text: bytes, expected: int) -> None
 
 @pytest.mark.parametrize("size", [4, 200])
 @pytest.mark.parametrize("base64_encoded", [False, True])
-def test_a_key_that_is_no_text_is_a_key_all_the_same(size: int, base64_encoded: bool) -> None:
+def test_a_key_that_is_not_text_is_a_key(size: int, base64_encoded: bool) -> None:
     metadata = MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key="k" * size)
     if base64_encoded:
         metadata.partition_key_b64_encoded = True

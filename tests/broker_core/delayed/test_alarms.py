@@ -40,7 +40,7 @@ async def next_of(queue: asyncio.Queue[str]) -> str:
 Rung = tuple[Alarms, asyncio.Queue[str]]
 
 
-async def test_alarms_ring_in_order_of_time_and_never_early(rung: Rung, clock: SettableClock) -> None:
+async def test_alarms_fire_in_order_of_time_and_never_early(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
     at = clock.wall_ms() + 30
     early: list[int] = []
@@ -56,14 +56,14 @@ async def test_alarms_ring_in_order_of_time_and_never_early(rung: Rung, clock: S
     assert not early
 
 
-async def test_a_clock_set_forwards_makes_an_alarm_ring(rung: Rung, clock: SettableClock) -> None:
+async def test_a_clock_set_forward_fires_an_alarm(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
     ringing.set(clock.wall_ms() + HOUR_MS, lambda: queue.put_nowait("rung"))
     clock.offset_ms = HOUR_MS
     assert await next_of(queue) == "rung"
 
 
-async def test_a_clock_set_back_makes_an_alarm_wait(rung: Rung, clock: SettableClock) -> None:
+async def test_a_clock_set_back_delays_an_alarm(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
     ringing.set(clock.wall_ms() + 10, lambda: queue.put_nowait("rung"))
     clock.offset_ms = -HOUR_MS
@@ -75,7 +75,7 @@ async def test_a_clock_set_back_makes_an_alarm_wait(rung: Rung, clock: SettableC
     assert await next_of(queue) == "rung"
 
 
-async def test_a_cancelled_alarm_never_rings(rung: Rung, clock: SettableClock) -> None:
+async def test_a_canceled_alarm_never_fires(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
     cancelled = ringing.set(clock.wall_ms() + 10, lambda: queue.put_nowait("cancelled"))
     ringing.set(clock.wall_ms() + 20, lambda: queue.put_nowait("kept"))
@@ -85,7 +85,7 @@ async def test_a_cancelled_alarm_never_rings(rung: Rung, clock: SettableClock) -
     assert queue.empty()
 
 
-async def test_cancelled_alarms_do_not_pile_up(rung: Rung, clock: SettableClock) -> None:
+async def test_canceled_alarms_do_not_accumulate(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
     ringing.set(clock.wall_ms() + 30, lambda: queue.put_nowait("kept"))
     for _ in range(10_000):
@@ -94,7 +94,7 @@ async def test_cancelled_alarms_do_not_pile_up(rung: Rung, clock: SettableClock)
     assert await next_of(queue) == "kept"
 
 
-async def test_an_alarm_may_set_another(rung: Rung, clock: SettableClock) -> None:
+async def test_an_alarm_can_set_another(rung: Rung, clock: SettableClock) -> None:
     ringing, queue = rung
 
     def ring() -> None:

@@ -86,7 +86,7 @@ async def test_rows_come_back_in_order_of_time_from_memory_and_disk(files: Bucke
     assert await drained(index, work, len(rows)) == sorted(rows)
 
 
-async def test_rows_can_be_added_while_others_are_taken(files: BucketFiles) -> None:
+async def test_rows_can_be_added_while_others_are_removed(files: BucketFiles) -> None:
     work = Work()
     index = index_of(files, work)
     rows = random_rows(2000)
@@ -102,7 +102,7 @@ async def test_rows_can_be_added_while_others_are_taken(files: BucketFiles) -> N
     assert sorted(found) == sorted(rows)
 
 
-async def test_nothing_is_taken_before_its_time(files: BucketFiles) -> None:
+async def test_no_row_is_returned_before_its_time(files: BucketFiles) -> None:
     index = index_of(files, Work())
     index.add([(20, 1, 0), (10, 1, 1)])
     assert index.earliest() == 10
@@ -120,7 +120,7 @@ async def test_only_the_next_rows_stay_in_memory(files: BucketFiles, tmp_path: P
     assert sum(path.stat().st_size for path in (tmp_path / "delayed").iterdir()) == 50_000 * 24
 
 
-async def test_a_bucket_that_is_used_up_leaves_no_file(files: BucketFiles, tmp_path: Path) -> None:
+async def test_an_empty_bucket_deletes_its_file(files: BucketFiles, tmp_path: Path) -> None:
     work = Work()
     index = index_of(files, work)
     index.add(random_rows(500))
@@ -129,7 +129,7 @@ async def test_a_bucket_that_is_used_up_leaves_no_file(files: BucketFiles, tmp_p
     await until(lambda: not list((tmp_path / "delayed").iterdir()))
 
 
-async def test_clearing_forgets_rows_and_files_even_those_on_their_way(files: BucketFiles, tmp_path: Path) -> None:
+async def test_clearing_deletes_rows_and_files_including_pending_ones(files: BucketFiles, tmp_path: Path) -> None:
     work = Work()
     index = index_of(files, work)
     index.add(random_rows(500))
@@ -141,7 +141,7 @@ async def test_clearing_forgets_rows_and_files_even_those_on_their_way(files: Bu
     await until(lambda: not list((tmp_path / "delayed").iterdir()))
 
 
-async def test_what_an_earlier_process_left_is_removed(tmp_path: Path) -> None:
+async def test_leftovers_of_an_earlier_process_are_removed(tmp_path: Path) -> None:
     (tmp_path / "delayed").mkdir()
     (tmp_path / "delayed" / "0000000001.bucket").write_bytes(b"old")
     files = BucketFiles(RealDisk(), tmp_path / "delayed")
@@ -161,7 +161,7 @@ async def test_on_a_full_disk_rows_stay_in_memory(tmp_path: Path) -> None:
     await files.close()
 
 
-async def test_a_read_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_bucket_read_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_index, "RETRY_SECONDS", 0.01)
     work = Work()
     files = BucketFiles(DeafDisk(), tmp_path / "delayed")
@@ -173,7 +173,7 @@ async def test_a_read_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pyt
     await files.close()
 
 
-async def test_a_disk_that_cannot_follow_is_noticed(files: BucketFiles) -> None:
+async def test_a_slow_disk_is_detected(files: BucketFiles) -> None:
     work = Work()
     index = index_of(files, work)
     for seed in range(time_index.MOST_UNWRITTEN):
@@ -184,7 +184,7 @@ async def test_a_disk_that_cannot_follow_is_noticed(files: BucketFiles) -> None:
     assert not index.is_behind
 
 
-async def test_an_index_that_ends_with_work_on_its_way_leaves_no_failure_behind(tmp_path: Path) -> None:
+async def test_closing_an_index_with_pending_work_logs_no_failure(tmp_path: Path) -> None:
     work = Work()
     files = BucketFiles(RealDisk(), tmp_path / "delayed")
     index = index_of(files, work)

@@ -180,7 +180,7 @@ def test_every_entry_is_delivered_once_and_never_early(actions: list[tuple[str, 
     asyncio.run(run(actions, strict=strict))
 
 
-async def test_an_entry_held_back_ahead_of_the_reader_is_not_given_out_twice(tmp_path: Path) -> None:
+async def test_an_entry_delayed_ahead_of_the_reader_is_not_delivered_twice(tmp_path: Path) -> None:
     reader = Reader(tmp_path / "delayed", strict=True)
     for action in [("publish", 0), ("publish", 0), ("publish", 20), ("publish", 0), ("read", 1)]:
         await reader.act(*action)
@@ -191,7 +191,7 @@ async def test_an_entry_held_back_ahead_of_the_reader_is_not_given_out_twice(tmp
     await reader.close()
 
 
-async def test_a_reader_that_comes_to_a_due_entry_takes_it_over(tmp_path: Path) -> None:
+async def test_a_reader_that_reaches_a_due_entry_takes_it(tmp_path: Path) -> None:
     reader = Reader(tmp_path / "delayed", strict=True)
     for action in [("publish", 0), ("publish", 0), ("publish", 20), ("read", 1), ("clock", 30), ("read", 8)]:
         await reader.act(*action)
@@ -200,7 +200,7 @@ async def test_a_reader_that_comes_to_a_due_entry_takes_it_over(tmp_path: Path) 
     await reader.close()
 
 
-async def test_rows_of_entries_that_were_let_go_do_not_keep_the_others_back(tmp_path: Path) -> None:
+async def test_rows_of_released_entries_do_not_block_the_others(tmp_path: Path) -> None:
     reader = Reader(tmp_path / "delayed", strict=True)
     for _ in range(200):
         await reader.act("publish", 20)
@@ -216,7 +216,7 @@ async def test_rows_of_entries_that_were_let_go_do_not_keep_the_others_back(tmp_
 
 @settings(deadline=None)
 @given(st.integers(0, 20), st.integers(0, 20), st.sets(st.integers(0, 19)))
-def test_ranges_without_some_numbers_hold_all_others(first: int, length: int, numbers: set[int]) -> None:
+def test_ranges_with_gaps_contain_all_other_numbers(first: int, length: int, numbers: set[int]) -> None:
     left_out = sorted(number for number in numbers if first <= number < first + length)
     ranges = ranges_without(first, first + length, left_out)
     found = [number for a, b in ranges for number in range(a, b)]

@@ -11,7 +11,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove", "up to", "many"]), 
 
 @settings(deadline=None)
 @given(STEPS)
-def test_it_is_a_set_of_entries(steps: list[tuple[str, tuple[int, int]]]) -> None:
+def test_the_waiting_set_behaves_like_a_set_of_entries(steps: list[tuple[str, tuple[int, int]]]) -> None:
     waiting, model = WaitingEntries(), set[tuple[int, int]]()
     for what, (ledger_id, entry_id) in steps:
         if what == "add":
@@ -39,7 +39,7 @@ def test_a_million_entries_take_a_megabyte() -> None:
     assert waiting.memory <= 1_000_000
 
 
-def test_one_entry_far_into_a_ledger_takes_little() -> None:
+def test_one_entry_at_the_end_of_a_ledger_takes_little_memory() -> None:
     waiting = WaitingEntries()
     waiting.add(7, 49_999)
     assert waiting.memory <= 1024

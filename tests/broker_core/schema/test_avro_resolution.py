@@ -119,16 +119,16 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("writer", "reader"), READABLE.values(), ids=READABLE)
-def test_reads(writer: Any, reader: Any) -> None:
+def test_a_reader_schema_reads_a_compatible_writer_schema(writer: Any, reader: Any) -> None:
     assert why_unreadable(parsed(writer), parsed(reader)) is None
 
 
 @pytest.mark.parametrize(("writer", "reader", "reason"), UNREADABLE.values(), ids=UNREADABLE)
-def test_does_not_read(writer: Any, reader: Any, reason: str) -> None:
+def test_a_reader_schema_refuses_an_incompatible_writer_schema(writer: Any, reader: Any, reason: str) -> None:
     assert why_unreadable(parsed(writer), parsed(reader)) == reason
 
 
-def test_apache_avro_for_java_says_the_same() -> None:
+def test_apache_avro_for_java_agrees() -> None:
     verdicts = [json.loads(line) for line in JAVA_VERDICTS.read_text().splitlines()]
     assert len(verdicts) == 300
     differing = [
@@ -139,7 +139,7 @@ def test_apache_avro_for_java_says_the_same() -> None:
     assert differing == []
 
 
-def test_a_schema_that_is_nested_without_end_is_refused() -> None:
+def test_a_deeply_nested_schema_is_refused() -> None:
     chain = [record(name="R0")] + [record(field("f", f"R{i}"), name=f"R{i + 1}") for i in range(5000)]
     deep = parsed(chain).branches[-1]
     assert why_unreadable(deep, parsed(chain).branches[-1]) == "the schema is nested too deeply"
@@ -147,7 +147,7 @@ def test_a_schema_that_is_nested_without_end_is_refused() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False))
-def test_what_is_called_readable_fastavro_reads(source: random.Random) -> None:
+def test_fastavro_reads_what_the_rules_allow(source: random.Random) -> None:
     writer, reader = PairMaker(source, bad_defaults=0, names=("A", "B", "C")).pair()
     assume(is_readable(writer, reader))
     generous = with_enum_defaults(reader)
@@ -210,7 +210,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED)
-def test_refuses_what_is_no_schema(text: str, reason: str) -> None:
+def test_an_invalid_schema_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidAvro, match=reason):
         parse_avro(text)
 
@@ -240,10 +240,10 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME)
-def test_means_the_same_but_for(one: Any, other: Any) -> None:
+def test_schemas_that_differ_only_in_form_are_equal(one: Any, other: Any) -> None:
     assert canonical_text(parsed(one)) == canonical_text(parsed(other))
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
-def test_is_told_apart_by(one: Any, other: Any) -> None:
+def test_schemas_that_differ_in_meaning_are_not_equal(one: Any, other: Any) -> None:
     assert canonical_text(parsed(one)) != canonical_text(parsed(other))

@@ -27,12 +27,12 @@ async def registry(tmp_path: Path) -> AsyncIterator[SchemaRegistry]:
     await broker.stop()
 
 
-async def test_the_same_schema_brought_by_many_at_once_is_one_version(registry: SchemaRegistry) -> None:
+async def test_concurrent_uploads_of_the_same_schema_create_one_version(registry: SchemaRegistry) -> None:
     versions = await asyncio.gather(*(registry.put(TOPIC, avro("a"), Strategy.FULL) for _ in range(20)))
     assert set(versions) == {0}
 
 
-async def test_schemas_brought_at_once_are_each_checked_against_the_other(registry: SchemaRegistry) -> None:
+async def test_concurrent_uploads_are_checked_against_each_other(registry: SchemaRegistry) -> None:
     await registry.put(TOPIC, avro("a"), Strategy.BACKWARD)
     both = (registry.put(TOPIC, avro(one), Strategy.BACKWARD) for one in ("a b=", "a b= c="))
     assert sorted(await asyncio.gather(*both)) == [1, 2]
@@ -41,7 +41,7 @@ async def test_schemas_brought_at_once_are_each_checked_against_the_other(regist
     assert sum(isinstance(one, Exception) for one in refused) == 2
 
 
-async def test_a_long_definition_leaves_the_loop_to_others(registry: SchemaRegistry) -> None:
+async def test_a_long_definition_does_not_block_the_event_loop(registry: SchemaRegistry) -> None:
     long = asyncio.create_task(
         registry.put(TOPIC, avro(" ".join(f"f{number}=" for number in range(8000))), Strategy.FULL)
     )
@@ -56,19 +56,19 @@ async def test_a_definition_that_is_too_long_is_refused(registry: SchemaRegistry
         await registry.put(TOPIC, SchemaData(SchemaType.AVRO, b" " * (1 << 20) + b"{}"), Strategy.FULL)
 
 
-async def test_a_schema_written_differently_is_the_same_version(registry: SchemaRegistry) -> None:
+async def test_an_equal_schema_in_another_form_is_the_same_version(registry: SchemaRegistry) -> None:
     await registry.put(TOPIC, avro("a"), Strategy.ALWAYS_INCOMPATIBLE)
     spaced = SchemaData(SchemaType.AVRO, avro("a").data.replace(b",", b" , "))
     assert await registry.put(TOPIC, spaced, Strategy.ALWAYS_INCOMPATIBLE) == 0
     assert registry.version_of(TOPIC, spaced) == -1
 
 
-async def test_the_same_definition_under_another_type_is_another_schema(registry: SchemaRegistry) -> None:
+async def test_the_same_definition_with_another_type_is_another_schema(registry: SchemaRegistry) -> None:
     await registry.put(TOPIC, avro("a"), Strategy.FULL)
     assert await registry.put(TOPIC, avro("a", SchemaType.JSON), Strategy.ALWAYS_COMPATIBLE) == 1
 
 
-async def test_topics_of_any_name_keep_their_schemas_apart(registry: SchemaRegistry) -> None:
+async def test_topics_with_any_names_have_separate_schemas(registry: SchemaRegistry) -> None:
     names = ["a", "a%2Fb", "a b", "a+b", "a/1".replace("/", "%"), "ä"]
     topics = [parse_topic(f"persistent://public/default/{name}") for name in names]
     for index, topic in enumerate(topics):
@@ -77,7 +77,7 @@ async def test_topics_of_any_name_keep_their_schemas_apart(registry: SchemaRegis
         assert [one.schema.text.count('"f') for one in registry.versions(topic)] == [index + 1]
 
 
-async def test_who_comes_while_schemas_are_forgotten_begins_anew(registry: SchemaRegistry) -> None:
+async def test_an_upload_during_a_deletion_starts_a_new_history(registry: SchemaRegistry) -> None:
     await registry.put(TOPIC, avro("a"), Strategy.FULL)
     await registry.delete(TOPIC)
     _, version = await asyncio.gather(registry.forget(TOPIC), registry.put(TOPIC, string(), Strategy.FULL))

@@ -38,7 +38,7 @@ def test_a_window_is_a_set_of_entries(base: int, steps: list[list[int] | tuple[i
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 20_000), max_size=20), st.integers(0, 20_000))
-def test_what_mark_delete_has_passed_can_be_dropped(acked: list[int], passed: int) -> None:
+def test_entries_below_mark_delete_can_be_dropped(acked: list[int], passed: int) -> None:
     window = AckWindow(0)
     window.acknowledge_range(0, passed)
     for entry_id in acked:
@@ -49,7 +49,7 @@ def test_what_mark_delete_has_passed_can_be_dropped(acked: list[int], passed: in
     assert window.acked == window.bits.count(0)
 
 
-def test_passed_entries_take_no_room() -> None:
+def test_entries_below_mark_delete_take_no_memory() -> None:
     window = AckWindow(0)
     for entry_id in range(1, 50_001):
         window.acknowledge_range(entry_id, entry_id + 1)

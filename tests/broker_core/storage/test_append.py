@@ -8,7 +8,7 @@ from broker_core.storage.position import Position
 from tests.broker_core.storage.storage import append, contents, entries_of, opened, read_all, run_of
 
 
-async def test_entries_come_back_as_they_were_handed_in(tmp_path: Path) -> None:
+async def test_entries_are_read_as_they_were_appended(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(b"a", b"", b"ccc", counts=[1, 5, 2], times=[7, 8, 9]))

@@ -81,7 +81,7 @@ async def test_a_new_result_replaces_the_old_one(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_damage_is_on_record_and_is_passed_over_once_it_is_accepted(tmp_path: Path) -> None:
+async def test_damage_is_recorded_and_skipped_once_it_is_accepted(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a"))
@@ -101,7 +101,7 @@ async def test_damage_is_on_record_and_is_passed_over_once_it_is_accepted(tmp_pa
     await engine.close()
 
 
-async def test_a_compacted_ledger_that_is_missing_is_on_record(tmp_path: Path) -> None:
+async def test_a_missing_compacted_ledger_is_recorded(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     with pytest.raises(FileNotFoundError):

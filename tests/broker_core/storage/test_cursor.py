@@ -8,7 +8,7 @@ from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 
-async def test_an_entry_behind_mark_delete_is_not_acknowledged_twice(tmp_path: Path) -> None:
+async def test_an_entry_below_mark_delete_is_not_acknowledged_twice(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(*[b"x"] * 10))
@@ -20,7 +20,7 @@ async def test_an_entry_behind_mark_delete_is_not_acknowledged_twice(tmp_path: P
     await engine.close()
 
 
-async def test_a_cumulative_acknowledgement_in_front_of_a_ledger_ends_with_the_one_before(tmp_path: Path) -> None:
+async def test_a_cumulative_acknowledgment_before_a_ledger_ends_in_the_previous_one(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(b"a", b"b"))
@@ -32,7 +32,7 @@ async def test_a_cumulative_acknowledgement_in_front_of_a_ledger_ends_with_the_o
     await engine.close()
 
 
-async def test_acknowledged_messages_of_a_batch_survive_a_journal_that_failed(tmp_path: Path) -> None:
+async def test_acknowledged_messages_of_a_batch_survive_a_failed_journal_write(tmp_path: Path) -> None:
     """Whatever the lost records held is in the next ones."""
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
@@ -53,7 +53,7 @@ async def test_acknowledged_messages_of_a_batch_survive_a_journal_that_failed(tm
     await engine.close()
 
 
-async def test_acknowledging_the_end_of_a_batch_of_unknown_size_survives_a_crash(tmp_path: Path) -> None:
+async def test_acknowledging_the_end_of_a_batch_with_unknown_size_survives_a_crash(tmp_path: Path) -> None:
     """That messages were acknowledged at all shows only once the size is known; it is on disk long before."""
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
@@ -73,7 +73,7 @@ async def test_acknowledging_the_end_of_a_batch_of_unknown_size_survives_a_crash
     await engine.close()
 
 
-async def test_a_measurement_under_way_says_nothing_of_a_cursor_that_was_reset_meanwhile(tmp_path: Path) -> None:
+async def test_a_backlog_measurement_is_discarded_when_its_cursor_is_reset(tmp_path: Path) -> None:
     """As many entries are acknowledged in the second ledger as before, but others, with fewer messages."""
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
@@ -94,7 +94,7 @@ async def test_a_measurement_under_way_says_nothing_of_a_cursor_that_was_reset_m
     await engine.close()
 
 
-async def test_a_batch_of_unknown_size_is_done_when_only_messages_that_it_does_not_have_are_open(
+async def test_a_batch_with_unknown_size_is_done_when_no_existing_message_is_open(
     tmp_path: Path,
 ) -> None:
     engine = await opened(tmp_path)

@@ -180,7 +180,7 @@ async def test_a_missing_journal_file_is_reported(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_what_lies_behind_the_synced_end_of_a_journal_is_ignored(tmp_path: Path) -> None:
+async def test_data_after_the_synced_end_of_a_journal_is_ignored(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"0"))
@@ -194,7 +194,7 @@ async def test_what_lies_behind_the_synced_end_of_a_journal_is_ignored(tmp_path:
     assert await all_of(copy, "t") == ([b"0", b"1"], [])
 
 
-async def test_a_torn_group_is_not_completed_by_what_its_blocks_held_before(tmp_path: Path) -> None:
+async def test_a_torn_group_is_not_completed_by_old_data_of_its_blocks(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s", initial=EARLIEST)
@@ -227,7 +227,7 @@ LEDGER_REGIONS = {
 
 
 @pytest.mark.parametrize("region", LEDGER_REGIONS)
-async def test_a_flipped_bit_in_a_ledger_is_refused_by_file_and_offset(tmp_path: Path, region: str) -> None:
+async def test_a_flipped_bit_in_a_ledger_is_reported_with_file_and_offset(tmp_path: Path, region: str) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy)
     ledger = await engine.open_ledger("t")
@@ -242,7 +242,7 @@ async def test_a_flipped_bit_in_a_ledger_is_refused_by_file_and_offset(tmp_path:
     await engine.close()
 
 
-async def test_a_flipped_bit_in_the_header_of_a_ledger_is_on_record_and_its_entries_are_served(tmp_path: Path) -> None:
+async def test_a_flipped_bit_in_the_header_of_a_ledger_is_recorded_and_its_entries_are_served(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy)
     ledger = await engine.open_ledger("t")
@@ -252,7 +252,7 @@ async def test_a_flipped_bit_in_the_header_of_a_ledger_is_on_record_and_its_entr
     await engine.close()
 
 
-async def test_an_entry_that_looks_like_records_is_not_taken_for_them(tmp_path: Path) -> None:
+async def test_an_entry_that_looks_like_records_is_not_parsed_as_records(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     ledger_id = (await append(ledger, run_of(b"first"))).ledger_id
@@ -285,7 +285,7 @@ async def test_a_missing_ledger_file_is_reported_and_the_rest_served(tmp_path: P
     await engine.close()
 
 
-async def test_a_ledger_file_that_is_too_short_is_reported(tmp_path: Path) -> None:
+async def test_a_truncated_ledger_file_is_reported(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy)
     ledger = await engine.open_ledger("t")
@@ -300,7 +300,7 @@ async def test_a_ledger_file_that_is_too_short_is_reported(tmp_path: Path) -> No
     await engine.close()
 
 
-async def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
+async def test_a_damaged_index_is_rebuilt(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     for i in range(0, len(ENTRIES), 3):
@@ -320,7 +320,7 @@ async def test_a_damaged_metadata_file_is_refused_by_name(tmp_path: Path) -> Non
         await opened(tmp_path)
 
 
-async def test_a_newer_directory_is_refused_naming_both_formats(tmp_path: Path) -> None:
+async def test_a_newer_directory_is_refused_with_both_format_numbers(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     await engine.close()
     filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(7))
@@ -330,7 +330,7 @@ async def test_a_newer_directory_is_refused_naming_both_formats(tmp_path: Path) 
     await (await opened(tmp_path)).close()
 
 
-async def test_a_newer_journal_is_refused_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_newer_journal_is_refused_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = await written(tmp_path / "d")
     header = bytearray(journal_of(copy).read_bytes())
     with monkeypatch.context() as newer:
@@ -342,7 +342,7 @@ async def test_a_newer_journal_is_refused_and_left_alone(tmp_path: Path, monkeyp
     assert journal_of(copy).read_bytes() == header
 
 
-async def test_a_second_process_is_refused_naming_the_owner(tmp_path: Path) -> None:
+async def test_a_second_process_is_refused_with_the_name_of_the_owner(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     with pytest.raises(DirectoryLocked, match=r"in use by process \d+") as caught:
         await opened(tmp_path)
@@ -358,14 +358,14 @@ async def test_a_leftover_lock_file_does_not_block(tmp_path: Path) -> None:
     await (await opened(tmp_path)).close()
 
 
-async def test_a_directory_with_foreign_files_is_not_touched(tmp_path: Path) -> None:
+async def test_a_directory_with_unknown_files_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_bytes(b"x")
     with pytest.raises(NotOurDirectory, match="no FORMAT file"):
         await opened(tmp_path)
     assert RealDisk().list_directory(tmp_path) == ["photo.jpg"]
 
 
-async def test_a_metadata_file_with_a_failed_write_is_not_half_written(tmp_path: Path) -> None:
+async def test_a_failed_write_leaves_the_metadata_file_consistent(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     await engine.metadata.put("tenant", "a", {"x": 1})
     with pytest.raises(StorageError):
@@ -409,7 +409,7 @@ async def test_damage_is_remembered_over_restarts_until_it_is_accepted(tmp_path:
     await engine.close()
 
 
-async def test_the_record_of_damage_outlives_the_catalog(tmp_path: Path) -> None:
+async def test_the_damage_record_survives_the_loss_of_the_catalog(tmp_path: Path) -> None:
     copy = await a_flipped_group(tmp_path)
     await (await opened(copy)).close()
     for path in copy.glob("metadata.sqlite*"):
@@ -417,7 +417,7 @@ async def test_the_record_of_damage_outlives_the_catalog(tmp_path: Path) -> None
     assert find_damage(copy)
 
 
-async def test_a_damaged_record_of_damage_is_damage_itself(tmp_path: Path) -> None:
+async def test_a_damaged_damage_record_is_reported_as_damage(tmp_path: Path) -> None:
     copy = await a_flipped_group(tmp_path)
     engine = await opened(copy)
     known = len(engine.damage.reports)
@@ -430,7 +430,7 @@ async def test_a_damaged_record_of_damage_is_damage_itself(tmp_path: Path) -> No
     await engine.close()
 
 
-async def test_more_damage_than_a_record_holds_is_said_once(tmp_path: Path) -> None:
+async def test_damage_beyond_the_size_of_the_record_is_reported_once(tmp_path: Path) -> None:
     record = DamageRecord(RealDisk(), tmp_path, lambda: 1)
     for offset in range(MOST_PLACES + 100):
         record.report(DamageReport(tmp_path / "x", offset, "bad"))
@@ -438,7 +438,7 @@ async def test_more_damage_than_a_record_holds_is_said_once(tmp_path: Path) -> N
     assert "more damage" in record.reports[-1].reason
 
 
-async def test_what_a_read_finds_damaged_is_on_record(tmp_path: Path) -> None:
+async def test_damage_found_by_a_read_is_recorded(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy)
     ledger = await engine.open_ledger("t")
@@ -458,7 +458,7 @@ async def reopened_damage(directory: Path) -> list[DamageReport]:
     return engine.damage.open
 
 
-async def test_lost_entries_are_passed_over_by_configuration_and_count_as_acknowledged(tmp_path: Path) -> None:
+async def test_lost_entries_are_skipped_by_configuration_and_count_as_acknowledged(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy, StorageConfig(reserve_mb=0, auto_skip_lost=True))
     ledger = await engine.open_ledger("t")
@@ -472,7 +472,7 @@ async def test_lost_entries_are_passed_over_by_configuration_and_count_as_acknow
     await engine.close()
 
 
-async def test_the_backlog_beside_lost_entries_is_measured_all_the_same(tmp_path: Path) -> None:
+async def test_the_backlog_is_measured_despite_lost_entries(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy)
     ledger = await engine.open_ledger("t")
@@ -485,7 +485,7 @@ async def test_the_backlog_beside_lost_entries_is_measured_all_the_same(tmp_path
     await engine.close()
 
 
-async def test_a_search_by_time_goes_past_lost_entries(tmp_path: Path) -> None:
+async def test_a_search_by_time_skips_lost_entries(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", checkpoint=True)
     engine = await opened(copy)
     ledger = await engine.open_ledger("t")

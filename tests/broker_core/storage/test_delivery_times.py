@@ -26,7 +26,7 @@ def times_of(block: Block) -> list[int]:
 
 @settings(deadline=None)
 @given(RUNS)
-def test_blocks_that_are_gathered_keep_the_delivery_time_of_each_entry(runs: list[tuple[list[int], bool]]) -> None:
+def test_merged_blocks_keep_the_delivery_time_of_each_entry(runs: list[tuple[list[int], bool]]) -> None:
     data, found, first = b"", Columns(), 0
     expected: list[int] = []
     parts = []
@@ -69,7 +69,7 @@ async def found_in(ledger: ManagedLedger) -> list[int]:
 
 
 @pytest.mark.parametrize("cache_mb", [32, 0], ids=["from-memory", "from-the-file"])
-async def test_a_reader_sees_them(tmp_path: Path, cache_mb: int) -> None:
+async def test_a_reader_sees_delivery_times(tmp_path: Path, cache_mb: int) -> None:
     engine = await opened(tmp_path / "d", StorageConfig(reserve_mb=0, cache_mb=cache_mb))
     ledger = await engine.open_ledger("t")
     expected = await fill(ledger)
@@ -80,7 +80,7 @@ async def test_a_reader_sees_them(tmp_path: Path, cache_mb: int) -> None:
 
 
 @pytest.mark.parametrize("checkpoint", [True, False])
-async def test_a_killed_process_does_not_lose_them(tmp_path: Path, checkpoint: bool) -> None:
+async def test_delivery_times_survive_a_killed_process(tmp_path: Path, checkpoint: bool) -> None:
     engine = await opened(tmp_path / "d")
     expected = await fill(await engine.open_ledger("t"))
     if checkpoint:
@@ -93,7 +93,7 @@ async def test_a_killed_process_does_not_lose_them(tmp_path: Path, checkpoint: b
     await recovered.close()
 
 
-async def test_a_dump_shows_them(tmp_path: Path) -> None:
+async def test_a_dump_shows_delivery_times(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a", b"b", delivery=[0, 1234]))
@@ -102,7 +102,7 @@ async def test_a_dump_shows_them(tmp_path: Path) -> None:
     assert any("delivery times [0, 1234]" in line for line in dump_lines(tmp_path / "d"))
 
 
-async def test_entries_count_with_their_own_bytes_only(tmp_path: Path) -> None:
+async def test_delivery_times_do_not_count_as_bytes_of_an_entry(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"12345", delivery=[1]))

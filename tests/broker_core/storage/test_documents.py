@@ -13,7 +13,7 @@ from tests.broker_core.storage.storage import opened, until
 SLOW_SECONDS = 0.2  # of a commit: long enough that its caller goes away before its end
 
 
-async def test_a_document_whose_writer_went_away_is_visible_and_durable(tmp_path: Path) -> None:
+async def test_a_document_whose_writer_was_canceled_is_visible_and_durable(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     disk.sync_seconds = SLOW_SECONDS
@@ -28,7 +28,7 @@ async def test_a_document_whose_writer_went_away_is_visible_and_durable(tmp_path
     await again.close()
 
 
-async def test_others_get_their_answer_though_the_first_writer_went_away(tmp_path: Path) -> None:
+async def test_other_writers_are_answered_when_the_first_is_canceled(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     disk.sync_seconds = SLOW_SECONDS

@@ -50,7 +50,7 @@ def test_one_wait_takes_all_earlier_rings(bell: Doorbell) -> None:
     thread.join(PATIENCE_SECONDS)
 
 
-def test_a_pipe_full_of_rings_blocks_nobody() -> None:
+def test_a_full_pipe_blocks_no_caller() -> None:
     bell = PipeDoorbell()
     for _ in range(100_000):
         bell.ring()

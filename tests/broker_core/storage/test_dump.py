@@ -61,7 +61,7 @@ async def test_one_file_is_dumped_alone(tmp_path: Path) -> None:
     assert len(lines) == 4
 
 
-async def test_damage_is_pointed_at_and_the_rest_still_shown(tmp_path: Path) -> None:
+async def test_damage_is_marked_and_the_rest_is_shown(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     path = filenames.ledger_file(copy, 3)
     data = bytearray(path.read_bytes())
@@ -80,7 +80,7 @@ async def test_a_missing_ledger_file_is_found(tmp_path: Path) -> None:
     assert [str(report) for report in find_damage(copy)] == [f"{path} at offset 0: ledger file is missing"]
 
 
-async def test_a_torn_journal_tail_is_no_damage(tmp_path: Path) -> None:
+async def test_a_torn_journal_tail_is_not_damage(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     [path] = (copy / "journal").iterdir()
     data = path.read_bytes().rstrip(b"\0")
@@ -88,5 +88,5 @@ async def test_a_torn_journal_tail_is_no_damage(tmp_path: Path) -> None:
     assert find_damage(copy) == []
 
 
-def test_another_directory_is_refused(tmp_path: Path) -> None:
+def test_a_directory_without_data_is_refused(tmp_path: Path) -> None:
     assert [report.reason for report in find_damage(tmp_path)] == ["no FORMAT file: not a data directory"]

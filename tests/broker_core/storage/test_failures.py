@@ -21,7 +21,7 @@ async def reopened(engine: StorageEngine, path: Path) -> StorageEngine:
     return await opened(path)
 
 
-async def test_a_failed_sync_fences_its_ledger_and_spares_the_others(tmp_path: Path) -> None:
+async def test_a_failed_sync_fences_only_its_ledger(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     failed, spared = await engine.open_ledger("failed"), await engine.open_ledger("spared")
@@ -45,7 +45,7 @@ async def test_a_failed_sync_fences_its_ledger_and_spares_the_others(tmp_path: P
     await engine.close()
 
 
-async def test_runs_behind_a_failed_one_fail_too_and_in_order(tmp_path: Path) -> None:
+async def test_runs_after_a_failed_one_fail_in_order(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     ledger = await engine.open_ledger("t")
@@ -70,7 +70,7 @@ async def test_runs_behind_a_failed_one_fail_too_and_in_order(tmp_path: Path) ->
     await engine.close()
 
 
-async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
+async def test_a_full_disk_refuses_entries_accepts_acks_and_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(space, "PROBE_SECONDS", 0.01)
@@ -106,7 +106,7 @@ async def test_a_full_disk_refuses_entries_takes_acks_and_heals(
     await engine.close()
 
 
-async def test_a_ledger_that_cannot_be_written_keeps_the_journal(tmp_path: Path) -> None:
+async def test_the_journal_stays_while_a_ledger_cannot_be_written(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     ledger, other = await engine.open_ledger("t"), await engine.open_ledger("other")
@@ -127,7 +127,7 @@ async def test_a_ledger_that_cannot_be_written_keeps_the_journal(tmp_path: Path)
     await engine.close()
 
 
-async def test_after_a_failed_sync_a_ledger_file_is_written_again_from_the_journal(tmp_path: Path) -> None:
+async def test_a_ledger_file_is_rewritten_from_the_journal_after_a_failed_sync(tmp_path: Path) -> None:
     class LosesPages(FaultyDisk):
         """Once, a failed sync throws the unsynced bytes away, as a kernel may do."""
 
@@ -154,7 +154,7 @@ async def test_after_a_failed_sync_a_ledger_file_is_written_again_from_the_journ
     await engine.close()
 
 
-async def test_a_failed_commit_leaves_its_work_to_the_next_checkpoint(tmp_path: Path) -> None:
+async def test_the_next_checkpoint_repeats_a_failed_commit(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     ledger = await engine.open_ledger("t")
@@ -175,7 +175,7 @@ async def test_a_failed_commit_leaves_its_work_to_the_next_checkpoint(tmp_path: 
     await engine.close()
 
 
-async def test_a_cursor_that_could_not_be_written_does_not_exist(tmp_path: Path) -> None:
+async def test_a_cursor_that_cannot_be_written_does_not_exist(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     ledger = await engine.open_ledger("t")
@@ -191,7 +191,7 @@ async def test_a_cursor_that_could_not_be_written_does_not_exist(tmp_path: Path)
     await engine.close()
 
 
-async def test_acks_of_a_failed_group_are_written_with_the_next(tmp_path: Path) -> None:
+async def test_acks_of_a_failed_group_are_written_with_the_next_group(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     ledger = await engine.open_ledger("t")

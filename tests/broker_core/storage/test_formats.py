@@ -16,7 +16,7 @@ FORMATS = Path(__file__).parent / "formats"
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-async def test_a_directory_of_each_released_format_opens_with_everything_in_it(tmp_path: Path, version: int) -> None:
+async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path: Path, version: int) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)
     assert find_damage(path) == []
@@ -48,7 +48,7 @@ async def test_a_directory_of_each_released_format_opens_with_everything_in_it(t
     await engine.close()
 
 
-async def test_delivery_times_are_read_from_a_directory_of_the_format_that_brought_them(tmp_path: Path) -> None:
+async def test_delivery_times_are_read_from_a_directory_of_their_first_format(tmp_path: Path) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / "2", path)
     engine = await opened(path)
@@ -59,7 +59,7 @@ async def test_delivery_times_are_read_from_a_directory_of_the_format_that_broug
     await engine.close()
 
 
-async def test_batches_are_partly_acknowledged_in_a_directory_of_the_format_that_brought_them(tmp_path: Path) -> None:
+async def test_batch_acknowledgments_are_read_from_a_directory_of_their_first_format(tmp_path: Path) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / "2", path)
     lines = "\n".join(dump_lines(path))
@@ -82,7 +82,7 @@ def hex_bytes(text: str) -> bytes:
     return b"".join(bytes.fromhex(found[0]) for found in pairs if found)
 
 
-def test_the_worked_example_is_what_the_code_writes() -> None:
+def test_the_example_in_the_format_page_is_what_the_code_writes() -> None:
     document = Path(block.__file__).with_name("FORMAT.md").read_text("utf-8")
     drawings = [hex_bytes(text) for text in re.findall(r"```\n((?:[0-9a-f]{2} [^`]*)+)```", document)]
     run = Run(b"\xee\xee" + b"hi" + b"\xee" + b"you", [2, 5], [4, 8], [1, 3], [1000, 1001])
@@ -90,7 +90,7 @@ def test_the_worked_example_is_what_the_code_writes() -> None:
     assert drawings == [head + bytes(blob), journal.file_header(2, 0)]
 
 
-def test_a_migration_that_was_killed_is_repeated(tmp_path: Path) -> None:
+def test_a_killed_migration_is_repeated(tmp_path: Path) -> None:
     disk = RealDisk()
     filenames.format_file(tmp_path).write_text(filenames.FORMAT_TEXT.format(1))
     done = []

@@ -23,7 +23,7 @@ async def test_runs_of_all_ledgers_share_a_sync(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_what_one_turn_of_the_loop_appends_to_an_idle_journal_is_one_group(tmp_path: Path) -> None:
+async def test_appends_of_one_loop_iteration_to_an_idle_journal_are_one_group(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
     ledgers = [await engine.open_ledger(f"t{i}") for i in range(20)]
@@ -37,7 +37,7 @@ async def test_what_one_turn_of_the_loop_appends_to_an_idle_journal_is_one_group
     await engine.close()
 
 
-async def test_answers_come_in_the_order_of_the_appends(tmp_path: Path) -> None:
+async def test_callbacks_run_in_the_order_of_the_appends(tmp_path: Path) -> None:
     engine = await opened(tmp_path, StorageConfig(max_entries_per_ledger=30, reserve_mb=0))
     ledger = await engine.open_ledger("t")
     told: list[Position] = []
@@ -57,7 +57,7 @@ async def test_answers_come_in_the_order_of_the_appends(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_no_answer_leaves_before_the_sync_has_returned(tmp_path: Path) -> None:
+async def test_no_callback_runs_before_the_sync_returns(tmp_path: Path) -> None:
     class Watched(FaultyDisk):
         synced = 0
 
@@ -76,7 +76,7 @@ async def test_no_answer_leaves_before_the_sync_has_returned(tmp_path: Path) -> 
     await engine.close()
 
 
-async def test_without_journal_sync_nothing_is_synced_on_the_way(tmp_path: Path) -> None:
+async def test_without_journal_sync_publishing_syncs_nothing(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, StorageConfig(journal_sync=False, reserve_mb=0), disk=disk)
     ledger = await engine.open_ledger("t")
@@ -100,7 +100,7 @@ async def test_dispatchers_are_woken_once_per_group(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_a_failing_callback_does_not_keep_others_from_their_answer(tmp_path: Path) -> None:
+async def test_a_failing_callback_does_not_stop_the_others(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     told: list[int] = []
@@ -117,7 +117,7 @@ async def test_a_failing_callback_does_not_keep_others_from_their_answer(tmp_pat
     await engine.close()
 
 
-async def test_documents_that_wait_together_share_a_commit(tmp_path: Path) -> None:
+async def test_waiting_documents_share_a_commit(tmp_path: Path) -> None:
     class Counting(FaultyDisk):
         commits = 0
 

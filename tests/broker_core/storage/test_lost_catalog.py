@@ -147,7 +147,7 @@ async def test_a_flipped_bit_of_the_catalog_is_never_served(tmp_path: Path, name
         shutil.rmtree(copy)
 
 
-async def test_the_second_copy_is_begun_again_when_it_is_gone(tmp_path: Path) -> None:
+async def test_a_missing_second_copy_is_started_again(tmp_path: Path) -> None:
     path = await written(tmp_path / "d", stopped=True)
     filenames.catalog_log(path).unlink()
     assert await holds_everything(path)
@@ -156,13 +156,13 @@ async def test_the_second_copy_is_begun_again_when_it_is_gone(tmp_path: Path) ->
     assert await holds_everything(path)
 
 
-async def test_a_tool_of_sqlite_that_moved_pages_does_no_harm(tmp_path: Path) -> None:
+async def test_an_sqlite_tool_that_moves_pages_does_no_harm(tmp_path: Path) -> None:
     copy = await written(tmp_path / "d", stopped=False)
     sqlite3.connect(database(copy)).execute("VACUUM")
     assert await holds_everything(copy)
 
 
-async def test_without_catalog_and_log_every_entry_is_still_there(tmp_path: Path) -> None:
+async def test_every_entry_survives_the_loss_of_catalog_and_log(tmp_path: Path) -> None:
     path = await written(tmp_path / "d", stopped=True)
     delete(path)
     filenames.catalog_log(path).unlink()
@@ -176,7 +176,7 @@ async def test_without_catalog_and_log_every_entry_is_still_there(tmp_path: Path
     await engine.close()
 
 
-async def test_without_catalog_and_log_the_journal_tells_whose_ledgers_are(tmp_path: Path) -> None:
+async def test_the_journal_names_the_owners_of_ledgers_when_catalog_and_log_are_lost(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     await ledger.open_cursor(SUBSCRIPTION, initial=EARLIEST)
@@ -193,7 +193,7 @@ async def test_without_catalog_and_log_the_journal_tells_whose_ledgers_are(tmp_p
     await engine.close()
 
 
-async def test_ids_that_are_on_disk_are_never_given_again(tmp_path: Path) -> None:
+async def test_ids_on_disk_are_never_assigned_again(tmp_path: Path) -> None:
     path = await written(tmp_path / "d", stopped=True)
     stray = filenames.ledger_file(path, 5678)
     stray.parent.mkdir()
@@ -205,7 +205,7 @@ async def test_ids_that_are_on_disk_are_never_given_again(tmp_path: Path) -> Non
     assert stray.read_bytes() == b"of a catalog that is gone"
 
 
-async def test_a_sound_directory_and_a_new_one_are_left_alone(tmp_path: Path) -> None:
+async def test_an_undamaged_directory_and_a_new_one_are_not_changed(tmp_path: Path) -> None:
     path = await written(tmp_path / "d", stopped=True)
     assert rebuild(path) is None
     new = tmp_path / "new"
@@ -213,7 +213,7 @@ async def test_a_sound_directory_and_a_new_one_are_left_alone(tmp_path: Path) ->
     assert rebuild(new) is None
 
 
-async def test_a_damaged_catalog_of_an_older_format_gives_back_what_sqlite_still_reads(tmp_path: Path) -> None:
+async def test_a_damaged_catalog_of_an_older_format_restores_what_sqlite_can_read(tmp_path: Path) -> None:
     path = tmp_path / "d"
     shutil.copytree(Path(__file__).parent / "formats" / "2", path)
     await (await opened(path)).close()
@@ -232,7 +232,7 @@ async def test_a_damaged_catalog_of_an_older_format_gives_back_what_sqlite_still
     await engine.close()
 
 
-def test_what_sqlite_says_of_damage_is_an_error_of_ours_with_the_file(tmp_path: Path) -> None:
+def test_an_sqlite_error_becomes_a_storage_error_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "metadata.sqlite"
     path.write_bytes(b"not a database" * 1000)
     with pytest.raises(Damaged, match=r"metadata\.sqlite is damaged") as damage, translated(path):
@@ -240,7 +240,7 @@ def test_what_sqlite_says_of_damage_is_an_error_of_ours_with_the_file(tmp_path: 
     assert damage.value.path == path
 
 
-def test_a_database_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_opened_is_not_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "metadata.sqlite"
     with pytest.raises(StorageError, match="cannot use") as error, translated(path):
         sqlite3.connect(path)

@@ -29,24 +29,24 @@ batches = st.dictionaries(st.integers(0, 1 << 32 - 1), st.builds(OpenBatch, st.i
         ([], []),
     ],
 )
-def test_words_are_as_java_writes_a_bit_set(open_indexes: list[int], words: list[int]) -> None:
+def test_words_match_a_java_bit_set(open_indexes: list[int], words: list[int]) -> None:
     value = sum(1 << index for index in open_indexes)
     assert words_of(value) == words
     assert bits_of(words) == value
 
 
 @given(bits)
-def test_a_bit_set_survives_its_words(value: int) -> None:
+def test_a_bit_set_is_read_back_from_its_words(value: int) -> None:
     assert bits_of(words_of(value)) == value
     assert bits_of([word % (1 << 64) for word in words_of(value)]) == value
 
 
 @given(batches)
-def test_batches_survive_the_disk(value: dict[int, OpenBatch]) -> None:
+def test_batches_are_read_back_from_disk(value: dict[int, OpenBatch]) -> None:
     assert decode_batches(encode_batches(value), len(value)) == value
 
 
-def test_each_message_counts_once_however_often_it_is_acknowledged() -> None:
+def test_repeated_acknowledgments_of_a_message_count_once() -> None:
     found = OpenBatches()
     assert found.clear_bits(7, 0, 4, 0b1110) == (1, OpenBatch(4, 0b1110))
     assert found.clear_bits(7, 0, 4, 0b1110) == (0, OpenBatch(4, 0b1110))
@@ -55,25 +55,25 @@ def test_each_message_counts_once_however_often_it_is_acknowledged() -> None:
     assert not found
 
 
-def test_bits_behind_the_last_message_mean_nothing() -> None:
+def test_bits_after_the_last_message_are_ignored() -> None:
     found = OpenBatches()
     assert found.clear_bits(7, 0, 3, (1 << 640) - 2) == (1, OpenBatch(3, 0b110))
 
 
-def test_a_batch_of_which_nothing_is_acknowledged_is_not_kept() -> None:
+def test_an_unacknowledged_batch_is_not_stored() -> None:
     found = OpenBatches()
     assert found.clear_bits(7, 0, 3, 0b111) == (0, OpenBatch(3, 0b111))
     assert not found
 
 
-def test_the_size_of_a_batch_may_come_later() -> None:
+def test_the_size_of_a_batch_may_be_learned_later() -> None:
     found = OpenBatches()
     found.clear_bits(7, 0, 0, 0b111)
     found.set_messages(7, 0, 5)
     assert found.acknowledged_in(7) == 2
 
 
-def test_what_lies_before_a_position_is_forgotten() -> None:
+def test_batches_before_a_position_are_dropped() -> None:
     found = OpenBatches()
     for ledger_id, entry_id in [(6, 9), (7, 1), (7, 2), (8, 0)]:
         found.put(ledger_id, entry_id, OpenBatch(2, 0b10))
@@ -82,7 +82,7 @@ def test_what_lies_before_a_position_is_forgotten() -> None:
 
 
 @given(st.sets(st.integers(0, 30)), st.integers(0, 30), st.integers(1, 31))
-def test_batches_within_a_stretch_come_in_order(entry_ids: set[int], first: int, length: int) -> None:
+def test_batches_in_a_range_are_returned_in_order(entry_ids: set[int], first: int, length: int) -> None:
     found = OpenBatches()
     for entry_id in entry_ids:
         found.put(7, entry_id, OpenBatch(2, 0b10))

@@ -29,34 +29,34 @@ def after(pace: Pace, groups: int, entries: int, size: int, *, waiting: bool) ->
         (10 * FULL_ENTRIES, 1000, USUAL),
     ],
 )
-def test_a_group_is_followed_by_its_share_of_the_pause(entries: int, size: int, pause: float) -> None:
+def test_a_group_pauses_in_proportion_to_its_size(entries: int, size: int, pause: float) -> None:
     assert Pace(LONGEST).pause(entries, size, 1.0, waiting=True) == pytest.approx(pause)
 
 
-def test_a_stream_makes_the_pause_grow_up_to_the_longest() -> None:
+def test_a_stream_increases_the_pause_up_to_the_maximum() -> None:
     assert after(Pace(LONGEST), 10, 1, STREAMED, waiting=True) == pytest.approx(LONGEST)
 
 
-def test_large_messages_of_which_each_waits_for_its_receipt_are_no_stream() -> None:
+def test_large_messages_that_each_wait_for_a_receipt_are_not_a_stream() -> None:
     assert after(Pace(LONGEST), 10, 1, STREAMED, waiting=False) == pytest.approx(USUAL)
 
 
 @pytest.mark.parametrize("size", [100 * FULL_ENTRIES, STREAMED])
-def test_many_small_messages_are_no_stream_however_fast_they_come(size: int) -> None:
+def test_small_messages_at_any_rate_are_not_a_stream(size: int) -> None:
     assert after(Pace(LONGEST), 10, max(FULL_ENTRIES, size // 1000), size, waiting=True) == pytest.approx(USUAL)
 
 
-def test_the_pause_is_the_usual_one_as_soon_as_the_stream_is_over() -> None:
+def test_the_pause_returns_to_normal_when_the_stream_ends() -> None:
     pace = Pace(LONGEST)
     after(pace, 10, 1, STREAMED, waiting=True)
     assert pace.pause(FULL_ENTRIES, 1000, 2.0, waiting=True) == pytest.approx(USUAL)
 
 
-def test_the_pause_shrinks_where_nothing_arrives_during_the_syncs_any_more() -> None:
+def test_the_pause_shrinks_when_nothing_arrives_during_syncs() -> None:
     pace = Pace(LONGEST)
     after(pace, 10, 1, STREAMED, waiting=True)
     assert after(pace, 40, 1, STREAMED, waiting=False) == pytest.approx(USUAL)
 
 
-def test_without_a_longest_pause_there_is_none() -> None:
+def test_there_is_no_pause_without_a_maximum() -> None:
     assert after(Pace(0.0), 10, 1000, STREAMED, waiting=True) == 0.0

@@ -48,7 +48,7 @@ def test_entries_between_counts_existing_entries(log: dict[int, int], start: Pos
 
 @settings(deadline=None)
 @given(logs, positions, st.integers(0, 20))
-def test_advance_goes_over_existing_entries(log: dict[int, int], start: Position, n: int) -> None:
+def test_advance_counts_existing_entries(log: dict[int, int], start: Position, n: int) -> None:
     ledgers = ledgers_of(log)
     after = [p for p in entries_of(log) if p >= start]
     assert ledgers.advance(start, n) == (after[n] if n < len(after) else ledgers.next_valid(LATEST if after else start))

@@ -34,14 +34,14 @@ def take(folder: Path) -> None:
     os.close(directory.take(RealDisk(), folder, StorageConfig()))
 
 
-def test_every_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_every_file_is_private_to_its_owner(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path / "data") as broker:
         broker.create_partitioned_topic("t", 2)
         assert any(name.endswith("-wal") for name in modes(broker.directory))
         assert shared(broker.directory) == []
 
 
-def test_a_database_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+def test_a_database_that_others_can_read_is_made_private(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path):
         pass
     filenames.metadata_file(tmp_path).chmod(0o644)
@@ -51,7 +51,7 @@ def test_a_database_that_others_could_read_is_closed_to_them(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("mode", "warned"), [(0o700, False), (0o755, True), (0o710, True)])
-def test_a_directory_open_to_others_is_warned_of(
+def test_a_directory_that_others_can_access_logs_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
 ) -> None:
     tmp_path.chmod(mode)
@@ -69,7 +69,7 @@ def test_a_link_in_place_of_the_lock_is_refused_and_its_target_kept(tmp_path: Pa
     assert precious.read_text() == "keep me"
 
 
-def test_a_link_in_place_of_a_file_about_to_be_written_is_replaced(tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_new_file_is_replaced(tmp_path: Path) -> None:
     precious, target = tmp_path / "precious", tmp_path / "ready"
     precious.write_text("keep me")
     target.with_name(f"ready.{os.getpid()}").symlink_to(precious)

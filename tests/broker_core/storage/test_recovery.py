@@ -24,7 +24,7 @@ async def test_synced_entries_survive_a_crash(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_a_crash_after_a_checkpoint_replays_only_what_came_since(tmp_path: Path) -> None:
+async def test_a_crash_after_a_checkpoint_replays_only_later_entries(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     for i in range(5):
@@ -40,7 +40,7 @@ async def test_a_crash_after_a_checkpoint_replays_only_what_came_since(tmp_path:
     await engine.close()
 
 
-async def test_recovery_may_be_killed_and_repeated(tmp_path: Path) -> None:
+async def test_a_killed_recovery_is_repeated(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     for i in range(10):
@@ -59,7 +59,7 @@ async def test_recovery_may_be_killed_and_repeated(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_ids_are_never_given_twice(tmp_path: Path) -> None:
+async def test_ids_are_never_assigned_twice(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     seen: set[int] = set()
     path = tmp_path
@@ -110,7 +110,7 @@ async def test_trimmed_ledgers_stay_trimmed(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_cursors_survive_a_crash_with_their_holes(tmp_path: Path) -> None:
+async def test_cursors_survive_a_crash_with_their_gaps(tmp_path: Path) -> None:
     engine = await opened(tmp_path, StorageConfig(max_entries_per_ledger=10))
     ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s", initial=EARLIEST, properties={"k": "v"})
@@ -156,7 +156,7 @@ async def test_a_reset_survives_a_crash(tmp_path: Path) -> None:
     await engine.close()
 
 
-async def test_acks_reach_the_journal_without_being_waited_for(tmp_path: Path) -> None:
+async def test_acks_reach_the_journal_without_a_waiting_caller(tmp_path: Path) -> None:
     engine = await opened(tmp_path, StorageConfig(ack_flush_ms=1))
     ledger = await engine.open_ledger("t")
     cursor = await ledger.open_cursor("s", initial=EARLIEST)

@@ -29,7 +29,7 @@ def log(*written: int, consumed: Position = LATEST, open_last: bool = True, size
         (Retention(10 * MINUTE, 200), 0, [1]),
     ],
 )
-def test_what_may_go(limits: Retention, now: int, expected: list[int]) -> None:
+def test_ledgers_are_trimmed_by_age_and_size(limits: Retention, now: int, expected: list[int]) -> None:
     assert removable(log(0, MINUTE, 2 * MINUTE), limits, now) == expected
 
 
@@ -43,7 +43,7 @@ def test_what_may_go(limits: Retention, now: int, expected: list[int]) -> None:
         (Position(3, 9), [1, 2]),
     ],
 )
-def test_nothing_goes_that_a_durable_cursor_still_needs(consumed: Position, expected: list[int]) -> None:
+def test_ledgers_that_a_durable_cursor_needs_stay(consumed: Position, expected: list[int]) -> None:
     assert removable(log(0, 0, 0, consumed=consumed), Retention(0, 0), 10**12) == expected
 
 
@@ -54,7 +54,7 @@ def test_the_open_ledger_is_rolled_when_all_of_it_has_expired() -> None:
     assert not roll_is_due(log(0, 0, open_last=False), Retention(MINUTE, -1), MINUTE + 1)
 
 
-def test_the_open_ledger_has_its_grace_behind_its_last_entry_and_older_ones_have_none() -> None:
+def test_only_the_open_ledger_has_a_grace_period_after_its_last_entry() -> None:
     limits = Retention(open_grace_ms=MINUTE)
     assert not roll_is_due(log(0, 1000), limits, MINUTE)
     assert roll_is_due(log(0, 1000), limits, MINUTE + 1000)
@@ -77,11 +77,11 @@ def test_the_open_ledger_has_its_grace_behind_its_last_entry_and_older_ones_have
         (LogView([], LATEST), Retention(0, 0), None),
     ],
 )
-def test_when_the_next_ledger_may_go(view: LogView, limits: Retention, expected: int | None) -> None:
+def test_the_next_trim_time_is_that_of_the_next_ledger(view: LogView, limits: Retention, expected: int | None) -> None:
     assert next_due(view, limits, 2000) == expected
 
 
-def test_acting_when_due_frees_something() -> None:
+def test_trimming_at_the_due_time_frees_a_ledger() -> None:
     view, limits = log(1000, 5000), Retention(MINUTE, -1)
     due = next_due(view, limits, 2000)
     assert due is not None

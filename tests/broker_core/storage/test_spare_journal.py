@@ -22,7 +22,7 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.glob("*"))
 
 
-def test_a_file_of_zeros_is_made_once_and_taken_once(spare: SpareFiles, tmp_path: Path) -> None:
+def test_a_zeroed_file_is_created_once_and_used_once(spare: SpareFiles, tmp_path: Path) -> None:
     spare.make()
     spare.make()
     journal = filenames.journal_file(tmp_path, 1)
@@ -42,7 +42,7 @@ def test_a_retired_journal_becomes_a_spare_file(spare: SpareFiles, tmp_path: Pat
     assert filenames.journal_file(tmp_path, 2).read_bytes() == b"old"
 
 
-def test_a_small_journal_and_one_too_many_are_removed(spare: SpareFiles, tmp_path: Path) -> None:
+def test_small_and_surplus_journals_are_removed(spare: SpareFiles, tmp_path: Path) -> None:
     for number, written in enumerate([SIZE - 1, *[SIZE] * 5], 1):
         retired = filenames.journal_file(tmp_path, number)
         retired.write_bytes(b"")
@@ -72,7 +72,7 @@ class CountingDisk(RealDisk):
             self.kept += 1
 
 
-async def test_what_a_journal_file_held_before_is_not_replayed(tmp_path: Path) -> None:
+async def test_old_content_of_a_journal_file_is_not_replayed(tmp_path: Path) -> None:
     """Each round uses files of 128 KB again and crashes within one of them."""
     config = StorageConfig(reserve_mb=0, journal_max_mb=1, journal_pace_ms=0)
     expected: list[bytes] = []

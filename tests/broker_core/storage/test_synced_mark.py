@@ -37,11 +37,11 @@ async def start(directory: Path) -> tuple[list[bytes], list[DamageReport]]:
     return left, found
 
 
-async def test_a_journal_that_ends_where_it_was_synced_is_sound(tmp_path: Path) -> None:
+async def test_a_journal_that_ends_at_its_synced_end_is_undamaged(tmp_path: Path) -> None:
     assert await start(await crashed(tmp_path / "d")) == (ENTRIES, [])
 
 
-async def test_damage_to_the_last_group_is_not_taken_for_a_torn_tail(tmp_path: Path) -> None:
+async def test_damage_to_the_last_group_is_not_mistaken_for_a_torn_tail(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     _, end = groups_in(journal_of(copy).read_bytes())[-1]
     flip(journal_of(copy), end - 5)
@@ -51,7 +51,7 @@ async def test_damage_to_the_last_group_is_not_taken_for_a_torn_tail(tmp_path: P
 
 
 @pytest.mark.parametrize("keep", [0, 10, 200])
-async def test_a_journal_cut_short_is_reported(tmp_path: Path, keep: int) -> None:
+async def test_a_truncated_journal_is_reported(tmp_path: Path, keep: int) -> None:
     copy = await crashed(tmp_path / "d")
     with journal_of(copy).open("r+b") as file:
         file.truncate(keep)
@@ -66,7 +66,7 @@ async def test_a_deleted_last_journal_is_reported(tmp_path: Path) -> None:
     assert await start(copy) == ([], [DamageReport(journal_of(copy), 0, "journal file is missing")])
 
 
-async def test_what_lies_behind_the_mark_may_be_torn(tmp_path: Path) -> None:
+async def test_data_after_the_mark_may_be_torn(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     start_of_last, _ = groups_in(journal_of(copy).read_bytes())[-1]
     write_mark(RealDisk(), filenames.synced_file(copy), Mark(1, start_of_last))
@@ -75,7 +75,7 @@ async def test_what_lies_behind_the_mark_may_be_torn(tmp_path: Path) -> None:
     assert await start(copy) == (ENTRIES[:-1], [])
 
 
-async def test_a_damaged_mark_says_nothing(tmp_path: Path) -> None:
+async def test_a_damaged_mark_is_ignored(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     flip(filenames.synced_file(copy), 12)
     assert await start(copy) == (ENTRIES, [])

@@ -6,7 +6,7 @@ from broker_core.storage.position import EARLIEST
 from tests.broker_core.storage.storage import append, opened, run_of
 
 
-async def test_a_cursor_that_is_not_durable_keeps_no_list_of_what_was_acknowledged(tmp_path: Path) -> None:
+async def test_a_non_durable_cursor_keeps_no_list_of_acknowledgments(tmp_path: Path) -> None:
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     first = await append(ledger, run_of(*[b"x"] * 10, counts=[2] * 10))

@@ -89,7 +89,7 @@ class HeldLedgers(FaultyDisk):
         super().sync(fd)
 
 
-async def test_a_slow_disk_does_not_stop_the_loop(tmp_path: Path) -> None:
+async def test_a_slow_disk_does_not_block_the_event_loop(tmp_path: Path) -> None:
     disk = WatchingDisk()
     engine = await opened(tmp_path, StorageConfig(max_entries_per_ledger=20), disk=disk)
     ledger = await engine.open_ledger("t")
@@ -113,7 +113,7 @@ async def test_a_slow_disk_does_not_stop_the_loop(tmp_path: Path) -> None:
     assert not disk.stopped
 
 
-async def test_publishing_goes_on_while_a_checkpoint_waits_for_the_disk(tmp_path: Path) -> None:
+async def test_publishing_continues_while_a_checkpoint_waits_for_the_disk(tmp_path: Path) -> None:
     disk = HeldLedgers()
     engine = await opened(tmp_path, disk=disk)
     ledger = await engine.open_ledger("t")
@@ -129,7 +129,7 @@ async def test_publishing_goes_on_while_a_checkpoint_waits_for_the_disk(tmp_path
     await engine.close()
 
 
-async def test_publishers_are_slowed_when_the_disk_cannot_follow(tmp_path: Path) -> None:
+async def test_publishers_are_slowed_when_the_disk_cannot_keep_up(tmp_path: Path) -> None:
     disk = FaultyDisk()
     disk.sync_seconds = 0.02
     engine = await opened(tmp_path, StorageConfig(write_buffer_mb=2, cache_mb=4), disk=disk)
@@ -191,7 +191,7 @@ async def test_cold_reads_do_not_grow_the_cache(tmp_path: Path) -> None:
     await engine.close()
 
 
-def test_open_files_are_bounded_and_least_recently_used_goes_first(tmp_path: Path) -> None:
+def test_open_files_are_bounded_and_the_least_recently_used_closes_first(tmp_path: Path) -> None:
     files = OpenFiles(RealDisk(), 3)
     paths = [tmp_path / f"{i}" for i in range(5)]
     descriptors = {}
@@ -213,7 +213,7 @@ def test_open_files_are_bounded_and_least_recently_used_goes_first(tmp_path: Pat
             pass
 
 
-async def test_many_topics_fit_into_few_open_files(tmp_path: Path) -> None:
+async def test_many_topics_share_few_open_files(tmp_path: Path) -> None:
     limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     used = len(os.listdir("/proc/self/fd"))
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + 100, hard))

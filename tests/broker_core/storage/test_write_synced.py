@@ -51,7 +51,7 @@ def test_one_call_writes_and_syncs(fd: int) -> None:
     assert os.pread(fd, 20_000, 7) == DATA
 
 
-def test_a_platform_without_the_call_writes_and_syncs(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_without_the_call_writes_and_then_syncs(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "RWF_DSYNC", raising=False)
     monkeypatch.setattr(RealDisk, "_writes_through", False)
     disk = WatchedDisk()
@@ -62,7 +62,7 @@ def test_a_platform_without_the_call_writes_and_syncs(fd: int, monkeypatch: pyte
 
 @needs_the_call
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.EOPNOTSUPP])
-def test_a_file_system_that_refuses_the_call_is_asked_once(
+def test_a_file_system_that_refuses_the_call_is_tried_once(
     fd: int, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(fd: int, buffers: Sequence[bytes], offset: int, flags: int) -> int:
@@ -78,7 +78,7 @@ def test_a_file_system_that_refuses_the_call_is_asked_once(
 
 
 @needs_the_call
-def test_what_a_short_write_left_is_written_and_synced(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rest_of_a_short_write_is_written_and_synced(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def write_some(fd: int, buffers: Sequence[bytes], offset: int, flags: int) -> int:
         return os.pwrite(fd, buffers[0][:100], offset)
 
@@ -90,7 +90,7 @@ def test_what_a_short_write_left_is_written_and_synced(fd: int, monkeypatch: pyt
 
 
 @needs_the_call
-def test_an_error_of_the_disk_is_no_reason_to_try_another_way(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_error_does_not_cause_a_retry_with_another_call(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(fd: int, buffers: Sequence[bytes], offset: int, flags: int) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
