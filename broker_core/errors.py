@@ -38,7 +38,7 @@ class BrokerError(Exception):
 
 
 class ProtocolViolation(BrokerError):
-    """The peer broke the protocol; the connection is closed without an answer (section 2.1 of the rules)."""
+    """The peer broke the protocol; the connection is closed without an answer (docs/protocol.md "Connections")."""
 
     http_status = 400
     closes_connection = True

@@ -1,4 +1,4 @@
-"""Write conf/standalone.yaml from the broker's typed configuration: every key, its default, and one sentence.
+"""Writes conf/standalone.yaml from the broker's typed configuration: every key, its default, and one sentence.
 
 Run by `make docs`. A test compares the file with the output of this module.
 """

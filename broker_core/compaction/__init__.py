@@ -1,4 +1,4 @@
-"""Compaction: the last value of each key in a ledger of its own, and the topic as a compacted reader sees it.
+"""Compaction: the last value of each key in its own ledger, and the topic as a compacted reader sees it.
 
 Only `topic` imports it.
 """

@@ -1,7 +1,7 @@
 """A topic as a compacted reader sees it: the compacted ledger up to the horizon, then the log. Read only.
 
-Entries keep their original ids, so gaps appear; each block holds consecutive ids. What one disk read brings
-is kept until it is used up, so that a sparse compacted ledger costs one read for many entries.
+Entries keep their original IDs, so there are gaps; each block holds consecutive IDs. The result of one disk read stays
+cached until it is used up, so that a sparse compacted ledger costs one read for many entries.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class CompactedTopic:
     """The result of the last compaction.
 
-    ledger  the last value of each key; None before the first compaction, or when it cannot be read
-    cursor  what is after its mark-delete is not compacted yet; None before the first compaction
+    ledger  the last value of each key; None before the first compaction, or if it cannot be read
+    cursor  its mark-delete is the last compacted position; None before the first compaction
     """
 
     ledger: CompactedLedger | None = None
@@ -32,7 +32,7 @@ class CompactedTopic:
 
     @property
     def horizon(self) -> Position:
-        """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
+        """The last entry that the compacted ledger covers; `EARLIEST` before the first compaction."""
         return EARLIEST if self.cursor is None or self.ledger is None else self.cursor.mark_delete
 
 
@@ -45,7 +45,7 @@ class CompactedView:
 
     @property
     def last_confirmed(self) -> Position:
-        """The last entry that such a reader gets: what compaction removed does not count (apache/pulsar#7796)."""
+        """The last entry that such a reader gets; removed messages do not count (apache/pulsar#7796)."""
         compacted, last = self._compacted.ledger, self._log.last_confirmed
         return last if compacted is None or last > self._compacted.horizon else compacted.last_position
 
@@ -69,7 +69,7 @@ class CompactedView:
         return await self._log.read(max(start, horizon.next), max_entries, max_bytes)
 
     def _take(self, start: Position, max_entries: int) -> Block | None:
-        """What was found from `start` on; None when that is nothing, or `start` lies before what was asked for."""
+        """The cached blocks from `start` on; None if there are none, or if `start` is before the cached range."""
         if start < self._found_from:
             self._found.clear()
         self._found_from = start

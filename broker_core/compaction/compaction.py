@@ -1,10 +1,10 @@
-"""Compaction: the last value of each key, kept in a ledger of its own (Pulsar docs, "Topic compaction").
+"""Compaction: the last value of each key, in its own ledger (Pulsar docs, "Topic compaction").
 
-Two passes over the log as it was at the start. The first notes where each key's last message is; the second
-copies just those messages, in order and under their old ids, into a compacted ledger.
-Only when the new ledger is sealed and synced does the `__compaction` cursor move to it, in one step; until
-then, and after any crash, the old result stays whole. The cursor's mark-delete is the horizon: a compacted
-reader reads the compacted ledger up to it and the log behind it.
+It makes two passes over the log up to its end at the start of the compaction. The first finds each key's last message;
+the second copies these messages, in order and with their IDs, into a compacted ledger. When the new ledger is sealed
+and synced, the `__compaction` cursor moves to it in one step. Until then, and after any crash, the old result stays
+intact. The cursor's mark-delete is the horizon: a compacted reader reads the compacted ledger up to it and the log
+after it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-READ_ENTRIES = 500  # between two looks at the rest of the broker
+READ_ENTRIES = 500  # between two yields to the rest of the broker
 READ_BYTES = 256 * 1024
 LEDGER_PROPERTY = "CompactedTopicLedger"  # Pulsar's name, of the cursor's property
 
@@ -72,7 +72,7 @@ class Compaction:
 
     @property
     def cursor(self) -> ManagedCursor | None:
-        """What is behind it is not compacted yet; None before the first compaction."""
+        """Its mark-delete is the last compacted position; None before the first compaction."""
         return self._result.cursor
 
     @property
@@ -81,11 +81,11 @@ class Compaction:
 
     @property
     def horizon(self) -> Position:
-        """The last entry that the compacted ledger speaks for; `EARLIEST` before the first compaction."""
+        """The last entry that the compacted ledger covers; `EARLIEST` before the first compaction."""
         return self._result.horizon
 
     async def load(self, cursor: ManagedCursor) -> None:
-        """After a restart: the cursor says which compacted ledger is the valid one."""
+        """Opens the compacted ledger that the cursor names, after a restart."""
         self._result.cursor = cursor
         ledger_id = cursor.properties.get(LEDGER_PROPERTY)
         if ledger_id is None:
@@ -94,7 +94,7 @@ class Compaction:
             self._result.ledger = await self._on_disk().open_compacted(int(ledger_id))
             self.state = CompactionState.SUCCESS
         except (StorageError, OSError) as error:
-            # The topic still serves its log; what only the compacted ledger held is lost, and said to be.
+            # The topic still serves its log. What only the compacted ledger held is lost, and the state says so.
             self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
             log.error("%s: %s", self._context.name, self.last_error)
 
@@ -104,14 +104,14 @@ class Compaction:
 
     @property
     def backlog_bytes(self) -> int:
-        """Bytes of the log that no compaction has seen."""
+        """Bytes of the log that are not compacted."""
         cursor = self._result.cursor
         return self._context.log.size if cursor is None else cursor.backlog_bytes
 
     def start(self) -> None:
-        """Begins in the background, after those of other topics.
+        """Starts in the background, after the compactions of other topics.
 
-        Raises `Conflict` while one is running, and `NotAllowed` where nothing is kept.
+        Raises `Conflict` while one is running, and `NotAllowed` on a non-persistent topic.
         """
         self._on_disk()
         if self.is_running:
@@ -141,7 +141,7 @@ class Compaction:
         except (BrokerError, StorageError, OSError) as error:
             self._failed(str(error))
             return
-        except Exception as error:  # it must not look as if it ran for ever
+        except Exception as error:  # it must not seem to run forever
             self._failed(f"{type(error).__name__}: {error}")
             raise
         self.state = CompactionState.SUCCESS
@@ -153,14 +153,14 @@ class Compaction:
     def _failed(self, reason: str) -> None:
         self.state, self.last_error = CompactionState.ERROR, reason
         self.last_failure_ms = self._context.clock.wall_ms()
-        log.warning("compaction of %s failed: %s", self._context.name, reason)
+        log.warning("topic %s: compaction failed: %s", self._context.name, reason)
 
     async def _compact(self) -> None:
         last = self._context.log.last_confirmed
         cursor = await self._open_cursor()
         if last <= self.horizon:
-            return  # nothing new since the last time
-        from broker_core.compaction.key_table import KeyTable  # the codecs behind it need not be loaded at start
+            return  # nothing new since the last compaction
+        from broker_core.compaction.key_table import KeyTable  # a start without compaction does not load the codecs
 
         table = KeyTable(retain_null_key=self._retain_null_key)
         async for block in self._blocks(last):
@@ -169,7 +169,7 @@ class Compaction:
         await self._switch(cursor, compacted, last)
 
     async def _copy(self, table: KeyTable, last: Position) -> CompactedLedger:
-        """The second pass; what it leaves behind when it fails is removed."""
+        """The second pass; if it fails, it removes the new ledger."""
         writer = await self._on_disk().create_compacted()
         try:
             async for block in self._blocks(last):
@@ -200,13 +200,13 @@ class Compaction:
         return self._context.log.on_disk
 
     async def _open_cursor(self) -> ManagedCursor:
-        """Created at the earliest entry, so that retention keeps what no compaction has seen yet."""
+        """Creates the cursor at the earliest entry, so that retention keeps what is not compacted yet."""
         if self._result.cursor is None:
             self._result.cursor = await self._context.log.open_cursor(self.CURSOR, initial=EARLIEST, durable=True)
         return self._result.cursor
 
     async def _blocks(self, last: Position) -> AsyncIterator[Block]:
-        """The topic as a compacted reader sees it up to `last`, giving way to others between blocks."""
+        """The topic as a compacted reader sees it up to `last`; yields to the event loop between blocks."""
         view = self.view()
         position = EARLIEST
         while position <= last:

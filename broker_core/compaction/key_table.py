@@ -1,9 +1,8 @@
-"""Which message of each key is its last one: what compaction decides, entry by entry. No I/O.
+"""The last message of each key, which compaction keeps. No I/O.
 
-Rules (Pulsar docs, "Topic compaction"): an empty payload is a tombstone, its key goes; a message without a
-key goes too, unless `retain_null_key`; within a batch each message is judged by itself, and dropped ones keep
-their slot, marked `compacted_out`. What cannot be looked into (an encrypted batch, an entry that does not
-parse) is kept whole.
+Rules (Pulsar docs, "Topic compaction"): an empty payload is a tombstone, which deletes its key. A message without a key
+is dropped, unless `retain_null_key`. In a batch each message is judged separately, and dropped ones keep their slot,
+marked `compacted_out`. Entries that cannot be read (an encrypted batch, a malformed entry) are kept whole.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 if TYPE_CHECKING:
     from broker_core.storage.block import Block
 
-Place = tuple[int, int, int]  # ledger id, entry id, batch index (0 outside of batches)
+Place = tuple[int, int, int]  # ledger ID, entry ID, batch index (0 outside of batches)
 
 
 class Slot(NamedTuple):
-    """One message as far as compaction looks at it; `batch_index` is its place in the batch."""
+    """The fields of a message that compaction needs; `batch_index` is its place in the batch."""
 
     batch_index: int
     key: str | None
@@ -40,7 +39,7 @@ class KeyTable:
     def __init__(self, *, retain_null_key: bool) -> None:
         self._retain_null_key = retain_null_key
         self._latest: dict[str, Place] = {}
-        self.removed = 0  # messages that `survivors` left out so far
+        self.removed = 0  # messages that `survivors` has dropped so far
 
     def note(self, block: Block) -> None:
         """First pass: remembers the last place of each key; a tombstone forgets the key."""
@@ -59,7 +58,7 @@ class KeyTable:
                 self._latest[key] = (ledger_id, entry_id, index)
 
     def survivors(self, block: Block) -> Iterator[tuple[int, bytes]]:
-        """Second pass: row of the block, and the entry as it goes into the compacted ledger."""
+        """Second pass: yields the row of the block, and the entry for the compacted ledger."""
         for row in range(len(block)):
             entry = block.entry(row)
             opened = open_entry(entry)
@@ -83,7 +82,7 @@ class KeyTable:
 
 
 def open_entry(entry: bytes) -> OpenedEntry | None:
-    """The messages of an entry; None when it cannot be looked into and so must be kept."""
+    """The messages of an entry; None if it cannot be read and must be kept."""
     try:
         metadata, payload, _ = parse_entry(entry, verify=False)
         if not is_batch(metadata):

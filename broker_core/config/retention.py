@@ -10,7 +10,7 @@ _ONE_LIMIT_IS_ZERO = (
 
 
 def check_retention(minutes: int, mb: int) -> None:
-    """Raise `InvalidRequest` if only one limit is 0, or if one is below -1, which stands for no limit."""
+    """Raises `InvalidRequest` if only one limit is 0, or if one is below -1, which stands for no limit."""
     if mb < -1:
         raise InvalidRequest("Invalid retention policy: size limit must be >= -1")
     if minutes < -1:

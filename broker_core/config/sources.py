@@ -54,7 +54,7 @@ def load_config(
     options: Sequence[str] = (),
     flags: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
-    """Return the configuration from all sources; raise `InvalidConfiguration` naming key, value, and source.
+    """Returns the configuration from all sources; raises `InvalidConfiguration` naming key, value, and source.
 
     `options` are the `key=value` texts of `-X`; `flags` holds values of other flags by their Pulsar key.
     """

@@ -1,8 +1,8 @@
-"""Calls back at a wall time, for everybody in the broker with one timer.
+"""Callbacks at a wall time, for the whole broker with one timer.
 
-Timers of the event loop are monotonic, and the wall clock may be set meanwhile. So the timer never sleeps longer than
-`LOOK_AGAIN_SECONDS`, and asks the wall clock each time what is due: after a jump in either direction all alarms are
-right again within that time. With no alarm set there is no timer.
+Timers of the event loop are monotonic, and the wall clock may change in the meantime. So the timer never sleeps longer
+than `LOOK_AGAIN_SECONDS` and then checks the wall clock: after a jump in either direction all alarms are right again
+within that time. Without alarms there is no timer.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
 
 LOOK_AGAIN_SECONDS = 1.0
-_TIDY_AT = 1000  # cancelled alarms that are worth a pass over all
+_TIDY_AT = 1000  # cancelled alarms at which a pass over all alarms pays off
 
 
 class Alarm:
-    """`at_ms` is when `ring` is called, at the earliest; it is called once, unless cancelled before."""
+    """`ring` is called once at `at_ms` or later, unless the alarm is cancelled before."""
 
     __slots__ = ("at_ms", "ring")
 
@@ -82,5 +82,5 @@ class Alarms:
                 self._cancelled -= 1
             else:
                 ring()
-        if self._timer is None:  # unless one that rang has set another
+        if self._timer is None:  # unless a callback has set another one
             self._arm()

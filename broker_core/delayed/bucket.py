@@ -1,6 +1,6 @@
-"""One sorted bucket of a time index: the rows that come next in memory, the others in its file.
+"""One sorted bucket of a time index: its next rows in memory, the others in its file.
 
-A row is 24 bytes, big-endian, so that rows sort as bytes: u64 delivery time (ms), u64 ledger id, u64 entry id.
+A row is 24 bytes, big-endian, so that rows sort as bytes: u64 delivery time (ms), u64 ledger ID, u64 entry ID.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ _ROW = struct.Struct(">QQQ")
 ROW_SIZE = _ROW.size
 
 row_of = _ROW.pack
-"""(delivery time, ledger id, entry id) -> row."""
+"""(delivery time, ledger ID, entry ID) -> row."""
 
 fields_of = _ROW.unpack
-"""row -> (delivery time, ledger id, entry id)."""
+"""row -> (delivery time, ledger ID, entry ID)."""
 
 
 class Bucket:
@@ -26,8 +26,8 @@ class Bucket:
     def __init__(self, rows: bytes) -> None:
         self._rows = rows
         self._at = 0
-        self._next = self.size = len(rows)  # where the rows that are not in memory begin in the file, and end
-        self.head = rows[:ROW_SIZE]  # the next row; b"" when it has to be read first, or there is none
+        self._next = self.size = len(rows)  # the part of the file that is not in memory
+        self.head = rows[:ROW_SIZE]  # the next row; b"" if it has to be read first, or if there is none
         self.path: Path | None = None
         self.reading = False
 
@@ -37,7 +37,7 @@ class Bucket:
 
     @property
     def all_rows(self) -> bytes:
-        """Before they were written."""
+        """All rows, until the file is written."""
         assert self.path is None
         return self._rows
 
@@ -47,19 +47,19 @@ class Bucket:
         return len(self._rows)
 
     def advance(self) -> None:
-        """The head was taken."""
+        """Removes the head, which was taken."""
         self._at += ROW_SIZE
         self.head = self._rows[self._at : self._at + ROW_SIZE]
 
     def written(self, path: Path, keep: int) -> None:
-        """The rows are in the file now: only the next `keep` bytes of them stay in memory."""
+        """Records that the file holds the rows; only their next `keep` bytes stay in memory."""
         self.path = path
         self._next = min(self._at + keep, self.size)
         self._rows = self._rows[self._at : self._next]
         self._at = 0
 
     def to_read(self, chunk: int) -> tuple[int, int] | None:
-        """Offset and size of what should be read next, `chunk` bytes at most; None while there is enough."""
+        """Offset and size of the next read, at most `chunk` bytes; None while there is enough in memory."""
         if self.path is None or self.reading or self._next == self.size or len(self._rows) - self._at > chunk // 2:
             return None
         return self._next, min(chunk, self.size - self._next)

@@ -1,4 +1,4 @@
-"""The files of all buckets: scratch, in a directory that is emptied at start. One thread writes and reads them."""
+"""The files of all buckets, in a directory that is emptied at the start. One thread writes and reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BucketFiles:
             self._disk.remove(self._directory / name)
 
     async def write(self, rows: bytes) -> Path:
-        """A new file; not synced, since nobody needs it after a crash. Raises OSError."""
+        """Writes a new file, without syncing it: a restart does not need it. Raises OSError."""
         path = self._directory / f"{next(self._numbers):010d}.bucket"
 
         def work() -> None:
@@ -49,7 +49,7 @@ class BucketFiles:
         return path
 
     async def read(self, path: Path, offset: int, size: int) -> bytes:
-        """Raises OSError, also when the file is shorter."""
+        """Raises OSError, also if the file is too short."""
 
         def work() -> bytes:
             fd = self._disk.open(path)
@@ -64,7 +64,7 @@ class BucketFiles:
         return await self._run(work)
 
     def remove(self, path: Path) -> None:
-        """Soon; a file that cannot be removed, or was still being written at the end, goes at the next start."""
+        """Removes the file soon; the next start removes files that cannot be removed now or are still being written."""
         with contextlib.suppress(RuntimeError):  # the thread has ended
             self._thread.submit(self._disk.remove, path)
 

@@ -1,4 +1,4 @@
-"""What every tracker of a broker shares."""
+"""What all trackers of a broker share."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Held back entries in order of time: what comes next in memory, the rest on disk.
+"""Delayed entries in order of delivery time: the next ones in memory, the rest on disk.
 
-New rows gather in a heap. When there are enough of them they become a bucket: sorted, written to a file, and from
-then on read a chunk at a time, ahead of need. The earliest row is the least of the heap's and the buckets' first
-ones, so taking what is due is a merge. Chunks shrink as buckets grow in number, so that memory does not grow with
-the index. While a bucket waits for its next chunk nobody knows what comes first: nothing is at hand then, and
-`on_ready` is called when something is.
+New rows collect in a heap. When there are enough of them, they become a bucket: sorted, written to a file, and read a
+chunk at a time, ahead of use. The earliest row is the minimum of the heap's and the buckets' first rows, so taking due
+rows is a merge. Chunks shrink as the number of buckets grows, so that memory does not grow with the index. While a
+bucket waits for its next chunk the earliest row is unknown: no row is available then, and `on_ready` is called when one
+is.
 
-Rows are never removed but by being taken: whether a row still means anything its reader has to know.
+Rows are removed only by taking them. The reader has to know whether a row is still valid.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 5.0  # after a read that failed
-MOST_UNWRITTEN = 4  # buckets on their way to the disk at which nothing more should be added
+RETRY_SECONDS = 5.0  # after a failed read
+MOST_UNWRITTEN = 4  # buckets being written at which no more should be added
 _ROWS_IN_MEMORY = 100_000  # of all buckets together; a bucket has at least
 _LEAST_CHUNK_ROWS = 64
 _ROW_OBJECT = ROW_SIZE + 41  # bytes of a row in the heap
 
-Row = tuple[int, int, int]  # delivery time (ms), ledger id, entry id
+Row = tuple[int, int, int]  # delivery time (ms), ledger ID, entry ID
 
 
 class TimeIndex:
@@ -64,12 +64,12 @@ class TimeIndex:
             self._seal()
 
     def earliest(self) -> int | None:
-        """The delivery time of the first row at hand."""
+        """The delivery time of the first available row."""
         row = self._first()
         return None if row is None else fields_of(row)[0]
 
     def take(self, before_ms: int) -> Row | None:
-        """The first row at hand, if its delivery time is not after the given one."""
+        """The first available row, if its delivery time is not after the given one."""
         row = self._first()
         if row is None:
             return None
@@ -84,7 +84,7 @@ class TimeIndex:
 
     @property
     def is_behind(self) -> bool:
-        """Rows come faster than the disk takes them."""
+        """Whether rows arrive faster than the disk takes them."""
         return self._unwritten >= MOST_UNWRITTEN
 
     @property
@@ -101,7 +101,7 @@ class TimeIndex:
         self._fresh.clear()
         self._out.clear()
 
-    # ---- in order
+    # Order
 
     def _first(self) -> bytes | None:
         if self._out:
@@ -112,7 +112,7 @@ class TimeIndex:
         return self._fresh[0] if self._fresh and self._fresh[0] < head else head
 
     def _advance(self) -> None:
-        """Past the least of the buckets' heads."""
+        """Moves past the least of the buckets' heads."""
         _, number, bucket = self._heads[0]
         bucket.advance()
         if bucket.head:
@@ -128,16 +128,16 @@ class TimeIndex:
                 self._out.add(number)
             self._read_ahead(number, bucket)
 
-    # ---- on disk
+    # Disk
 
     @property
     def _chunk(self) -> int:
-        """Bytes that a bucket reads at a time."""
+        """Bytes per read of a bucket."""
         share = _ROWS_IN_MEMORY // max(1, len(self._buckets))
         return ROW_SIZE * min(self._chunk_rows, max(share, _LEAST_CHUNK_ROWS))
 
     def _seal(self) -> None:
-        """The heap becomes a bucket."""
+        """Turns the heap into a bucket."""
         self._numbered += 1
         bucket = Bucket(b"".join(sorted(self._fresh)))
         self._fresh.clear()
@@ -152,7 +152,7 @@ class TimeIndex:
             if number in self._buckets:
                 path = await self._files.write(bucket.all_rows)
         except OSError as error:
-            log.warning("delayed messages stay in memory, since their index cannot be written: %s", error)
+            log.warning("delayed messages stay in memory: cannot write their index: %s", error)
         finally:
             self._unwritten -= 1
             self._on_ready()
@@ -161,7 +161,7 @@ class TimeIndex:
         if number in self._buckets:
             bucket.written(path, self._chunk)
             self._read_ahead(number, bucket)
-        else:  # taken whole, or cleared, meanwhile
+        else:  # taken completely, or cleared, in the meantime
             self._files.remove(path)
 
     def _read_ahead(self, number: int, bucket: Bucket) -> None:
@@ -178,7 +178,7 @@ class TimeIndex:
                 data = await self._files.read(bucket.path, offset, size)
             except OSError as error:
                 if number in self._buckets:  # else it was cleared, and its file is gone
-                    log.warning("the index of delayed messages cannot be read: %s", error)
+                    log.warning("cannot read the index of delayed messages: %s", error)
                     await asyncio.sleep(RETRY_SECONDS)
         if data is None or number not in self._buckets:
             return

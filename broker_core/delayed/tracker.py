@@ -1,12 +1,12 @@
-"""What one subscription holds back, and when its dispatcher gets it back (Pulsar's DelayedDeliveryTracker).
+"""The delayed entries of one subscription, and when its dispatcher gets them (Pulsar's DelayedDeliveryTracker).
 
-Strict: an entry is due at its delivery time. Otherwise it is due up to a tick before (Pulsar docs, "Delayed message
-delivery"), which lets entries that are close in time go together. The dispatcher asks: `hold_back` for each block with
-delivery times, `take_due` when it could send something. An alarm wakes it when something falls due that nobody has
-asked for; nothing here ever runs while nothing is held back.
+Strict: an entry is due at its delivery time. Otherwise it is due up to a tick earlier (Pulsar docs, "Delayed message
+delivery"), so that entries with close delivery times go together. The dispatcher calls `hold_back` for each block with
+delivery times, and `take_due` when it can send. An alarm wakes it when an entry becomes due that it has not asked for.
+Without delayed entries no code here runs.
 
-Entries are held back ahead of the dispatcher's read position as well. When such a one falls due before the reader has
-come by, it is forgotten here, since the reader will find it due: so no entry can be given out twice.
+Entries after the dispatcher's read position can be held back, too. If such an entry becomes due before the reader
+reaches it, the tracker forgets it, because the reader will find it due: so no entry is dispatched twice.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
 
-STRICT_PAUSE_MS = 5  # at a message a millisecond, five of them cost one wake
-_LOOKS_PER_ENTRY = 8  # rows that may mean nothing any more, before the event loop gets its turn
+STRICT_PAUSE_MS = 5  # at a message per millisecond, five of them cost one wake
+_LOOKS_PER_ENTRY = 8  # rows that may be invalid, before the event loop gets its turn
 
 
 class DelayedTracker:
     def __init__(
         self, services: DelayedServices, in_force: PoliciesInForce, cursor: ManagedCursor, wake: Callable[[], None]
     ) -> None:
-        """`wake` is called when entries of the cursor's subscription fall due, or reading may go on."""
+        """`wake` is called when entries of the cursor's subscription become due, or when reading may continue."""
         self._wake = wake
         self._cursor = cursor
         self._in_force = in_force
@@ -51,15 +51,15 @@ class DelayedTracker:
             on_ready=self._ready,
         )
         self._alarm: Alarm | None = None
-        self._next_ring_ms = 0  # no alarm rings before
-        self._paused = False  # the dispatcher was told so
-        self._fixed_delay = True  # so far each entry was due after those before it
+        self._next_ring_ms = 0  # no alarm rings earlier
+        self._paused = False  # whether the dispatcher was told to pause
+        self._fixed_delay = True  # whether each entry so far was due after those before it
         self._latest_ms = 0
         self._frontier = EARLIEST  # the last entry that was held back
 
     @property
     def count(self) -> int:
-        """Entries that are held back."""
+        """The number of delayed entries."""
         return self._waiting.count
 
     @property
@@ -67,13 +67,13 @@ class DelayedTracker:
         """Bytes."""
         return self._waiting.memory + self._index.memory
 
-    # ---- asked by the dispatcher
+    # Called by the dispatcher
 
     def pauses_reading(self) -> bool:
-        """Nothing new should be read now; the dispatcher is woken when that ends.
+        """Whether to read nothing new now; the dispatcher is woken when that ends.
 
-        Either enough is held back and each entry was due after those before it, so that what lies behind it most
-        likely is not due either (Pulsar's fixed delay detection); or the disk is behind with the index.
+        Either enough entries are held back and each was due after those before it, so that later ones are most likely
+        not due either (Pulsar's fixed delay detection), or the disk is too slow for the index.
         """
         self._paused = self._index.is_behind or (
             0 < self._lookahead <= self._waiting.count
@@ -83,9 +83,9 @@ class DelayedTracker:
         return self._paused
 
     def hold_back(self, block: Block, first: int, last: int) -> list[tuple[int, int]]:
-        """Takes those of entries `first` to `last - 1` that are not due; index ranges [a, b) of the others.
+        """Takes those of entries `first` to `last - 1` that are not due; returns index ranges [a, b) of the others.
 
-        May be asked again about the same entries.
+        May be called again for the same entries.
         """
         policy = self._in_force.current.delayed_delivery
         if not policy.active:
@@ -106,7 +106,7 @@ class DelayedTracker:
         return earliest is not None and earliest <= self._cutoff_ms()
 
     def take_due(self, limit: int) -> list[tuple[int, int]]:
-        """At most `limit` entries that are due, earliest first; they are the dispatcher's from now on."""
+        """At most `limit` due entries, earliest first; from now on they belong to the dispatcher."""
         cutoff = self._cutoff_ms()
         found: list[tuple[int, int]] = []
         for _ in range(_LOOKS_PER_ENTRY * limit):
@@ -122,38 +122,38 @@ class DelayedTracker:
         self._settle()
         return found
 
-    # ---- no longer wanted
+    # Acknowledged entries
 
     def discard(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
-        """They were acknowledged."""
+        """Forgets entries that were acknowledged."""
         if self._waiting.count:
             self._waiting.remove_all(ledger_id, entry_ids)
             self._settle()
 
     def discard_up_to(self, position: Position) -> None:
-        """Everything up to the position was acknowledged at once: expired, skipped, cleared."""
+        """Forgets everything up to the position: it expired, was skipped, or was cleared."""
         if self._waiting.count:
             self._waiting.remove_up_to(*position)
             self._settle()
 
     def close(self) -> None:
-        """Nothing is held back any more, and nobody woken."""
+        """Forgets everything, without waking the dispatcher."""
         self._waiting.clear()
         self._settle()
 
-    # ---- time
+    # Time
 
     def _cutoff_ms(self) -> int:
-        """The last delivery time that is due now."""
+        """The latest delivery time that is due now."""
         now = self._clock.wall_ms()
         return now if self._strict else now + int(self._in_force.current.delayed_delivery.tick_ms)
 
     def _is_ahead(self, ledger_id: int, entry_id: int) -> bool:
-        """The reader will come to it."""
+        """Whether the reader has still to reach the entry."""
         return (ledger_id, entry_id) >= self._cursor.read_position
 
     def _reached(self, block: Block, due: list[int]) -> None:
-        """The reader has come to entries that may have been held back before, and are due now."""
+        """Forgets entries that the reader has reached and that are due now."""
         before = self._waiting.count
         self._waiting.remove_all(block.ledger_id, [block.first_entry_id + index for index in due])
         if self._waiting.count < before:
@@ -170,7 +170,7 @@ class DelayedTracker:
         self._set_alarm()
 
     def _settle(self) -> None:
-        """Something is not held back any more."""
+        """Updates the state after entries were removed."""
         if not self._waiting.count:
             self._index.clear()
             self._fixed_delay, self._latest_ms, self._frontier = True, 0, EARLIEST
@@ -178,7 +178,7 @@ class DelayedTracker:
         self._go_on_reading()
 
     def _set_alarm(self) -> None:
-        """Rings when the first row falls due. What the dispatcher does not take then it takes when it can."""
+        """Rings when the first row becomes due. The dispatcher takes the rows that it leaves when it can."""
         earliest = self._index.earliest() if self._waiting.count else None
         at_ms = None if earliest is None else max(earliest, self._pause_until_ms())
         if self._alarm is not None:
@@ -188,7 +188,7 @@ class DelayedTracker:
         self._alarm = None if at_ms is None else self._alarms.set(at_ms, self._ring)
 
     def _pause_until_ms(self) -> int:
-        """When the clock was set back since the last delivery, the pause after it is over."""
+        """A clock that was set back since the last delivery does not extend the pause after it."""
         return min(self._next_ring_ms, self._clock.wall_ms() + STRICT_PAUSE_MS)
 
     def _ring(self) -> None:
@@ -200,12 +200,12 @@ class DelayedTracker:
             self._wake()
 
     def _ready(self) -> None:
-        """Rows came from the disk, or went there."""
+        """Rows have come from the disk, or were written."""
         self._set_alarm()
         self._go_on_reading()
 
 
 def ranges_without(first: int, last: int, left_out: Sequence[int]) -> list[tuple[int, int]]:
-    """What remains of [first, last) without those numbers, which ascend; as ranges [a, b)."""
+    """The rest of [first, last) without the numbers in `left_out`, which ascend, as ranges [a, b)."""
     bounds = [first - 1, *left_out, last]
     return [(a + 1, b) for a, b in pairwise(bounds) if a + 1 < b]

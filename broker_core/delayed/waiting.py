@@ -1,7 +1,7 @@
-"""Which entries are held back: one byte per entry between the first and the last of a ledger. Pure.
+"""The set of delayed entries: one byte per entry between the first and the last of a ledger. Pure.
 
-A million entries cost a megabyte, and whatever forgets entries (an acknowledgement, an expiry, a skip) need not look
-for them in the index by time: an entry of the index that is not here any more means nothing.
+A million entries cost a megabyte. An acknowledgment, an expiry, or a skip only removes entries here and does not search
+the index by time: rows of entries that are no longer in this set are invalid.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _ALIGNED = 1024  # entries by which a map grows at its front
 
 
 class _Ledger:
-    """`flags[i]` is 1 when entry `base + i` waits."""
+    """`flags[i]` is 1 if entry `base + i` waits."""
 
     __slots__ = ("base", "count", "flags")
 
@@ -54,7 +54,7 @@ class _Ledger:
 
 
 class WaitingEntries:
-    """`count`: how many wait."""
+    """`count`: the number of waiting entries."""
 
     def __init__(self) -> None:
         self._ledgers: dict[int, _Ledger] = {}
@@ -66,7 +66,7 @@ class WaitingEntries:
         return sum(len(ledger.flags) for ledger in self._ledgers.values())
 
     def add(self, ledger_id: int, entry_id: int) -> bool:
-        """False if it waits already."""
+        """Returns false if it is already waiting."""
         ledger = self._ledgers.get(ledger_id)
         if ledger is None:
             ledger = self._ledgers[ledger_id] = _Ledger(entry_id)
@@ -75,7 +75,7 @@ class WaitingEntries:
         return added
 
     def remove(self, ledger_id: int, entry_id: int) -> bool:
-        """False if it did not wait."""
+        """Returns false if it was not waiting."""
         ledger = self._ledgers.get(ledger_id)
         if ledger is None or not ledger.remove(entry_id):
             return False
@@ -90,7 +90,7 @@ class WaitingEntries:
                 self.remove(ledger_id, entry_id)
 
     def remove_up_to(self, ledger_id: int, entry_id: int) -> None:
-        """Every entry up to and including that one."""
+        """Removes every entry up to and including that one."""
         for other in [other for other in self._ledgers if other < ledger_id]:
             self.count -= self._ledgers.pop(other).count
         ledger = self._ledgers.get(ledger_id)

@@ -1,4 +1,4 @@
-"""Which consumer of a Failover subscription is the active one (rules 4.4). Pure."""
+"""Which consumer of a Failover subscription is the active one (docs/protocol.md "Active consumer"). Pure."""
 
 from __future__ import annotations
 

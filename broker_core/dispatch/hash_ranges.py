@@ -1,4 +1,4 @@
-"""Which consumer of a Key_Shared subscription owns which hashes (rules 4.6). Pure.
+"""Which consumer owns which hashes (docs/protocol.md "Key_Shared hash ranges"). Pure.
 
 A hash is `key_hash` of the key modulo `size`, plus `first`; 0 is never a hash. Whatever the algorithm, what comes
 of it is one sorted table: the last hash of each range, and whose it is.

@@ -1,4 +1,4 @@
-"""How much and how fast: publish, dispatch, and subscribe rates, and how many clients a topic takes.
+"""Limits and rates: publish, dispatch, and subscribe rates, and the number of clients per topic.
 
-`publishing`, `topic`, and what is above them import it.
+`publishing`, `topic`, and the packages above them import it.
 """

@@ -1,7 +1,7 @@
-"""The dispatch rates of one subscription: its own, its topic's and the broker's together.
+"""The dispatch rates that apply to one subscription: its own, its topic's, and the broker's.
 
-A dispatcher asks before it deals and tells what it sent; after a refusal it is woken when there are tokens again.
-With `dispatchThrottlingOnNonBacklogConsumerEnabled` false, subscriptions that have caught up are left alone.
+A dispatcher asks before it dispatches and reports what it sent; after a refusal it is woken when there are tokens
+again. With `dispatchThrottlingOnNonBacklogConsumerEnabled` false, subscriptions that have caught up are not limited.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from broker_core.limits.rate_limit import RateLimit
     from broker_core.storage.cursor import ManagedCursor
 
-TICK_SECONDS = 0.01  # no more often is a dispatcher woken, so that messages go in runs
-FIRST_GUESS_BYTES = 1024  # size of a message before the first one was sent
-LOOK_AGAIN_SECONDS = 1.0  # however great the debt: the subscription may be gone by then, or the rate
+TICK_SECONDS = 0.01  # minimum time between wake-ups of a dispatcher, so that messages go in runs
+FIRST_GUESS_BYTES = 1024  # size of a message before the first one is sent
+LOOK_AGAIN_SECONDS = 1.0  # maximum wait, however large the debt: by then the subscription or the rate may be gone
 CAUGHT_UP_ENTRIES = 1000  # Pulsar's managedLedgerCursorBackloggedThreshold
 
 
 class DispatchLimit:
-    """`levels`: the limits by `Subscription`, `Topic` and `Broker`. `events` counts refusals by Pulsar's names."""
+    """`levels`: the limits by `Subscription`, `Topic`, and `Broker`. `events` counts refusals by Pulsar's names."""
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class DispatchLimit:
         self._cursor = cursor
         self._wake_dispatcher = wake
         self._without_backlog = without_backlog
-        self._message_size = float(FIRST_GUESS_BYTES)  # of what was sent last
+        self._message_size = float(FIRST_GUESS_BYTES)  # average of the last messages sent
         self._timer: asyncio.TimerHandle | None = None
 
     def allowed(self, messages: int) -> int:
-        """How many of that many messages may go now; after a 0 the dispatcher is woken when some may again."""
+        """How many of that number of messages may go now; after a 0 the dispatcher is woken when more may go."""
         if not self._applies():
             return messages
         allowed = self._rates.allowed(messages, self._message_size)
@@ -57,7 +57,7 @@ class DispatchLimit:
         return allowed
 
     def dispatched(self, messages: int, size: int, entries: int) -> None:
-        """That many messages of so many bytes were sent, in so many entries."""
+        """Records that the messages were sent, with their total size and number of entries."""
         self._message_size = max(1.0, size / messages)
         if self._applies():
             self._rates.take(entries if self._per_batch else messages, size)

@@ -1,13 +1,13 @@
-"""How much all connections together may hold of frames that are not complete yet.
+"""A limit on the memory that all connections together hold for incomplete frames.
 
-One connection holds at most one frame, but a thousand that each stop one byte short of the end hold a thousand. So what
-they hold is added up, and beyond `limit`
+One connection holds at most one frame, but a thousand connections that each stop one byte short of the end hold a
+thousand. So their sizes are added up, and above `limit`
 
 - a connection whose frame has been incomplete for longer than `timeout_seconds` is closed,
-- the others are not read while they hold much, but the one that has waited longest always is, so that they finish one
-  by one; a message that is honestly large arrives later, and is never lost.
+- other connections that hold much are not read, except the one that has waited longest, so that they finish one by one.
+  An honest large message arrives later and is never lost.
 
-At twice the limit, which takes many connections at once, a connection that brings more is closed.
+At twice the limit, which takes many connections at once, a connection that sends more is closed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-COUNTED_FROM = 4 * 1024  # bytes; what is shorter costs no more than the connection itself
-MUCH = 64 * 1024  # bytes that a connection may hold in any case
-RESUMED_SHARE = 0.2  # of the timeout: who was made to wait has sent the rest already, if there is one
-RESUME_STEP = 256 * 1024  # bytes that a connection may bring before it is looked at again
+COUNTED_FROM = 4 * 1024  # bytes; shorter frames cost no more than the connection itself
+MUCH = 64 * 1024  # bytes that a connection may always hold
+RESUMED_SHARE = 0.2  # of the timeout: a paused sender has its next bytes ready, if it has any
+RESUME_STEP = 256 * 1024  # bytes that a connection may send before it is checked again
 
 
 class FrameHolder(Protocol):
@@ -35,7 +35,7 @@ class FrameHolder(Protocol):
 @dataclass(slots=True)
 class _Frame:
     size: int
-    deadline: float  # from then on its connection may be closed
+    deadline: float  # the connection may be closed after this time
     paused: bool = False
 
 
@@ -50,9 +50,9 @@ class IncompleteFrames:
         self.total = 0
 
     def holds(self, holder: FrameHolder, size: int, *, began: bool) -> bool:
-        """The connection holds `size` bytes now, of a frame that `began` just now or before; False: they do not count.
+        """Records that the connection holds `size` bytes of a frame; `began`: of a frame that has just begun.
 
-        May close the connection, or stop reading from it.
+        May close the connection or stop reading from it. Returns whether the bytes count.
         """
         frame = self._frames.get(holder)
         if frame is not None:
@@ -83,14 +83,14 @@ class IncompleteFrames:
             return
         oldest = next(iter(self._frames))
         if self.total > 2 * self._limit and holder is not oldest:
-            holder.give_up(f"unfinished frames take {self.total} bytes, twice maxIncompleteFramesSizeInMB")
+            holder.give_up(f"incomplete frames take {self.total} bytes, twice maxIncompleteFramesSizeInMB")
         elif self.total > self._limit and frame.size > MUCH and holder is not oldest and not frame.paused:
             frame.paused = True
             self._paused += 1
             holder.hold_reading()
 
     def look(self) -> None:
-        """Closes those that take too long, as long as there is too much; comes again by itself while there is."""
+        """Closes connections that take too long while the limit is exceeded, and repeats as long as it is."""
         if self._look_due is not None:
             self._look_due.cancel()
             self._look_due = None
@@ -107,7 +107,7 @@ class IncompleteFrames:
             self._look_due = asyncio.get_running_loop().call_later(RESUMED_SHARE * self._timeout, self.look)
 
     def _resume(self) -> None:
-        """The oldest is read in any case, the next ones while there is room for what they may bring."""
+        """Reads from the oldest connection, and from the next ones while there is room for what they may send."""
         room = self._limit - self.total
         for number, (holder, frame) in enumerate(self._frames.items()):
             if not frame.paused:

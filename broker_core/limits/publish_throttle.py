@@ -1,8 +1,8 @@
-"""What a producer sent beyond the publish rates of its topic or of the broker: held back, in order, until it may go.
+"""Holds back what a producer sends above the publish rates of its topic or the broker, in order, until it may go.
 
-While anything is held the connection is not read, so what is held is less than one chunk of the socket; a client
-notices nothing but slower receipts (Pulsar docs, "Publish rate limiting"). CLOSE_PRODUCER lets everything go at once
-and leaves the debt to those who come after.
+The connection is not read while anything is held, so the held data is smaller than one chunk of the socket. A client
+only notices slower receipts (Pulsar docs, "Publish rate limiting"). CLOSE_PRODUCER releases everything at once and
+leaves the debt to the producers that follow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_core.limits.rate_limit import RateLimit
     from broker_core.wire.send import SendRun
 
-TICK_SECONDS = 0.01  # the rest is looked at no more often, so that it goes in runs
+TICK_SECONDS = 0.01  # minimum time between attempts, so that the rest goes in runs
 
 
 class Limited(Protocol):
@@ -25,7 +25,7 @@ class Limited(Protocol):
     publish_limit: RateLimit | None
 
     def publish_held(self) -> None:
-        """A connection is not read because of the limit."""
+        """Counts that the limit stopped reading from a connection."""
 
 
 class PublishThrottle:
@@ -37,7 +37,7 @@ class PublishThrottle:
         self._publish_now = publish_now
         self._runs: list[SendRun] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._holding = False  # whether the connection is not read because of this
+        self._holding = False  # whether this throttle stopped reading from the connection
 
     def publish(self, run: SendRun) -> None:
         self._runs.append(run)
@@ -45,19 +45,19 @@ class PublishThrottle:
             self._advance()
 
     def renewed(self) -> None:
-        """The rates were changed: what is held may be due earlier, or at once."""
+        """The rates have changed: held messages may be due earlier, or at once."""
         if self._timer is not None:
             self._timer.cancel()
             self._advance()
 
     def flush(self) -> None:
-        """Lets everything go, whatever the rates say."""
+        """Releases everything, whatever the rates say."""
         while self._runs:
             self._publish(self._runs.pop(0))
         self._free()
 
     def close(self) -> None:
-        """The producer is gone; what it sent and was not published is not."""
+        """The producer is gone: drop the messages that are still held."""
         self._runs.clear()
         self._free()
 

@@ -1,8 +1,8 @@
-"""Token buckets: so many messages and bytes a second, on the clock that is given.
+"""Token buckets for messages and bytes per second, on a given clock.
 
-What is taken may exceed what is there by one piece (a batch, an entry): the debt is paid before the next, so the
-rate holds on average whatever the sizes. An idle bucket saves up a quarter of a second's tokens, so that over ten
-seconds from a standing start no more than 2.5 % too much goes through, and a loop that is late catches up.
+Taking may exceed the available tokens by one piece (a batch, an entry). The debt is paid before the next piece, so the
+rate holds on average whatever the sizes. An idle bucket saves the tokens of a quarter of a second. So at most 2.5 % too
+much passes within ten seconds after an idle time, and a late loop can catch up.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ BURST_SECONDS = 0.25
 
 
 class TokenBucket:
-    """`per_second` above 0. `burst`: tokens that are saved up; also those of the start.
+    """`per_second` is above 0. `burst`: the maximum of saved tokens, and the number at the start.
 
-    `besides` counts something whose own rate comes on top (what is being published): a number that only grows.
+    `besides` counts something whose own rate is added (what is being published): a number that only grows.
     """
 
     __slots__ = ("_besides", "_clock", "_moment", "_own_rate", "_seen", "_seen_at", "_tokens", "burst", "per_second")
@@ -41,7 +41,7 @@ class TokenBucket:
         self._seen = besides() if besides is not None else 0
 
     def available(self) -> float:
-        """Tokens that are there now; negative while there is a debt."""
+        """The tokens available now; negative while there is a debt."""
         now = self._clock.monotonic()
         self._tokens = min(self._tokens + (now - self._moment) * self.per_second, self.burst)
         self._moment = now
@@ -58,12 +58,12 @@ class TokenBucket:
         self._tokens -= tokens
 
     def wait_seconds(self) -> float:
-        """Until a whole token is there; 0 when one is."""
+        """Seconds until a whole token is available; 0 if one is."""
         return max(0.0, (1.0 - self.available()) / self.per_second)
 
 
 class RateLimit:
-    """Several buckets as one: those that count messages, and those that count bytes."""
+    """Several buckets as one: some count messages, others bytes."""
 
     __slots__ = ("bytes", "messages")
 
@@ -75,7 +75,7 @@ class RateLimit:
     def per_second(
         cls, clock: Clock, messages: float, size: float, besides: Callable[[], tuple[int, int]] | None = None
     ) -> RateLimit:
-        """Messages and bytes a second; 0 or less: not limited. `besides` counts both."""
+        """Limits messages and bytes per second; 0 or less is no limit. `besides` counts both."""
         counted = None if besides is None else (lambda: besides()[0], lambda: besides()[1])
         buckets = [
             (TokenBucket(clock, rate, besides=counted and counted[index]),) if rate > 0 else ()
@@ -84,15 +84,15 @@ class RateLimit:
         return cls(*buckets)
 
     def __bool__(self) -> bool:
-        """Whether anything is limited."""
+        """Whether there is any limit."""
         return bool(self.messages or self.bytes)
 
     def __add__(self, other: RateLimit) -> RateLimit:
-        """Both at once."""
+        """Both limits together."""
         return RateLimit(self.messages + other.messages, self.bytes + other.bytes)
 
     def allowed(self, messages: int, size: float) -> int:
-        """How many of that many messages, each of about that many bytes, may go now."""
+        """How many of the messages, each of about `size` bytes, may go now."""
         found = [messages, *(int(bucket.available()) for bucket in self.messages)]
         for bucket in self.bytes:
             tokens = bucket.available()
@@ -100,7 +100,7 @@ class RateLimit:
         return max(0, min(found))
 
     def entries_allowed(self, counts: Sequence[int], sizes: Sequence[int]) -> int:
-        """How many of the entries, with so many messages and bytes each, may go now."""
+        """How many of the entries, with these numbers of messages and bytes, may go now."""
         entries = len(counts)
         for buckets, amounts in ((self.messages, counts), (self.bytes, sizes)):
             if buckets:
@@ -114,7 +114,7 @@ class RateLimit:
             bucket.take(size)
 
     def wait_seconds(self) -> float:
-        """Until a message may go; 0 when one may."""
+        """Seconds until a message may go; 0 if one may go now."""
         return max([0.0, *(bucket.wait_seconds() for bucket in (*self.messages, *self.bytes))])
 
 

@@ -1,7 +1,7 @@
-"""How many producers, consumers, subscriptions and topics there may be, with the refusals that Pulsar's clients read.
+"""Limits on the number of producers, consumers, subscriptions, and topics, with the errors that Pulsar's clients read.
 
-The limits are policies (topic, namespace, configuration); 0 is no limit. Those by address are the configuration's
-alone. Whoever is in already stays when a limit is lowered; topics that the broker makes for itself have none.
+The limits are policies (topic, namespace, configuration); 0 is no limit. Only the configuration has limits per address.
+Clients that are connected stay when a limit is lowered. System topics have no limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOPICS_EXCEEDED = "Exceed maximum number of topics in namespace."
 
 @dataclass(frozen=True, slots=True)
 class TopicLimits:
-    """Of one topic: its policies, and the configuration's limits by address."""
+    """The limits of one topic: its policies, and the configuration's limits per address."""
 
     topic: TopicName
     in_force: PoliciesInForce
@@ -31,7 +31,7 @@ class TopicLimits:
 
     @property
     def any_of_producers(self) -> bool:
-        """Whether it is worth counting the producers; there may be many, and each comes through here."""
+        """Whether producers need to be counted; there may be many, and each new one runs this check."""
         return self.in_force.current.max_producers > 0 or self.same_address_producers > 0
 
     @property
@@ -39,35 +39,35 @@ class TopicLimits:
         return self.in_force.current.max_consumers > 0 or self.same_address_consumers > 0
 
     def check_users_producers(self, connected: int) -> None:
-        """Raises `ProducerBusy` when none may join that many producers; replicators neither count nor are asked."""
+        """Raises `ProducerBusy` if `connected` producers reach the limit; replicators neither count nor are limited."""
         if 0 < self.in_force.current.max_producers <= connected:
             raise ProducerBusy(f"Topic '{self.topic}' reached max producers limit")
 
     def check_producers(self, connected: Collection[Client], client: Client) -> None:
-        """Raises `ProducerBusy` when no producer of that client may join those that are connected."""
+        """Raises `ProducerBusy` if a producer of that client may not join the connected ones."""
         if 0 < self.same_address_producers <= _from_address(connected, client):
             raise ProducerBusy(f"Topic '{self.topic}' reached max same address producers limit")
 
     def check_consumers(self, connected: Collection[Client], client: Client) -> None:
-        """Raises `ConsumerBusy` when no consumer of that client may join those of all subscriptions."""
+        """Raises `ConsumerBusy` if a consumer of that client may not join those of all subscriptions."""
         if 0 < self.in_force.current.max_consumers <= len(connected):
             raise ConsumerBusy("Topic reached max consumers limit")
         if 0 < self.same_address_consumers <= _from_address(connected, client):
             raise ConsumerBusy("Topic reached max same address consumers limit")
 
     def check_consumers_of_subscription(self, connected: int) -> None:
-        """Raises `ConsumerBusy` when a subscription with that many consumers is full."""
+        """Raises `ConsumerBusy` if a subscription with that number of consumers is full."""
         if 0 < self.in_force.current.max_consumers_per_subscription <= connected:
             raise ConsumerBusy("Subscription reached max consumers limit")
 
     def check_subscriptions(self, existing: int) -> None:
-        """Raises `LimitReached` when a topic with that many subscriptions may get no other."""
+        """Raises `LimitReached` if a topic with that number of subscriptions cannot get another one."""
         if 0 < self.in_force.current.max_subscriptions <= existing:
             raise LimitReached(f"Exceed the maximum number of subscriptions of the topic: {self.topic}")
 
 
 def check_topics(existing: int, new: int, limit: int) -> None:
-    """Raises `LimitReached` when a namespace that has `existing` topics may not get `new` more."""
+    """Raises `LimitReached` if a namespace with `existing` topics cannot get `new` more."""
     if 0 < limit < existing + new:
         raise LimitReached(TOPICS_EXCEEDED)
 

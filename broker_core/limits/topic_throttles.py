@@ -1,7 +1,7 @@
-"""The rates of one topic as they are in force: publish, dispatch and subscribe.
+"""The rates in force for one topic: publish, dispatch, and subscribe.
 
-Renewed when a policy changes; buckets of a rate that stays the same are kept, with their debts. What is not limited
-costs nothing: `publish_limit` and `DispatchBudget.rates` are None then.
+They are renewed when a policy changes; buckets of unchanged rates stay, with their debts. Without a limit there is no
+cost: `publish_limit` and `DispatchBudget.rates` are None.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from broker_core.policies.in_force import PoliciesInForce
     from broker_core.policies.values import DispatchRate, SubscribeRate
 
-SUBSCRIBERS_KEPT = 1000  # identities whose subscribe rates are remembered before those with all tokens are dropped
+SUBSCRIBERS_KEPT = 1000  # subscribers to remember before those with all tokens are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class TopicThrottles:
     def __init__(
         self, clock: Clock, in_force: PoliciesInForce, broker: BrokerRates, published: Callable[[], tuple[int, int]]
     ) -> None:
-        """`published`: messages and bytes that the topic has taken so far; relative dispatch rates add to them."""
-        self.publishes_held = 0  # times a connection was not read because of a publish rate
+        """`published`: messages and bytes that the topic has taken so far; relative dispatch rates add their rate."""
+        self.publishes_held = 0  # times that a publish rate stopped reading from a connection
         self._clock = clock
         self._in_force = in_force
         self._broker = broker
@@ -71,14 +71,14 @@ class TopicThrottles:
         self.publish_limit: RateLimit | None = self._new_publish() or None
         self._dispatch_rate = in_force.current.dispatch_rate
         self._dispatch = self._new_dispatch(self._dispatch_rate)
-        self._of_subscriptions: dict[str, tuple[DispatchRate, RateLimit]] = {}  # of those that have a rate
+        self._of_subscriptions: dict[str, tuple[DispatchRate, RateLimit]] = {}  # only of those that have a rate
         self._subscribers: dict[tuple[str, str, int], TokenBucket] = {}
         self._subscribe_rate = in_force.current.subscribe_rate
 
     def renew(self) -> bool:
-        """The topic's policies may have changed; says whether the publish rate did.
+        """Applies the topic's policies, which may have changed; returns whether the publish rate did.
 
-        `limit` has to be called again for every subscription.
+        The caller has to call `limit` again for every subscription.
         """
         policies = self._in_force.current
         if policies.dispatch_rate != self._dispatch_rate:
@@ -94,11 +94,11 @@ class TopicThrottles:
         return True
 
     def forget_subscriptions(self, existing: Container[str]) -> None:
-        """Drops the buckets of subscriptions that are gone."""
+        """Drops the buckets of subscriptions that no longer exist."""
         self._of_subscriptions = {name: known for name, known in self._of_subscriptions.items() if name in existing}
 
     def limit(self, subscription: str, dispatcher: Dispatcher) -> None:
-        """Gives the subscription's dispatcher the limits in force; buckets that still hold are kept."""
+        """Gives the subscription's dispatcher the limits in force; buckets of unchanged rates stay."""
         levels = {
             "Subscription": self._of_subscription(subscription),
             "Topic": self._dispatch,
@@ -131,7 +131,7 @@ class TopicThrottles:
         return found
 
     def check_subscribe(self, client: Client, consumer_name: str, consumer_id: int) -> None:
-        """Raises `NotAllowed` when that consumer has subscribed too often lately."""
+        """Raises `NotAllowed` if that consumer has subscribed too many times in the period."""
         rate = self._subscribe_rate
         if rate.per_consumer <= 0:
             return

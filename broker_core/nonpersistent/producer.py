@@ -1,6 +1,6 @@
-"""A producer of a non-persistent topic: drops what comes while too much of its connection is on its way.
+"""A producer of a non-persistent topic: drops messages while its connection has too many in flight.
 
-A dropped message has a receipt too, with the id -1:-1 (rules, 3.4).
+A dropped message also gets a receipt, with the ID -1:-1 (docs/protocol.md "Receipts").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReceiptsWithoutALedger(ReceiptEncoder):
-    """Each with the id 0:0, as Pulsar's: the message is nowhere to be found."""
+    """Each receipt has the ID 0:0, as in Pulsar, because the message is not stored."""
 
     def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int, partition: int) -> bytes:
         each = (run.slice(row, row + 1) for row in range(len(run)))

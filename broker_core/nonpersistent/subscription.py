@@ -1,7 +1,7 @@
-"""A subscription of a non-persistent topic: what its consumers cannot take at once, it drops and counts.
+"""A subscription of a non-persistent topic: drops and counts what its consumers cannot take at once.
 
-Everything else is that of any subscription. Nothing stays pending: a message is done with once it was dealt, whatever
-the client acknowledges or gives back, and there is nowhere to seek to (Pulsar docs, "Non-persistent topics").
+Everything else is as in any subscription. Nothing stays pending: a message is done after dispatch, whatever the client
+acknowledges or returns, and there is no position to seek to (Pulsar docs, "Non-persistent topics").
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class NonPersistentSubscription(Subscription):
         return [*super().rates(), self.dropped]
 
     def drop_unsent(self, messages_from: Callable[[Position], int]) -> None:
+        """Drops what the dispatcher has not sent in its pass: it is lost to this subscription."""
         last = self._log.last_confirmed
         if self.cursor.mark_delete >= last:
             return

@@ -1,7 +1,7 @@
-"""A non-persistent topic: messages go from the producer to whoever can take them now, and nowhere else.
+"""A non-persistent topic: messages go from the producer to the consumers that can take them now.
 
-It is a topic over a log that forgets (`volatile_log`): dispatchers have one turn with each message, then the
-receipt goes out and the message is gone. Policies about what is kept do not apply to it.
+It is a topic over a log that keeps nothing (`volatile_log`): each dispatcher gets one pass over a message, then the
+broker sends the receipt and the message is gone. Policies about retention do not apply.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class NonPersistentTopic(Topic):
         super().__init__(name, self._log, _without_waiting(services))
 
     def _on_confirmed(self) -> None:
-        """Not at once: a producer is in the middle of its run."""
+        """Wakes the dispatchers instead of running them, because a producer is in the middle of its run."""
         for subscription in self.subscriptions.values():
             subscription.dispatcher.wake()
 
     def _dealt(self) -> bool:
-        """Whether all dispatchers are through with what is passing; what they left is dropped then."""
+        """Whether all dispatchers have finished with the passing messages; what they have not sent is then dropped."""
         if any(subscription.dispatcher.is_due for subscription in self.subscriptions.values()):
             return False
         for subscription in list(self.subscriptions.values()):
@@ -48,7 +48,7 @@ class NonPersistentTopic(Topic):
 
 
 def _without_waiting(services: TopicServices) -> TopicServices:
-    """A consumer that takes over starts at once: nothing is there that it could get twice."""
+    """A consumer that takes over starts at once: there is nothing that it could receive twice."""
     return dataclasses.replace(
         services,
         dispatch=dataclasses.replace(services.dispatch, failover_delay_ms=0),

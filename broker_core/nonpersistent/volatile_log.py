@@ -1,8 +1,8 @@
-"""The log of a non-persistent topic: messages are in it from their arrival until every dispatcher had its turn.
+"""The log of a non-persistent topic: it holds messages from their arrival until every dispatcher has seen them.
 
-Nothing is written and nothing is kept. Cursors are those of the storage, over the one ledger of which only the number
-of entries is known; what they acknowledge goes nowhere. The ledger's id is the moment of loading, so that message
-ids never come twice, and clients that skip what they have had do not skip what is new.
+It writes nothing and keeps nothing. Cursors are those of the storage, over one ledger of which only the number of
+entries is known; their acknowledgments are not stored. The ledger's ID is the load time, so message IDs never repeat,
+and clients that skip what they have received do not skip new messages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Done = Callable[[Position | None, StorageError | None], None]
 
 
 class VolatileLog:
-    """`on_confirmed` wakes the dispatchers; `on_dealt` is asked in each turn of the loop whether they are through."""
+    """`on_confirmed` wakes the dispatchers; `on_dealt`, called in each loop iteration, says whether they are done."""
 
     on_disk = None
     has_trimmed = False
@@ -39,8 +39,8 @@ class VolatileLog:
         self.properties: dict[str, str] = {}
         self.on_confirmed: Callable[[], None] | None = None
         self.fenced_reason: str | None = None
-        self.entries = self.messages = self.size = 0  # kept: none
-        self.lost: list[Lost] = []  # what is gone here was never kept
+        self.entries = self.messages = self.size = 0  # it keeps none
+        self.lost: list[Lost] = []  # data that was never kept cannot be lost
         self.cursors: dict[str, ManagedCursor] = {}
         self.owner_id = 0
         self._ledger = LedgerInfo(ledger_id, ledger_id)
@@ -51,7 +51,7 @@ class VolatileLog:
         self._loop = asyncio.get_running_loop()
         self._closed = False
 
-    # -- in and out
+    # Appending
 
     @property
     def last_confirmed(self) -> Position:
@@ -63,11 +63,11 @@ class VolatileLog:
 
     @property
     def next_position(self) -> Position:
-        """Behind the last message; also where a new cursor stands, since nothing before is there any more."""
+        """The position after the last message; a new cursor starts here too, because nothing before it is left."""
         return self.ledgers.next_valid(LATEST)
 
     def append(self, run: EntryRun, done: Done) -> Position:
-        """`done` is called when every dispatcher has had its turn."""
+        """`done` is called when every dispatcher has seen the run."""
         if self._closed:
             raise Closed(f"{self.name} is closed")
         first = self.next_position
@@ -77,7 +77,7 @@ class VolatileLog:
         if self.on_confirmed is not None:
             self.on_confirmed()
         if len(self._passing) == 1:
-            self._loop.call_soon(self._deal)  # behind the dispatchers' turns
+            self._loop.call_soon(self._deal)  # after the dispatchers' passes
         return first
 
     def _deal(self) -> None:
@@ -94,7 +94,7 @@ class VolatileLog:
             done(Position(block.ledger_id, block.first_entry_id), None)
 
     def messages_from(self, position: Position) -> int:
-        """Messages that are passing, from the position on."""
+        """The number of passing messages from the position on."""
         skipped = [max(0, min(position.entry_id - block.first_entry_id, len(block))) for block, _ in self._passing]
         return sum(sum(block.counts[skip:]) for (block, _), skip in zip(self._passing, skipped, strict=True))
 
@@ -114,7 +114,7 @@ class VolatileLog:
     async def publish_time(self, position: Position) -> int | None:
         return None
 
-    # -- cursors
+    # Cursors
 
     async def open_cursor(
         self,
@@ -138,7 +138,7 @@ class VolatileLog:
         self.cursors.pop(name, None)
 
     def cursor_dirty(self, cursor: ManagedCursor) -> None:
-        cursor.take_acks()  # or they would be kept for the journal
+        cursor.take_acks()  # or they would stay queued for the journal
 
     def cursor_write(self, cursor: ManagedCursor) -> None:
         pass
@@ -152,7 +152,7 @@ class VolatileLog:
     async def cursor_reset(self, cursor: ManagedCursor, record: bytes) -> None:
         pass
 
-    # -- properties and end
+    # Properties and closing
 
     async def set_properties(self, properties: dict[str, str]) -> None:
         self.properties = dict(properties)
@@ -164,13 +164,13 @@ class VolatileLog:
         return []
 
     async def close(self) -> None:
-        """What is passing is answered first."""
+        """Answers the passing messages first."""
         self._closed = True
         self._pass_all()
 
 
 def _nothing() -> None:
-    """Nothing is cached, so nothing has to be relieved."""
+    """There is no cache to evict from."""
 
 
 async def _read_nothing(ledger: Ledger, entry_id: int) -> Block | None:

@@ -1,12 +1,12 @@
-"""The time by which messages expire: the wall clock, held to the time that really passed.
+"""The time by which messages expire: the wall clock, checked against elapsed time.
 
-A message that expired is gone, so a wall clock that is wrong for a minute must not decide that. It may run ahead of
-elapsed time by `expiryClockToleranceSeconds`, counted from where it was last believed. When it is further ahead,
-messages expire by elapsed time until the clock comes back, or has kept the new time for `expiryClockProofSeconds`,
-which makes it believed. A start believes the clock, so restarting the broker is how an operator accepts a time.
-A clock that is behind is believed at once: it only expires things late.
+An expired message is gone, so a wall clock that is wrong for a minute must not expire messages. The wall clock may run
+ahead of elapsed time by `expiryClockToleranceSeconds`, counted from the last trusted time. If it is further ahead,
+messages expire by elapsed time until the clock comes back or has stayed consistent for `expiryClockProofSeconds`, after
+which it is trusted again. The broker trusts the clock when it starts, so an operator accepts a time by restarting the
+broker. A clock that is behind is trusted at once: it can only delay expiry.
 
-Sleep of the machine counts as elapsed time and needs no proof.
+Time in which the machine sleeps counts as elapsed time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class ExpiryClock:
-    """Every call of `now_ms` is a look at both clocks; there is no timer."""
+    """Each call of `now_ms` reads both clocks; there is no timer."""
 
     def __init__(self, clock: Clock, config: PolicyConfig) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class ExpiryClock:
         self._is_held = False
 
     def now_ms(self) -> int:
-        """Wall time (ms), or less while the wall clock is not believed."""
+        """Wall time (ms), or an earlier time while the wall clock is not trusted."""
         elapsed, wall = self._elapsed_ms(), self._clock.wall_ms()
         self._look(wall - elapsed, elapsed)
         return self._believed + elapsed if self._is_held else wall
@@ -47,8 +47,8 @@ class ExpiryClock:
         was_held, self._is_held = self._is_held, offset - self._believed > self._tolerance_ms
         if self._is_held and not was_held:
             log.warning(
-                "the wall clock is %d s ahead of the time that passed; messages expire by elapsed time until it has"
-                " kept its time for %d s. If it is right, restart the broker to accept it at once",
+                "the wall clock is %d s ahead of elapsed time; messages expire by elapsed time until the clock has"
+                " stayed consistent for %d s. If the clock is right, restart the broker to accept it at once",
                 (offset - self._believed) // 1000,
                 self._proof_ms // 1000,
             )

@@ -17,5 +17,5 @@ class PoliciesInForce:
         self.current = find()
 
     def renew(self) -> None:
-        """Looks the policies up again."""
+        """Resolves the policies again."""
         self.current = self._find()

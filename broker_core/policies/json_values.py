@@ -1,7 +1,7 @@
-"""Single values of a JSON document as Pulsar's own JSON reader takes them. Pure.
+"""Single values of a JSON document, read as Pulsar's JSON reader reads them. Pure.
 
-Each reader gets the value and the name to complain about, and raises `InvalidRequest`. What it returns is safe to
-keep, to store and to show: numbers fit the type that Pulsar has for them, and texts are Unicode.
+Each reader takes the value and the name to report, and raises `InvalidRequest`. What it returns is safe to keep, store,
+and show: numbers fit the type that Pulsar uses for them, and strings are Unicode.
 """
 
 import math
@@ -17,7 +17,7 @@ OnBad = Callable[[str, BrokerError], None]  # the name of a value, and what is w
 
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
-MOST_KEPT_DEPTH = 8  # of objects that are only kept
+MOST_KEPT_DEPTH = 8  # of objects that are stored but not interpreted
 
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,20}\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -26,17 +26,17 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 def refuse(_name: str, error: BrokerError) -> None:
-    """What to do about a bad value that was sent."""
+    """Rejects a bad value: the handler for values from a request."""
     raise error
 
 
 def shown(value: Any) -> str:
-    """A value in an error message: short, whatever it is."""
+    """A value for an error message, always short."""
     return _SURROGATE.sub("\ufffd", _SHORT.repr(value))
 
 
 def whole_number(value: Any, name: str) -> int:
-    """A Java long. Fractions are cut off, digits in a string are read."""
+    """A Java long. Fractions are truncated; a string of digits is parsed."""
     return _whole(value, name, LONG_MAX)
 
 
@@ -88,7 +88,7 @@ def string(value: Any, name: str) -> str:
 
 
 def scalar_text(value: Any, name: str) -> str:
-    """A string; numbers and booleans are taken as they are written in JSON."""
+    """A string; numbers and booleans keep their JSON spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -103,7 +103,7 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def mapping_of(read: Reader) -> Reader:
-    """A reader of an object whose members are all read alike."""
+    """Returns a reader of an object whose members all use the same reader."""
 
     def read_all(value: Any, name: str) -> dict[str, Any]:
         found = {}
@@ -119,7 +119,7 @@ def mapping_of(read: Reader) -> Reader:
 
 
 properties = mapping_of(scalar_text)
-"""Texts by name."""
+"""Strings by name."""
 
 
 def names(value: Any, name: str) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def names(value: Any, name: str) -> tuple[str, ...]:
 
 
 def name_or_none(*known: str) -> Reader:
-    """A reader of an enum; like Pulsar's it takes a name that it does not know for none at all."""
+    """Returns a reader of an enum. Like Pulsar's, it reads an unknown name as None."""
 
     def read(value: Any, name: str) -> str | None:
         return string(value, name) if string(value, name) in known else None
@@ -138,13 +138,13 @@ def name_or_none(*known: str) -> Reader:
 
 
 def plain_object(value: Any, name: str) -> Mapping[str, Any]:
-    """An object that is kept as it came."""
+    """An object that is stored as it was sent."""
     check_plain(mapping(value, name), name, MOST_KEPT_DEPTH)
     return mapping(value, name)
 
 
 def check_plain(value: Any, name: str, most_depth: int) -> None:
-    """Raises `InvalidRequest` for what JSON cannot say, or not without harm: depth, NaN, halves of a character."""
+    """Raises `InvalidRequest` for values that are not valid or not safe as JSON: depth, NaN, lone surrogates."""
     level, depth = [value], 0
     while level:
         if depth > most_depth:
@@ -165,9 +165,9 @@ def _members(value: Any, name: str) -> Iterator[Any]:
 
 
 class Fields:
-    """The members of a JSON object, read one by one; null and "" mean absent, as tools send them.
+    """The members of a JSON object, read one by one. null and "" mean absent, because tools send them that way.
 
-    `on_bad` gets what cannot be read: `refuse` for what was sent, or something that goes on, for what is stored.
+    `on_bad` gets each value that cannot be read: `refuse` for requests, a function that returns for stored documents.
     """
 
     def __init__(self, document: Any, on_bad: OnBad = refuse) -> None:

@@ -1,7 +1,7 @@
-"""Fields of Pulsar's `Policies` object that this broker keeps and shows as they were sent, and that do nothing. Pure.
+"""Fields of Pulsar's `Policies` object that this broker stores and shows as they were sent, without effect. Pure.
 
-They belong to features that it does not have. A field that a setter may change never stands here: what is kept would
-come back in its place after a restart.
+They belong to features that the broker does not have. A field that a setter can change must not be listed here: after
+a restart the stored value would replace the one that was set.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def _list_of_names(value: Any, name: str) -> list[str]:
 
 
 def _auth_policies(value: Any, name: str) -> dict[str, Any]:
-    """Who may do what: actions by role, by topic and role, and roles by subscription."""
+    """Permissions: actions by role, by topic and role, and roles by subscription."""
     fields = Fields(mapping(value, name))
     by_name = mapping_of(_list_of_names)
     return {

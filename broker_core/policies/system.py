@@ -1,6 +1,6 @@
-"""Policies that users set for their topics, with what does not hold for the broker's own taken out. Pure.
+"""The policies of system topics: users' policies without those that must not apply to the broker's own topics. Pure.
 
-Pulsar's `SystemTopic`: no quota, no expiry, no limit, no rate and no deduplication.
+As in Pulsar's `SystemTopic`: no quota, no expiry, no limit, no rate, and no deduplication.
 """
 
 from __future__ import annotations

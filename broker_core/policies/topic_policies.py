@@ -1,8 +1,8 @@
-"""The policies that a namespace or a topic may have: each declared once, in `TopicPolicies`. Pure.
+"""The policies that a namespace or a topic can have: each declared once, in `TopicPolicies`. Pure.
 
-What is in force for a topic comes from the topic, else its namespace, else the broker's configuration, policy by
-policy (Pulsar docs, "Topic policies"). `policy(...)` says where a policy lies in Pulsar's `Policies` document, how
-its value is read and checked, and what the configuration says. `PolicySet` holds what one level sets.
+Each policy in force comes from the topic, else from its namespace, else from the broker's configuration (Pulsar docs,
+"Topic policies"). `policy(...)` says where a policy stands in Pulsar's `Policies` document, how its value is read and
+checked, and which value the configuration has. `PolicySet` holds the policies set at one level.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ from broker_core.policies.values import (
 Configured = Callable[[BrokerConfig], Any]
 
 SUBSCRIPTION_TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
-# What the older setting means, for a namespace that has only that one.
+# The strategy for a namespace that has only the older setting.
 STRATEGY_OF_AUTO_UPDATE = {
     "AutoUpdateDisabled": "ALWAYS_INCOMPATIBLE",
     "Backward": "BACKWARD",
@@ -56,7 +56,7 @@ STRATEGY_OF_AUTO_UPDATE = {
     "ForwardTransitive": "FORWARD_TRANSITIVE",
     "FullTransitive": "FULL_TRANSITIVE",
 }
-CLUSTER = "{cluster}"  # in a path: rates are kept under the name of the cluster that they are for
+CLUSTER = "{cluster}"  # placeholder in a path: Pulsar stores rates under the name of their cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Policy:
 
 
 def policy(path: str, read: Reader, configured: Configured) -> Any:
-    """Declares a policy; `path` has `/` between names."""
+    """Declares a policy; `path` separates names with `/`."""
     return dataclasses.field(metadata={"policy": Policy(tuple(path.split("/")), read, configured)})
 
 
@@ -95,7 +95,7 @@ def _ttl(value: Any, name: str) -> int:
 
 
 def _subscription_types(value: Any, name: str) -> tuple[str, ...] | None:
-    """None when empty: then all are enabled."""
+    """None if empty, which enables all types."""
     found = set(names(value, name))
     if not found <= set(SUBSCRIPTION_TYPES):
         raise InvalidRequest(f"{name} must be among {', '.join(SUBSCRIPTION_TYPES)}")
@@ -110,12 +110,12 @@ def _auto_topic_creation(config: BrokerConfig) -> AutoTopicCreation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPolicies:
-    """What is in force for one topic.
+    """The policies in force for one topic.
 
-    Limits and thresholds: 0 is no limit; `ttl_seconds` 0 is for ever; `compaction_threshold` in bytes, 0 is never.
-    `encryption_required`, `max_topics`, `subscription_expiration_minutes`, `auto_topic_creation`,
-    `schema_auto_update` and `allow_schema_update` can only be set on a namespace, `max_message_size`,
-    `replication_clusters` and `dispatch_rates` (by the name of the subscription) only on a topic.
+    Limits and thresholds: 0 is no limit. `ttl_seconds` 0 is no expiry; `compaction_threshold` is in bytes, 0 is never.
+    Only a namespace can set `encryption_required`, `max_topics`, `subscription_expiration_minutes`,
+    `auto_topic_creation`, `schema_auto_update`, and `allow_schema_update`. Only a topic can set `max_message_size`,
+    `replication_clusters`, and `dispatch_rates` (by subscription name).
     """
 
     retention: RetentionPolicy = policy(
@@ -249,11 +249,11 @@ class PolicySet:
         self._values = {field: value for field, value in values.items() if value is not None}
 
     def get(self, field: str) -> Any:
-        """None where this level says nothing."""
+        """The value, or None if this level does not set it."""
         return self._values.get(field)
 
     def changed(self, **values: Any) -> "PolicySet":
-        """With some policies set, or removed by None."""
+        """A copy with some policies set; None removes one."""
         return PolicySet(**{**self._values, **values})
 
     @property
@@ -273,7 +273,7 @@ class PolicySet:
         return iter(self._values.items())
 
     def to_document(self, cluster: str) -> dict[str, Any]:
-        """Only what is set, under the names of Pulsar's `Policies`."""
+        """Only the policies that are set, under the names of Pulsar's `Policies`."""
         document: dict[str, Any] = {}
         for field, value in self._values.items():
             *outer, last = (cluster if name == CLUSTER else name for name in POLICIES[field].path)
@@ -285,7 +285,7 @@ class PolicySet:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], cluster: str, on_bad: OnBad = refuse) -> "PolicySet":
-        """`on_bad` hears of values that make no sense; by default it raises the error (400 or 412)."""
+        """`on_bad` gets each invalid value; the default raises the error (400 or 412)."""
         found = {}
         for field, declared in POLICIES.items():
             try:
@@ -310,7 +310,7 @@ def _find(document: Mapping[str, Any], path: tuple[str, ...], cluster: str) -> A
 
 
 def as_json(value: Any) -> Any:
-    """A policy's value as its REST body has it."""
+    """A policy's value as its REST body shows it."""
     if isinstance(value, PolicyObject):
         return value.to_document()
     if isinstance(value, Mapping):
@@ -320,12 +320,12 @@ def as_json(value: Any) -> Any:
 
 @cache
 def configured(config: BrokerConfig) -> TopicPolicies:
-    """What the configuration alone says."""
+    """The policies that the configuration alone gives."""
     return TopicPolicies(**{field: declared.configured(config) for field, declared in POLICIES.items()})
 
 
 def resolve(levels: Iterable[PolicySet], config: BrokerConfig) -> TopicPolicies:
-    """The policies in force; `levels` from the innermost (topic) outwards, `config` where none speaks."""
+    """The policies in force; `levels` go from the innermost (topic) outward, then `config` decides."""
     found: dict[str, Any] = {}
     for level in reversed(tuple(levels)):
         found.update(level)

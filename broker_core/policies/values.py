@@ -1,8 +1,8 @@
 """The objects that policies consist of, with the names and checks of Pulsar's JSON forms. Pure.
 
-Each class is one object of Pulsar's admin API (docs, "Namespace policies"): `from_document` reads it, an absent or
-null member taking its default, and raises `InvalidRequest` or `PreconditionFailed`; `to_document` writes it whole.
-Rates are per second unless there is a period; -1 and 0 both mean unlimited.
+Each class is one object of Pulsar's admin API (docs, "Namespace policies"). `from_document` reads it, with the default
+for a member that is absent or null, and raises `InvalidRequest` or `PreconditionFailed`; `to_document` writes all of
+it. Rates are per second unless there is a period; -1 and 0 both mean unlimited.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ NO_SUBSCRIPTIONS, CAUGHT_UP = "delete_when_no_subscriptions", "delete_when_subsc
 
 
 def member(name: str, read: Reader, default: Any) -> Any:
-    """A field of a policy object: its name in JSON and how it is read."""
+    """Declares a field of a policy object: its name in JSON and its reader."""
     return dataclasses.field(default=default, metadata={"json": name, "read": read})
 
 
@@ -29,7 +29,7 @@ def member(name: str, read: Reader, default: Any) -> Any:
 class PolicyObject:
     @classmethod
     def from_document(cls, document: Any, name: str = "the policy") -> Self:
-        """Unknown members are ignored."""
+        """Reads the object; unknown members are ignored."""
         members = mapping(document, name)
         found: dict[str, Any] = {}
         for field in _members(cls):
@@ -39,22 +39,23 @@ class PolicyObject:
         return cls(**found)
 
     def to_document(self) -> dict[str, Any]:
-        """Without the members that are None, as Pulsar writes it."""
+        """Writes the object without the members that are None, as Pulsar does."""
         members = {field.metadata["json"]: getattr(self, field.name) for field in _members(type(self))}
         return {name: value for name, value in members.items() if value is not None}
 
 
 def _members(kind: type[PolicyObject]) -> list[dataclasses.Field[Any]]:
-    """The fields that stand in the JSON form."""
+    """The fields of the JSON form."""
     return [field for field in dataclasses.fields(kind) if field.metadata]
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy(PolicyObject):
-    """How long acknowledged messages are kept: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
+    """How long acknowledged messages are retained: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
 
-    They go when either limit is exceeded. Refused when only one is 0, or one is below -1. `open_ledger_seconds` is the
-    broker's own, for who never set a policy: the newest messages stay so long, though acknowledged, to be read again.
+    They are deleted when either limit is exceeded. Refused if only one is 0, or if one is below -1.
+    `open_ledger_seconds` is the broker's default without a policy: the newest acknowledged messages stay readable for
+    that time.
     """
 
     minutes: int = member("retentionTimeInMinutes", int32, 0)
@@ -66,7 +67,7 @@ class RetentionPolicy(PolicyObject):
 
     @property
     def limits(self) -> Retention:
-        """As the storage takes it: milliseconds and bytes."""
+        """The limits for the storage: milliseconds and bytes."""
         return Retention(
             -1 if self.minutes < 0 else self.minutes * 60_000,
             -1 if self.mb < 0 else self.mb << 20,
@@ -86,7 +87,7 @@ class PublishRate(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class DispatchRate(PolicyObject):
-    """`relative`: on top of what is being published; a period of 0 s, which some tools send, means 1 s."""
+    """`relative`: on top of the current publish rate. A period of 0 s, which some tools send, means 1 s."""
 
     messages: int = member("dispatchThrottlingRateInMsg", int32, 0)
     bytes: int = member("dispatchThrottlingRateInByte", whole_number, 0)
@@ -106,7 +107,7 @@ class SubscribeRate(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class BacklogQuota(PolicyObject):
-    """`size` in bytes or `seconds` of age, none when 0 or less; the type of the quota says which of them counts."""
+    """`size` in bytes or `seconds` of age, no limit if 0 or less; the type of the quota says which one applies."""
 
     size: int = member("limitSize", whole_number, 0)
     seconds: int = member("limitTime", int32, 0)
@@ -118,7 +119,7 @@ class BacklogQuota(PolicyObject):
 
     @classmethod
     def from_document(cls, document: Any, name: str = "backlogQuota") -> Self:
-        """`limit` is what `limitSize` was called once; tools still send it, even as a string."""
+        """Accepts `limit`, the former name of `limitSize`: tools still send it, even as a string."""
         if isinstance(document, Mapping) and document.get("limitSize") is None:
             document = {**document, "limitSize": document.get("limit")}
         return super(BacklogQuota, cls).from_document(document, name)  # slots made a new class: no bare super()
@@ -129,7 +130,7 @@ class BacklogQuota(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class Persistence(PolicyObject):
-    """Copies of an entry; kept and shown, since there is one machine."""
+    """Copies of an entry; stored and shown without effect, because there is one machine."""
 
     ensemble: int = member("bookkeeperEnsemble", int32, 2)
     write_quorum: int = member("bookkeeperWriteQuorum", int32, 2)
@@ -145,7 +146,7 @@ class Persistence(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class AutoTopicCreation(PolicyObject):
-    """`kind` is `partitioned` or `non-partitioned`; None or "" when nothing is created."""
+    """`kind` is `partitioned` or `non-partitioned`; None or "" if no topic is created."""
 
     allowed: bool = member("allowAutoTopicCreation", truth, False)
     kind: str | None = member("topicType", string, None)
@@ -182,7 +183,7 @@ class DelayedDelivery(PolicyObject):
 
     @classmethod
     def from_document(cls, document: Any, name: str = "delayedDelivery") -> Self:
-        """Some tools call the longest delay `maxDelayInMillis`."""
+        """Accepts `maxDelayInMillis`, as some tools call the maximum delay."""
         if isinstance(document, Mapping) and document.get("maxDeliveryDelayInMillis") is None:
             document = {**document, "maxDeliveryDelayInMillis": document.get("maxDelayInMillis")}
         return super(DelayedDelivery, cls).from_document(document, name)  # slots made a new class: no bare super()
@@ -194,7 +195,7 @@ class DelayedDelivery(PolicyObject):
 
 @dataclass(frozen=True, slots=True)
 class InactiveTopics(PolicyObject):
-    """Whether and after how many seconds a topic that nobody uses is deleted; `mode`: what counts as use."""
+    """Whether inactive topics are deleted, and after how many seconds; `mode`: what makes a topic inactive."""
 
     mode: str | None = member("inactiveTopicDeleteMode", name_or_none(NO_SUBSCRIPTIONS, CAUGHT_UP), None)
     max_inactive_seconds: int = member("maxInactiveDurationSeconds", int32, 0)

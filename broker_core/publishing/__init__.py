@@ -1,4 +1,4 @@
-"""The way in: producers, their names and access modes, sequence ids, and what is checked of each message.
+"""Publishing: producers, their names and access modes, sequence IDs, and the checks of each message.
 
-Knows topics by the protocols it declares; `topic` and what is above it import it.
+Knows topics only by the protocols that it declares; `topic` and the packages above it import it.
 """

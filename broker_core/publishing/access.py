@@ -1,13 +1,13 @@
-"""Who may publish to a topic: Pulsar's producer access modes (enum ProducerAccessMode); pure.
+"""Who may publish to a topic: Pulsar's producer access modes (enum ProducerAccessMode). Pure.
 
-    mode                   nobody there    Shared producers there    one has it exclusively, or others wait
-    Shared                 joins           joins                     ProducerBusy
-    Exclusive              takes it        ProducerFenced            ProducerFenced
-    WaitForExclusive       takes it        waits                     waits
-    ExclusiveWithFencing   takes it        takes it; all others are closed, and those who wait fail
+    mode                   topic is free   has Shared producers   one has exclusive access, or others wait for it
+    Shared                 joins           joins                  ProducerBusy
+    Exclusive              takes it        ProducerFenced         ProducerFenced
+    WaitForExclusive       takes it        waits                  waits
+    ExclusiveWithFencing   takes it        takes it: all others are closed, and those that wait fail
 
-Whoever takes the topic moves its epoch on, so that one who had it before and comes back with an older epoch is
-recognised. Epochs count from 0 and never go back, also where storing one failed.
+A producer that takes the topic increments its epoch, so that a former owner with an older epoch is recognized when it
+comes back. Epochs count from 0 and never decrease, even if storing one fails.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ P = TypeVar("P")
 _TAKEN = "Topic has an existing exclusive producer"
 
 
-EPOCH_MAX = (1 << 62) - 1  # each owner adds one, and a Java long has to hold it
+EPOCH_MAX = (1 << 62) - 1  # each owner adds one, and the result has to fit a Java long
 
 
 class AccessMode(Enum):
@@ -40,9 +40,9 @@ class Place(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Admission(Generic[P]):
-    """What a producer got. `fenced_waiters` have lost their places in the queue.
+    """The result for a producer. `fenced_waiters` have lost their places in the queue.
 
-    With `fences_producers` the producers that are there must be closed.
+    With `fences_producers` the connected producers must be closed.
     """
 
     place: Place
@@ -51,7 +51,7 @@ class Admission(Generic[P]):
 
 
 class ProducerAccess(Generic[P]):
-    """`epoch` is None until somebody has taken the topic."""
+    """`epoch` is None until a producer has taken the topic."""
 
     __slots__ = ("_owner", "_waiting", "epoch")
 
@@ -64,10 +64,10 @@ class ProducerAccess(Generic[P]):
         return self._owner is producer
 
     def request(self, producer: P, mode: AccessMode, wanted_epoch: int | None, *, occupied: bool) -> Admission[P]:
-        """The place that `producer` gets; `occupied`: other producers are there.
+        """The place that `producer` gets; `occupied`: other producers are connected.
 
         `wanted_epoch` is the epoch at which it had the topic before, None if it never had. Raises `ProducerBusy`
-        (Shared) or `ProducerFenced`, and then nothing has changed.
+        (Shared) or `ProducerFenced`, without changing anything.
         """
         if mode is AccessMode.SHARED:
             if self._owner is not None or self._waiting:
@@ -88,9 +88,9 @@ class ProducerAccess(Generic[P]):
         return Admission(Place.EXCLUSIVE, fenced, taken)
 
     def leave(self, producer: P, *, occupied: bool) -> P | None:
-        """A producer, or one that waits, is gone; returns who has the topic now that it waited for.
+        """Removes a connected or waiting producer; returns the waiting producer that now takes the topic.
 
-        `occupied`: others are there still.
+        `occupied`: others are still connected.
         """
         if producer in self._waiting:
             self._waiting.remove(producer)

@@ -1,8 +1,8 @@
 """How a producer gets its place on a topic: names, limits, access mode, and the durable topic epoch.
 
-The rules are `producer_access`'s; here is what takes time: asking whether a namesake still lives, waiting for
-exclusive access, storing the epoch. A place is held from the decision on, so nobody slips in meanwhile, and
-given up when what follows fails.
+`access` has the rules; this module does what takes time: probe whether a producer with the same name is still alive,
+wait for exclusive access, store the epoch. A place is reserved from the decision on, so that no other producer takes it
+in the meantime, and released if a later step fails.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """What a client asks for. `queued` is called when it has to wait; `check_wanted` raises when it no longer wants.
+    """What a client asks for. `queued` is called if it has to wait; `check_wanted` raises when it no longer wants to.
 
-    `epoch`: the topic epoch at which the client had the topic before; None without.
+    `epoch`: the topic epoch at which the client had the topic before, or None.
     """
 
     mode: AccessMode
@@ -33,19 +33,19 @@ class AccessRequest:
 
 
 class AdmittingTopic(Protocol):
-    """What a topic has to say to a producer that wants to join."""
+    """What a producer that wants to join needs from a topic."""
 
     def check_publishable(self) -> None:
-        """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
+        """Raises `TopicTerminated`, `TopicFenced`, or `PersistenceFailed` if no producer may join now."""
 
     def check_room_for_producer(self, producer: Producer) -> None:
-        """Raises `ProducerBusy` when there are enough producers."""
+        """Raises `ProducerBusy` if there are enough producers."""
 
     async def store_epoch(self, epoch: int | None) -> None:
-        """Durable on return."""
+        """The epoch is durable on return."""
 
     def producer_joined(self, name: str) -> None:
-        """A producer of that name may publish from now on."""
+        """A producer of that name may now publish."""
 
 
 class ProducerAdmission:
@@ -59,19 +59,20 @@ class ProducerAdmission:
 
     @property
     def epoch(self) -> int | None:
-        """The topic epoch; None until a producer has had the topic exclusively."""
+        """The topic epoch; None until a producer has had exclusive access."""
         return self._access.epoch
 
     @property
     def waiting(self) -> int:
-        """Producers that wait for exclusive access."""
+        """The number of producers that wait for exclusive access."""
         return len(self._promotions)
 
     async def attach(self, producer: Producer, request: AccessRequest) -> int | None:
-        """Attaches a producer as soon as it may publish; returns the topic epoch, None where there is none.
+        """Attaches a producer as soon as it may publish; returns the topic epoch, None if there is none.
 
-        Waits as long as it takes in `WAIT_FOR_EXCLUSIVE`; else for the disk and, with a namesake, for the liveness
-        timeout. Raises `ProducerBusy`, `ProducerFenced`, `TopicFenced`, `TopicTerminated` or `PersistenceFailed`.
+        `WAIT_FOR_EXCLUSIVE` waits without a limit; the others wait for the disk and, if the name is in use, for the
+        liveness timeout. Raises `ProducerBusy`, `ProducerFenced`, `TopicFenced`, `TopicTerminated`, or
+        `PersistenceFailed`.
         """
         self._topic.check_publishable()
         self._topic.check_room_for_producer(producer)
@@ -96,7 +97,7 @@ class ProducerAdmission:
             if not self._access.owns(producer):
                 raise ProducerFenced("Fenced out")
             self._add(producer, request)
-        except BaseException:  # also when the client has gone: the next one in the queue gets the place
+        except BaseException:  # also if the client is gone: the next one in the queue gets the place
             self._leave(producer)
             raise
 
@@ -110,7 +111,7 @@ class ProducerAdmission:
             del self._promotions[producer]
 
     def withdraw(self, producer: Producer, reason: Exception) -> None:
-        """A producer that waits need not wait any more: `attach` raises the reason."""
+        """Ends the wait of a producer: `attach` raises the reason."""
         promotion = self._promotions.get(producer)
         if promotion is not None and not promotion.done():
             promotion.set_exception(reason)
@@ -120,7 +121,7 @@ class ProducerAdmission:
             self.withdraw(producer, reason)
 
     def remove(self, producer: Producer) -> bool:
-        """The producer leaves; false when it was not, or no longer, the one of its name."""
+        """The producer leaves; returns false if the topic has no producer of its name, or another one."""
         if self.by_name.get(producer.name) is not producer:
             return False
         del self.by_name[producer.name]
@@ -142,7 +143,7 @@ class ProducerAdmission:
         self._topic.producer_joined(producer.name)
 
     async def _evict_dead_namesake(self, producer: Producer, mode: AccessMode) -> None:
-        """A producer of that name on a connection that no longer answers loses its place (PIP-201's probe)."""
+        """Removes a producer of that name whose connection no longer answers (the probe of PIP-201)."""
         namesake = self.by_name.get(producer.name)
         if namesake is None or mode is AccessMode.EXCLUSIVE_WITH_FENCING:
             return

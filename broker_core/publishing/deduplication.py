@@ -1,10 +1,11 @@
 """Deduplication: of messages that a producer sends again, one is kept (Pulsar docs, "Message deduplication").
 
-`sequence_ids` and, within a message, `open_chunks` say what is new, `deduplication_snapshot` how that outlives the
-broker. Here: what is on its way to the disk, when a snapshot is due, which producers are forgotten, and switching on
-and off under live producers.
-A message that is on its way to the disk for the first time is not stored again either: its repetition is
-answered when the first one is durable, and fails with it.
+`sequence_ids` and, within a message, `open_chunks` say which messages are new; `deduplication_snapshot` makes that
+survive a restart. This module handles the messages being written, the times of snapshots, the producers to forget, and
+turning deduplication on and off while producers are connected.
+
+A duplicate of a message that is still being written is not stored either: it is answered when the first one is durable,
+and fails with it.
 """
 
 from __future__ import annotations
@@ -45,17 +46,17 @@ class Pending(Protocol):
     run: SendRun
 
     def done(self, first: Position | None, error: StorageError | None) -> None:
-        """It is on disk from that position on, or failed."""
+        """The run is on disk from that position on, or it failed."""
 
     def repeated(self, error: StorageError | None) -> None:
-        """It was stored before; with an error, what was published before it is not."""
+        """The run is a duplicate; with an error, a message published before it failed."""
 
 
 Append = Callable[["SendRun", Callable[["Position | None", "StorageError | None"], None]], None]
 
 
 class Write:
-    """A run that is on its way to the disk, and who waits for it: repetitions, in order, and new producers."""
+    """A run that is being written, and who waits for it: duplicates, in order, and new producers."""
 
     __slots__ = ("_deduplication", "_pending", "chunk", "highest", "name", "repetitions", "waiters")
 
@@ -63,7 +64,7 @@ class Write:
         self._deduplication = deduplication
         self._pending = pending
         self.name = name
-        self.highest = highest  # sequence id; None: a chunk that does not end its message
+        self.highest = highest  # sequence ID; None: a chunk that does not end its message
         self.chunk = pending.run.chunk
         self.repetitions: list[Pending] = []
         self.waiters: list[asyncio.Future[None]] = []
@@ -83,7 +84,7 @@ class Write:
 
 
 class Deduplication:
-    """Of one topic; it is small while it is off. Switching it tells the topic, whose publishes look at nothing here."""
+    """Deduplication of one topic, small while it is off. Turning it on or off tells the topic (`switched`)."""
 
     __slots__ = (
         "_append",
@@ -114,7 +115,7 @@ class Deduplication:
         append: Append,
         switched: Callable[[], None],
     ) -> None:
-        """`connected`: the names of the topic's producers. `switched` is called when deduplication goes on or off."""
+        """`connected`: the names of the topic's producers. `switched` is called when it is turned on or off."""
         self._context = context
         self._config = config
         self._connected = connected
@@ -126,7 +127,7 @@ class Deduplication:
         self._chunks = OpenChunks()
         self._snapshot = Snapshot(context.log, self._config.max_producers)
         self._last_write: Write | None = None
-        self._inactive: dict[str, float] = {}  # producers that are not connected, and since when; the oldest first
+        self._inactive: dict[str, float] = {}  # disconnected producers, and since when; the oldest first
         self._new_entries = 0  # since the last snapshot
         self._snapshot_due = False
         self._snapshot_timer: asyncio.TimerHandle | None = None
@@ -134,12 +135,12 @@ class Deduplication:
         self._upkeep: asyncio.Task[None] | None = None
         self._closed = False
 
-    # -- publishing --------------------------------------------------------------------------------------
+    # Publishing
 
     def split(self, name: str, run: SendRun) -> list[Part]:
-        """The parts of a run of the producer `name` that are all new, or all stored or on their way already.
+        """Splits a run of the producer `name` into parts that are all new, or all stored or being written already.
 
-        What `NO_PRODUCER` sends has no number: all of it is new.
+        Messages of `NO_PRODUCER` have no number: all of them are new.
         """
         if name == NO_PRODUCER:
             return [Part(0, len(run), is_new=True)]
@@ -151,7 +152,7 @@ class Deduplication:
         return self._ids.split(name, run.sequence_ids, run.highest_sequence_ids)
 
     def publish(self, name: str, pending: Pending) -> None:
-        """Hands new messages to the topic. Raises a `BrokerError`, and then they count as never pushed."""
+        """Appends new messages to the topic. If it raises a `BrokerError`, they count as never pushed."""
         is_numbered = name != NO_PRODUCER and pending.run.ends_message
         highest = pending.run.last_sequence_id if is_numbered else None
         write = Write(self, pending, name, highest)
@@ -163,14 +164,14 @@ class Deduplication:
             self._chunks.push(name, write.chunk)
 
     def repeat(self, pending: Pending) -> None:
-        """Answers messages that are there already: after everything that was published before them."""
+        """Answers duplicates, after everything that was published before them."""
         if self._last_write is None:
             pending.repeated(None)
         else:
             self._last_write.repetitions.append(pending)
 
     def written(self, write: Write, *, durable: bool) -> None:
-        """For `Write`: it has ended. One that was pushed while deduplication was on still counts if it is off now."""
+        """Ends a `Write`. One that was pushed while deduplication was on counts even if it is off now."""
         if write is self._last_write:
             self._last_write = None
         if not durable:
@@ -181,7 +182,7 @@ class Deduplication:
             self._chunks.persist(write.name, write.chunk)
         if write.highest is not None:
             self._ids.persist(write.name, write.highest)
-            if write.name not in self._connected:  # a replicator's copy, or the producer has left meanwhile
+            if write.name not in self._connected:  # a replicator's copy, or the producer has left in the meantime
                 self._inactive.pop(write.name, None)
                 self.producer_left(write.name)
         self._new_entries += write.entries
@@ -190,10 +191,10 @@ class Deduplication:
         elif self._snapshot_timer is None:
             self._arm_snapshot()
 
-    # -- producers ---------------------------------------------------------------------------------------
+    # Producers
 
     async def last_sequence_id(self, name: str) -> int:
-        """The highest sequence id of a producer, once what is on its way has arrived; `NONE` without one."""
+        """The highest sequence ID of a producer, after its pending writes; `NONE` if it has none."""
         if self._last_write is not None:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._last_write.waiters.append(waiter)
@@ -204,7 +205,7 @@ class Deduplication:
         self._inactive.pop(name, None)
 
     def producer_left(self, name: str) -> None:
-        """It is remembered for a while; beyond the most producers, those that left first are forgotten first."""
+        """Remembers the producer for a while; above the maximum number, those that left first are forgotten first."""
         if name not in self._ids:
             return
         self._inactive[name] = self._context.clock.monotonic()
@@ -220,7 +221,7 @@ class Deduplication:
             self._forget_timer = asyncio.get_running_loop().call_later(max(0.0, due), self.forget_inactive)
 
     def forget_inactive(self) -> None:
-        """Forgets the producers that have been gone for too long; the timer's, armed for the first of them."""
+        """Forgets the producers that have been gone for too long; called by the timer for the first of them."""
         if self._forget_timer is not None:
             self._forget_timer.cancel()
             self._forget_timer = None
@@ -236,7 +237,7 @@ class Deduplication:
         if names:
             self._want_snapshot()
 
-    # -- snapshots ---------------------------------------------------------------------------------------
+    # Snapshots
 
     def _arm_snapshot(self) -> None:
         seconds = self._context.policies.deduplication_snapshot_seconds
@@ -245,7 +246,7 @@ class Deduplication:
 
     def _want_snapshot(self) -> None:
         self._snapshot_due = True
-        self._look_after()
+        self._start_due_work()
 
     async def _take_snapshot(self) -> None:
         self._snapshot_due, self._new_entries = False, 0
@@ -254,10 +255,10 @@ class Deduplication:
             self._snapshot_timer = None
         await self._snapshot.take(self._ids)
 
-    # -- on and off --------------------------------------------------------------------------------------
+    # Turning on and off
 
     async def load(self) -> None:
-        """Brings the policy into force before the topic serves. Raises StorageError: nothing can be told apart."""
+        """Applies the policy before the topic serves. Raises StorageError if the sequence IDs cannot be read."""
         if self._context.policies.deduplication_enabled:
             await self._enable()
         elif Snapshot.exists(self._context.log):
@@ -267,10 +268,10 @@ class Deduplication:
         if self._snapshot_timer is not None:
             self._snapshot_timer.cancel()
             self._arm_snapshot()
-        self._look_after()
+        self._start_due_work()
 
-    def _look_after(self) -> None:
-        """Has done what is due; one thing at a time, each of them found by its cause."""
+    def _start_due_work(self) -> None:
+        """Starts the due work, one step at a time."""
         if self._upkeep is None and not self._closed:
             self._upkeep = self._context.spawn(self._do_what_is_due())
 
@@ -293,7 +294,7 @@ class Deduplication:
         try:
             self._ids, self._chunks = SequenceIds(), OpenChunks()
             self._new_entries = await self._snapshot.restore(self._ids, self._chunks)
-            self._switch(on=True)  # before the cursor: what is published from here on is noted, and will be behind it
+            self._switch(on=True)  # before the cursor: what is published from here on is noted, and follows it
             await self._snapshot.begin()
         except (StorageError, OSError):
             self._switch(on=False)
@@ -318,7 +319,7 @@ class Deduplication:
         self._switched()
 
     async def close(self) -> None:
-        """Waits for what is going on; a last snapshot spares the next start the reading."""
+        """Waits for running work; a last snapshot saves the next start from reading entries."""
         self._closed = True
         self._cancel_timers()
         if self._upkeep is not None:
@@ -327,7 +328,7 @@ class Deduplication:
             try:
                 await self._take_snapshot()
             except (StorageError, OSError) as error:
-                log.warning("deduplication of topic %s: no snapshot at the end: %s", self._context.name, error)
+                log.warning("deduplication of topic %s: cannot take the last snapshot: %s", self._context.name, error)
 
     def _cancel_timers(self) -> None:
         for timer in (self._snapshot_timer, self._forget_timer):

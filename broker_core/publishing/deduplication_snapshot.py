@@ -1,7 +1,7 @@
-"""How the sequence ids of a topic outlive the broker: a cursor with a snapshot, and the entries behind it.
+"""How the sequence IDs of a topic survive a restart: a cursor with a snapshot, and the entries after it.
 
-The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete says up to which entry it speaks. It is
-durable, so what it does not speak for is not trimmed, and a start reads the metadata of just those entries.
+The snapshot is the properties of the cursor `pulsar.dedup`; its mark-delete is the last entry that it covers. The
+cursor is durable, so later entries are not trimmed, and a start reads the metadata of only those entries.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CURSOR = "pulsar.dedup"
-READ_ENTRIES = 500  # between two looks at the rest of the broker
+READ_ENTRIES = 500  # between two yields to the rest of the broker
 READ_BYTES = 256 * 1024
 
 
 class Snapshot:
-    """Every method raises StorageError when the disk does not do its part."""
+    """Every method raises StorageError if the disk fails."""
 
     __slots__ = ("_cursor", "_ledger", "_max_producers")
 
@@ -44,7 +44,7 @@ class Snapshot:
         return CURSOR in ledger.cursors
 
     async def restore(self, ids: SequenceIds, chunks: OpenChunks) -> int:
-        """Brings both up to the last entry; returns how many entries the snapshot did not speak for."""
+        """Restores both up to the last entry; returns how many entries the snapshot did not cover."""
         cursor = self._ledger.cursors.get(CURSOR)
         if cursor is None:
             return 0
@@ -63,7 +63,7 @@ class Snapshot:
         try:
             metadata = parse_metadata(entry)
         except MalformedEntry as error:
-            log.warning("%s: deduplication knows nothing of an entry: %s", self._ledger.name, error)
+            log.warning("%s: deduplication skips an entry: %s", self._ledger.name, error)
             return
         name, chunk = metadata.producer_name, None
         if metadata.num_chunks_from_msg:
@@ -74,11 +74,11 @@ class Snapshot:
             ids.learn(name, max(metadata.sequence_id, metadata.highest_sequence_id))
 
     async def begin(self) -> None:
-        """From here on the entries are kept that a start has to read."""
+        """From now on, retains the entries that a start has to read."""
         self._cursor = await self._ledger.open_cursor(CURSOR)
 
     async def take(self, ids: SequenceIds) -> None:
-        """Stores what is on disk; on the loop that is at any time exactly what the last confirmed entry ends."""
+        """Stores the IDs on disk; on the loop they are always exactly those of the last confirmed entry."""
         on_disk = self._ledger.on_disk
         if self._cursor is not None and on_disk is not None:
             kept = islice(ids.persisted.items(), self._max_producers)

@@ -1,4 +1,4 @@
-"""What a topic's policies refuse of single messages; asked only where a policy, or the size of a run, gives cause."""
+"""The checks of single messages against a topic's policies; called only if a policy or the size of a run requires."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def entry_refusal(run: SendRun, index: int, policies: TopicPolicies) -> BrokerError | None:
-    """Why entry `index` of a run must not be stored; None when it may. In Pulsar's order.
+    """Why entry `index` of a run must not be stored; None if it may. The order is Pulsar's.
 
-    Without a size of its own a topic takes what fits into a frame.
+    Without its own size limit a topic takes what fits into a frame.
     """
     if policies.encryption_required and not parse_metadata(run.entry(index)).encryption_keys:
         return MetadataFailed("Messages must be encrypted")
     size, limit = run.ends[index] - run.starts[index], policies.max_message_size
-    if 0 < limit < size and run.chunk is None:  # the chunks of a message are as large as their client cuts them
+    if 0 < limit < size and run.chunk is None:  # clients choose the size of chunks
         return NotAllowed(f"Exceed maximum message size: {size} bytes, allowed are {limit}")
     return None

@@ -1,20 +1,20 @@
-"""Which chunks of the message that a producer is in the middle of were stored; pure.
+"""The stored chunks of the message that a producer has not finished. Pure.
 
-The chunks of a message have one sequence id, and only the last one uses it up. When a connection breaks before, the
-client sends them all again, and some clients cannot join a message whose first chunks come twice. So a chunk is known
-by its message and by its checksum: another message under the same name is not mistaken for it.
+The chunks of a message share one sequence ID, and only the last chunk completes it. If the connection breaks earlier,
+the client sends all of them again, and some clients cannot join a message whose first chunks come twice. So a chunk is
+identified by its message and its checksum: another message with the same name is not mistaken for it.
 """
 
 from dataclasses import dataclass, field
 
 from broker_core.wire.send import Chunk
 
-CHUNKS_MAX = 10_000  # of one message; a larger one is not looked after
+CHUNKS_MAX = 10_000  # of one message; further chunks are not tracked
 
 
 @dataclass(slots=True)
 class _Message:
-    """Chunk number -> checksum: `pushed` of what was handed to the log, `persisted` of what is on disk."""
+    """Chunk number -> checksum: `pushed` to the log, `persisted` on disk."""
 
     uuid: str
     pushed: dict[int, bytes] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class _Message:
 
 
 class OpenChunks:
-    """By the name of the producer, which sends the chunks of one message after those of another."""
+    """The open message of each producer name; a producer sends the chunks of one message after those of another."""
 
     __slots__ = ("_messages",)
 
@@ -52,7 +52,7 @@ class OpenChunks:
             message.persisted[chunk.number] = chunk.checksum
 
     def fail(self, name: str) -> None:
-        """What was pushed and not persisted is not stored."""
+        """Forgets chunks that were pushed but not persisted."""
         message = self._messages.get(name)
         if message is not None:
             message.pushed = dict(message.persisted)

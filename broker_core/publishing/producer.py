@@ -1,8 +1,7 @@
-"""A producer attached to a topic: its name, its counters, and the way its receipts go back.
+"""A producer attached to a topic: its name, its counters, and its receipts.
 
-`publish` takes a run of messages (the consecutive SENDs of this producer in one chunk of the socket). Its
-receipts leave in publish order, one per SEND, with exactly the sequence id that the SEND carried: the Go
-client closes the connection otherwise.
+`publish` takes a run of messages (the consecutive SENDs of this producer in one chunk of the socket). Receipts are sent
+in publish order, one per SEND, with the sequence ID of the SEND (docs/protocol.md "Receipts").
 """
 
 from __future__ import annotations
@@ -40,26 +39,26 @@ class PublishTarget(Protocol):
 
     name: TopicName
     clock: Clock
-    publishes_plainly: bool  # a publish needs nothing but to be appended
+    publishes_plainly: bool  # a publish only has to be appended
     publish_limit: RateLimit | None
     deduplication: Deduplication
-    served_at: str  # once closed: by which broker; "" if unknown
+    served_at: str  # once closed: the broker that serves the topic; "" if unknown
 
     @property
     def policies(self) -> TopicPolicies:
-        """What is in force now."""
+        """The policies in force now."""
 
     def publish(self, run: SendRun, done: PublishDone) -> None:
-        """Appends a run; `done` follows. Raises a `BrokerError` when nothing of it is written."""
+        """Appends a run; `done` follows. Raises a `BrokerError` if nothing of it is written."""
 
     def write_failed(self, error: StorageError | None) -> BrokerError:
-        """What the topic's producers are told of a write that failed."""
+        """The error for the topic's producers after a failed write."""
 
     def chunk_published(self) -> None:
-        """A part of a message is about to be published."""
+        """A chunk is about to be published."""
 
     def publish_held(self) -> None:
-        """A connection is not read because of a publish rate."""
+        """A publish rate has stopped reading from a connection."""
 
     def remove_producer(self, producer: Producer) -> None:
         """The producer leaves."""
@@ -78,7 +77,7 @@ class Producer:
         self.metadata = metadata
         self.is_replicator = is_replicator(name)
         self.access_mode = AccessMode.SHARED
-        self.schema_version = b""  # under which it publishes, in the eight bytes of the wire
+        self.schema_version = b""  # the version under which it publishes, in the eight bytes of the wire
         self.connected_since_ms = topic.clock.wall_ms()
         self.rate = Rate(topic.clock)
         self.closed = False
@@ -89,7 +88,7 @@ class Producer:
         self._drained: asyncio.Event | None = None
 
     def publish(self, run: SendRun) -> None:
-        """Takes a run; what exceeds the publish rates follows by itself, and until then the socket is not read."""
+        """Takes a run; messages above the publish rates follow later, and until then the socket is not read."""
         topic = self.topic
         if topic.publishes_plainly:
             self._publish_whole(run)
@@ -99,7 +98,7 @@ class Producer:
             self.throttle.publish(run)
 
     def publish_now(self, run: SendRun) -> None:
-        """Hands a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
+        """Passes a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
         policies = self.topic.policies
         if policies.encryption_required or 0 < policies.max_message_size < run.ends[-1] - run.starts[0]:
             self._publish_acceptable(run)
@@ -107,7 +106,7 @@ class Producer:
             self._publish_checked(run)
 
     def _publish_acceptable(self, run: SendRun) -> None:
-        """What the topic's policies refuse is answered, and the others of its run do not pay for it."""
+        """Refuses the messages that the topic's policies do not allow, and publishes the others of the run."""
         start = 0
         for index, sequence_id in enumerate(run.sequence_ids):
             error = entry_refusal(run, index, self.topic.policies)
@@ -130,7 +129,7 @@ class Producer:
             self._publish_once(run, self.name)
 
     def _publish_copies(self, run: SendRun) -> None:
-        """With deduplication: every copy is told from others of its first producer; a marker is never one."""
+        """With deduplication: checks each copy against its first producer; a marker is never a duplicate."""
         for name, first, stop in by_original_producer(run):
             if self.closed:
                 return
@@ -144,10 +143,10 @@ class Producer:
             self._refused(pending, error)
 
     def _publish_once(self, run: SendRun, name: str) -> None:
-        """With deduplication: what is new goes to the topic, what is not is answered in its turn."""
+        """With deduplication: new messages go to the topic, duplicates are answered in order."""
         deduplication = self.topic.deduplication
         for first, stop, is_new in deduplication.split(name, run):
-            if self.closed:  # a part before this one failed, and the client will send all of it again
+            if self.closed:  # an earlier part failed, and the client will send all of it again
                 return
             pending = self._begin(run.slice(first, stop))
             if not is_new:
@@ -177,16 +176,16 @@ class Producer:
             )
 
     def close(self) -> None:
-        """Leaves the topic; publishes on their way complete, but their receipts go nowhere."""
+        """Leaves the topic; pending publishes complete, but their receipts are not sent."""
         self.closed = True
         self.throttle.close()
         self.topic.remove_producer(self)
 
     def disconnect(self) -> None:
-        """The broker closes this producer; its client looks the topic up again.
+        """Closes this producer from the broker's side; its client looks up the topic again.
 
-        After a failed write, too: what the client has sent already must not be stored before what failed. It
-        sends both again, in order (Pulsar disconnects the producers of a fenced topic for that reason).
+        Also after a failed write: messages that the client has already sent must not be stored before the failed ones.
+        The client sends both again, in order (Pulsar disconnects the producers of a fenced topic for the same reason).
         """
         if self.closed:
             return
@@ -196,11 +195,11 @@ class Producer:
         self.client.outbound.send(commands.close_producer(self.producer_id, served_at=served_at))
 
     def ignore_sends(self) -> None:
-        """What the client sends from here on is not taken; it sends it again when it is told to come again."""
+        """Ignores what the client sends from now on; it sends it again after it reconnects."""
         self.client.forget_producer(self.producer_id)
 
     async def drained(self) -> None:
-        """Waits until every publish on its way has been answered; bounded by the disk's own deadline."""
+        """Waits until every pending publish has been answered; limited by the disk's own deadline."""
         self.throttle.flush()
         if self._pending:
             self._drained = asyncio.Event()
@@ -214,7 +213,7 @@ class Producer:
 
 
 class PendingPublish:
-    """One run on its way to the disk: one object a run, so that the hot path makes no closure per message."""
+    """A run being written: one object per run, so that the hot path makes no closure per message."""
 
     __slots__ = ("producer", "run")
 
@@ -234,7 +233,7 @@ class PendingPublish:
         producer.finished(len(run.starts))
 
     def repeated(self, error: StorageError | None) -> None:
-        """These messages are stored already; with an error, what was published before them is not."""
+        """These messages are duplicates; with an error, a message published before them failed."""
         if error is not None:
             self.done(None, error)
             return

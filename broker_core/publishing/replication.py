@@ -1,8 +1,8 @@
-"""Producers that copy the messages of another cluster (Pulsar docs, "Geo-replication"), as receivers see them.
+"""Producers that copy the messages of another cluster (Pulsar docs, "Geo-replication"), as the receiver sees them.
 
 A replicator is a producer whose name starts with `pulsar.repl.`. It sends entries of many producers as they were stored
-there, so deduplication asks each entry whose it is. Between them it sends markers (PIP-33): entries without messages,
-which are stored in their place and never reach a consumer. Nothing here answers them.
+in its cluster, so deduplication looks up each entry's producer. Between them it sends markers (PIP-33): entries without
+messages, which are stored in order and never reach a consumer. This broker does not answer them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPLICATOR_PREFIX = "pulsar.repl."
 MARKER_TYPES = range(10, 14)  # of replicated subscriptions; those of transactions never leave their cluster
 MARKER_MESSAGES = 0
-"""What a marker counts as: permits, backlogs and rates of messages leave it out."""
+"""The message count of a marker: permits, backlogs, and message rates leave it out."""
 
 
 def is_replicator(producer_name: str) -> bool:
@@ -27,7 +27,7 @@ def is_replicator(producer_name: str) -> bool:
 
 
 def by_original_producer(run: SendRun) -> Iterator[tuple[str, int, int]]:
-    """The parts [first, stop) of a run that one producer sent to the other cluster; `NO_PRODUCER` for markers."""
+    """The parts [first, stop) of a run by their producer in the other cluster; `NO_PRODUCER` for markers."""
     first, before = 0, _original(run, 0)
     for index in range(1, len(run)):
         name = _original(run, index)

@@ -1,22 +1,22 @@
-"""What deduplication knows of each producer name: its highest sequence ids, pushed and persisted; pure.
+"""What deduplication knows of each producer name: its highest sequence IDs, pushed and persisted. Pure.
 
-A message is new when its sequence id is above everything that was *pushed*, that is, handed to the log; gaps are
-allowed. What was pushed is *persisted* once it is on disk; after a failed write it counts as never pushed.
-A batch is judged by its lowest sequence id and remembered by its highest (Pulsar docs, "Message deduplication").
+A message is new if its sequence ID is above all *pushed* ones, that is, those passed to the log; gaps are allowed. A
+pushed ID is *persisted* once it is on disk; after a failed write it counts as never pushed. A batch is compared by its
+lowest sequence ID and remembered by its highest (Pulsar docs, "Message deduplication").
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 NONE = -1
-"""The last sequence id of a producer that is not known."""
+"""The last sequence ID of an unknown producer."""
 
 NO_PRODUCER = ""
 """The name for entries that have no sequence ID and are always new: markers of a replicator."""
 
 
 class Part(NamedTuple):
-    """Consecutive messages of a run, `first` to `stop - 1`, that are all new or all there already."""
+    """Consecutive messages of a run, `first` to `stop - 1`, that are all new or all duplicates."""
 
     first: int
     stop: int
@@ -38,15 +38,15 @@ class SequenceIds:
 
     @property
     def persisted(self) -> dict[str, int]:
-        """Name -> highest sequence id on disk."""
+        """Name -> highest sequence ID on disk."""
         return dict(self._persisted)
 
     def last(self, name: str) -> int:
-        """The highest sequence id that was pushed; `NONE` when the producer is not known."""
+        """The highest sequence ID that was pushed; `NONE` if the producer is unknown."""
         return self._pushed.get(name, NONE)
 
     def split(self, name: str, lowest: Sequence[int], highest: Sequence[int]) -> list[Part]:
-        """The parts of a run whose entry i holds the sequence ids `lowest[i]` to `highest[i]`; nothing is noted."""
+        """The parts of a run whose entry i has the sequence IDs `lowest[i]` to `highest[i]`; changes nothing."""
         last, parts, start, was_new = self.last(name), [], 0, False
         for index, (low, high) in enumerate(zip(lowest, highest, strict=True)):
             is_new = low > last
@@ -60,20 +60,20 @@ class SequenceIds:
         return parts
 
     def learn(self, name: str, highest: int) -> None:
-        """Messages up to that sequence id are on disk: found there at a start."""
+        """Messages up to that sequence ID were found on disk at the start."""
         self._persisted[name] = self._pushed[name] = highest
 
     def push(self, name: str, highest: int) -> None:
-        """Messages up to that sequence id are on their way to the disk."""
+        """Messages up to that sequence ID are being written."""
         self._pushed[name] = highest
 
     def persist(self, name: str, highest: int) -> None:
-        """They are there."""
+        """The pushed messages are on disk."""
         self._persisted[name] = highest
         self._pushed.setdefault(name, highest)
 
     def fail(self, name: str) -> None:
-        """They are not; whatever else of that producer is on its way fails with them."""
+        """The pushed messages are not on disk; all other pending ones of that producer fail with them."""
         if name in self._persisted:
             self._pushed[name] = self._persisted[name]
         else:

@@ -1,4 +1,4 @@
-"""Counting what passes: rates per second, traffic, and long work in turns.
+"""Counting: rates per second, traffic, and long work in slices.
 
-Imports the clock only; every package above the storage may import it.
+Imports only the clock; every package above the storage may import it.
 """

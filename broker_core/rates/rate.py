@@ -1,8 +1,8 @@
 """Counts of messages and bytes, and their rate over about the last minute.
 
-Adding is two integer additions; no clock is read. The broker takes a sample of every rate each half minute
-(`sample_forever`), and a rate is counted from the sample before the last one: between 30 and 60 seconds back.
-Asking changes nothing, so any number of tools may ask.
+Adding is two integer additions and reads no clock. The broker samples every rate each half minute (`sample_forever`).
+A rate is counted from the sample before the last one, which is 30 to 60 seconds old. Reading a rate changes nothing,
+so any number of tools can read it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Rate:
         self.bytes += size
 
     def absorb(self, other: Rate) -> None:
-        """Takes over what another one counted, without making it look as if it came just now."""
+        """Adds the counts of another rate, without letting them look recent."""
         self.messages += other.messages
         self.bytes += other.bytes
         self._older = _sum(self._older, other._older)
@@ -50,7 +50,7 @@ class Rate:
         self._newer = Sample(self._clock.monotonic(), self.messages, self.bytes)
 
     def per_second(self) -> tuple[float, float]:
-        """Messages and bytes a second; over less than a second they are not blown up."""
+        """Messages and bytes per second; less than a second counts as one, so that short bursts are not inflated."""
         seconds = max(self._clock.monotonic() - self._older.moment, 1.0)
         return (self.messages - self._older.messages) / seconds, (self.bytes - self._older.bytes) / seconds
 
@@ -60,7 +60,7 @@ def _sum(own: Sample, other: Sample) -> Sample:
 
 
 async def sample_forever(rates: Callable[[], Iterable[Rate]]) -> None:
-    """Samples whatever `rates()` yields, twice a minute; it must bear being iterated across awaits."""
+    """Samples all of `rates()` twice a minute; the iterable must tolerate awaits between its items."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
         async for rate in in_turns(rates()):

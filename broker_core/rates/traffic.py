@@ -1,4 +1,4 @@
-"""What was counted and how fast it goes, as one immutable figure of several `Rate`s."""
+"""Immutable totals and rates, summed over several `Rate`s."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Traffic:
 
     @property
     def average_size(self) -> float:
-        """Bytes a message at the current rates; 0 when nothing moves."""
+        """Bytes per message at the current rates; 0 if there is no traffic."""
         return self.byte_rate / self.message_rate if self.message_rate else 0.0
 
     @classmethod

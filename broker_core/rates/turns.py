@@ -17,7 +17,7 @@ AT_A_TIME = 50
 
 
 class Json(str):
-    """JSON text; what was written already costs the collector of garbage nothing."""
+    """JSON text; as a string, already written parts cost the garbage collector nothing."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class Json(str):
 
 
 async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """The items one by one; after every few milliseconds of work on them others on the loop have their turn."""
+    """Yields the items one by one, and yields to the event loop after every few milliseconds of work on them."""
     now = time.perf_counter
     turn_ends = now() + TURN_SECONDS
     for item in items:
@@ -49,7 +49,7 @@ async def side_by_side(items: Iterable[Item], act: Callable[[Item], Awaitable[Re
 
 
 async def json_in_turns(value: Any, depth: int) -> Json:
-    """The JSON text of a value; entries of objects are written one by one down to `depth`, and there may be `Json`."""
+    """The JSON text of a value. Entries of objects are written one by one down to `depth`; values may be `Json`."""
     if isinstance(value, Json):
         return value
     if not depth or not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Schemas: definitions, compatibility, the registry of versions, and what a topic says to a new schema.
+"""Schemas: definitions, compatibility, the registry of versions, and how a topic admits a new schema.
 
-Knows names and policies, but no topic; `topic` and what is above it import it.
+Imports names and policies, but no topic; `topic` and the packages above it import it.
 """

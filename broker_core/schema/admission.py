@@ -1,8 +1,8 @@
-"""What a topic says to the schema that a producer or a consumer brings, or to one that brings none.
+"""How a topic admits the schema of a producer or a consumer, or a client without one.
 
-The rules are those of Pulsar 4.0: a producer's schema becomes a new version when it is compatible and the namespace
-lets producers change schemas; a consumer's only where nobody has used the topic yet, else it must be able to read
-what the topic has.
+The rules are those of Pulsar 4.0. A producer's schema becomes a new version if it is compatible and the namespace lets
+producers change schemas. A consumer's schema does so only on an unused topic; on others it must be able to read the
+topic's schemas.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SchemaSubject:
-    """A topic as its schemas see it. `is_unused`: it has no producers, no data, and only consumers of any schema."""
+    """A topic, as schema checks see it. `is_unused`: no producers, no data, and only consumers that take any schema."""
 
     name: TopicName
     policies: TopicPolicies
@@ -37,7 +37,7 @@ class SchemaSubject:
 
 
 async def admit_producer(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData | None) -> int | None:
-    """The version under which the producer publishes; None when it brings no schema and may do so.
+    """The version under which the producer publishes; None if it has no schema and needs none.
 
     Raises `InvalidSchema` or `IncompatibleSchema`.
     """
@@ -52,7 +52,7 @@ async def admit_producer(registry: SchemaRegistry, topic: SchemaSubject, schema:
 
 
 async def admit_consumer(registry: SchemaRegistry, topic: SchemaSubject, schema: SchemaData) -> None:
-    """Raises `InvalidSchema` or `IncompatibleSchema`. A consumer that takes whatever schema there is never fails."""
+    """Raises `InvalidSchema` or `IncompatibleSchema`. A consumer that takes any schema never fails."""
     if schema.type is SchemaType.AUTO_CONSUME:
         return
     if registry.latest(topic.name) is not None:

@@ -1,9 +1,9 @@
-"""Avro schemas: the JSON text of one, read into a tree. Pure.
+"""Parses the JSON text of an Avro schema into a tree. Pure.
 
-The rules of reading are those of Apache Avro 1.11 for Java, because Pulsar's broker reads with it (Avro
-specification, "Schema Declaration" and "Names"): a name without a dot belongs to the enclosing namespace, a type
-must be defined before it is named, nothing is defined twice, a union holds each type once and no other union.
-Defaults are not looked at here; whether one fits its field is asked when somebody needs it (`avro_default`).
+The rules are those of Apache Avro 1.11 for Java, because Pulsar's broker uses it (Avro specification, "Schema
+Declaration" and "Names"): a name without a dot belongs to the enclosing namespace, a type must be defined before it is
+named, no name is defined twice, and a union holds each type once and no other union. Defaults are not checked here;
+`avro_default` says whether a default fits its field when that matters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OF_FIELD = frozenset({"default", "doc", "name", "order", "type", "aliases"})
 
 
 class InvalidAvro(Exception):
-    """The text is no Avro schema; `str(error)` says why."""
+    """The text is not an Avro schema; `str(error)` says why."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,11 +42,11 @@ class AvroField:
 
 @dataclass(slots=True, eq=False)
 class AvroType:
-    """One node; what a kind does not have is left empty.
+    """One node; attributes that its kind does not have are empty.
 
-    `kind`: a primitive's name, `record`, `enum`, `fixed`, `array`, `map` or `union`. `name` and `aliases` are full
-    names. `items` is the type of an array's elements or of a map's values. `properties`: what Avro leaves to others
-    (`logicalType` too). Trees may be circular: a record can hold itself.
+    `kind`: a primitive's name, `record`, `enum`, `fixed`, `array`, `map`, or `union`. `name` and `aliases` are full
+    names. `items` is the type of an array's elements or of a map's values. `properties`: those that Avro does not
+    define, and `logicalType`. Trees can be circular: a record can contain itself.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class AvroType:
 
     @property
     def full_name(self) -> str:
-        """The name under which a union knows it."""
+        """The name under which a union knows the type."""
         return self.name or self.kind
 
     @property
@@ -83,12 +83,12 @@ def parse_avro(text: str) -> AvroType:
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
-        raise InvalidAvro(f"it is no JSON: {error}") from None
+        raise InvalidAvro(f"not JSON: {error}") from None
     except RecursionError:
         raise InvalidAvro("the schema is nested too deeply") from None
     try:
         return _Reader().read(document)
-    except ValueError as error:  # a text for a default that is to be a number
+    except ValueError as error:  # a string as the default of a number
         raise InvalidAvro(str(error)) from None
     except RecursionError:
         raise InvalidAvro("the schema is nested too deeply") from None
@@ -99,7 +99,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 class _Reader:
-    """Keeps what was defined so far, by full name, and the namespace that encloses what is being read."""
+    """Tracks the types defined so far, by full name, and the enclosing namespace."""
 
     def __init__(self) -> None:
         self._defined: dict[str, AvroType] = {}
@@ -156,7 +156,7 @@ class _Reader:
         self._namespace = name.rpartition(".")[0]
         made = AvroType("record" if kind in RECORDS else kind, name)
         if kind in RECORDS:
-            self._define(made)  # before its fields: they may be of its own type
+            self._define(made)  # before its fields, which may be of its own type
             made.fields = self._fields(document)
         else:
             _complete_enum(made, document) if kind == "enum" else _complete_fixed(made, document)
@@ -214,7 +214,7 @@ def _complete_fixed(made: AvroType, document: dict[str, Any]) -> None:
 
 
 def _default(document: dict[str, Any], kind: AvroType) -> Any:
-    """Numbers may stand in quotes where a float or a double is wanted, as Java's reader takes them."""
+    """A float or double may be a string, as in Java's parser."""
     default = document.get("default", NO_DEFAULT)
     return float(default) if kind.kind in ("float", "double") and isinstance(default, str) else default
 
@@ -245,7 +245,7 @@ def _full_name(name: str, namespace: str) -> str:
 
 
 def _checked(name: Any) -> str:
-    """A name as Avro allows it: letters, digits, underscores, no digit first."""
+    """Checks a name by Avro's rules: letters, digits, and underscores, and no digit first."""
     if not isinstance(name, str) or not name:
         raise InvalidAvro("Empty name")
     if not (name[0].isalpha() or name[0] == "_"):

@@ -1,4 +1,4 @@
-"""A writer's schema under the names by which its reader knows it (Avro specification, "Aliases"). Pure."""
+"""A writer's schema under the names that its reader uses (Avro specification, "Aliases"). Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from broker_core.schema.avro import AvroType, InvalidAvro
 
 
 def renamed(writer: AvroType, reader: AvroType) -> AvroType:
-    """The writer's schema with every type and field that is an alias of the reader's under the reader's name.
+    """The writer's schema, in which each type and field that is an alias of the reader's gets the reader's name.
 
-    Raises `InvalidAvro` when two of the writer's names become one.
+    Raises `InvalidAvro` if two names of the writer become the same.
     """
     names = _Names()
     names.collect(reader)
@@ -46,7 +46,7 @@ class _Names:
             return self._applied[id(writer)]
         result = dataclasses.replace(writer, name=self.types.get(writer.name, writer.name))
         if writer.kind == "record":
-            self._applied[id(writer)] = result  # before its fields: they may be of its own type
+            self._applied[id(writer)] = result  # before its fields, which may be of its own type
             self._apply_to_fields(result)
         elif writer.items is not None:
             result.items = self.apply(writer.items)

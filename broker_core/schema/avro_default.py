@@ -1,4 +1,4 @@
-"""Whether a field's default fits its type, by the rules with which Avro for Java turns one into a value. Pure."""
+"""Whether a field's default fits its type, by the rules of Avro for Java. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _TEXTS = frozenset({"string", "bytes", "fixed"})
 
 
 def default_fits(kind: AvroType, value: Any, steps: Steps) -> bool:
-    """A union's default is one of its first type; a record's may leave out fields that have defaults themselves.
+    """A union's default has its first type. A record's default may omit fields that have defaults themselves.
 
-    Such defaults may double the work with each level: raises `TooManySteps`.
+    Such defaults can double the work with each level: raises `TooManySteps`.
     """
     steps.take()
     if kind.kind == "union":
@@ -35,7 +35,7 @@ def _member_fits(kind: AvroType, value: Any, steps: Steps) -> bool:
 
 
 def _elements_fit(kind: AvroType, value: Any, steps: Steps) -> bool:
-    """What holds no elements counts as an empty array or map."""
+    """A value that holds no elements counts as an empty array or map."""
     if kind.kind == "map" and isinstance(value, list):
         return not value
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""When two Avro schemas are the same: what is written differently but means the same has one canonical text. Pure.
+"""When two Avro schemas are the same: schemas with the same meaning have one canonical text. Pure.
 
-As Apache Avro for Java compares: documentation, aliases and an enum's default do not count, everything else does,
-properties that Avro does not define among it. A named type is written out where it comes first, and named after.
+The comparison is that of Apache Avro for Java: documentation, aliases, and an enum's default do not count, everything
+else does, including properties that Avro does not define. A named type is written out once and named afterwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from broker_core.schema.avro import NO_DEFAULT, AvroField, AvroType
 
 
 def canonical_text(schema: AvroType) -> str:
-    """Equal for two schemas if and only if Pulsar's registry takes one for the other."""
+    """Equal for two schemas if and only if Pulsar's registry considers them the same."""
     return json.dumps(_canonical(schema, set()), sort_keys=True, separators=(",", ":"))
 
 

@@ -1,10 +1,10 @@
 """Whether data written with one Avro schema can be read with another (Avro specification, "Schema Resolution"). Pure.
 
-Pulsar 4.0 asks Apache Avro 1.11's resolver for it, and what that one accepts is accepted here. It is more generous
-than the specification in two places, and so are we: the names of records need not agree, and an enum's reader need
-not know all the symbols (a symbol that it lacks fails when it is read, not here).
+Pulsar 4.0 uses the resolver of Apache Avro 1.11, and this module accepts what that one accepts. Both are more generous
+than the specification in two places: the names of records may differ, and an enum's reader may lack symbols of the
+writer (reading such a symbol fails later).
 
-A pair of records is resolved once; where it comes again inside itself, it is taken for readable.
+A pair of records is resolved once; if it occurs again inside itself, it counts as readable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker_core.schema.avro_default import default_fits
 from broker_core.schema.avro_identity import canonical_text
 from broker_core.schema.steps import STEPS_MAX, Steps, TooManySteps
 
-# What a reader of the key's type takes beside its own.
+# The other types that a reader of the key's type accepts.
 PROMOTIONS: dict[str, frozenset[str]] = {
     "long": frozenset({"int"}),
     "float": frozenset({"int", "long"}),
@@ -28,9 +28,9 @@ PROMOTIONS: dict[str, frozenset[str]] = {
 
 
 def why_unreadable(writer: AvroType, reader: AvroType, steps_max: int = STEPS_MAX) -> str | None:
-    """The first reason why `reader` cannot read what was written with `writer`, with the field's path; else None.
+    """The first reason why `reader` cannot read what `writer` wrote, with the field's path; None if it can.
 
-    What takes more steps than `steps_max` counts as unreadable.
+    More steps than `steps_max` count as unreadable.
     """
     try:
         if canonical_text(writer) != canonical_text(reader):
@@ -41,12 +41,12 @@ def why_unreadable(writer: AvroType, reader: AvroType, steps_max: int = STEPS_MA
     except RecursionError:
         return "the schema is nested too deeply"
     except TooManySteps:
-        return f"the schemas are too large to be compared: it takes more than schemaMaxComparisons = {steps_max} steps"
+        return f"the schemas are too large to compare: more steps than schemaMaxComparisons = {steps_max}"
 
 
 @dataclass(slots=True, eq=False)
 class _Action:
-    """How one pair of types is read: not at all (`error`), or by its parts, each under the name of its field."""
+    """How one pair of types is read: not at all (`error`), or by its parts, each under its field name."""
 
     error: str = ""
     parts: list[tuple[str, _Action]] = field(default_factory=list)
@@ -95,7 +95,7 @@ class _Resolution:
         return _Action()
 
     def _each_branch(self, writer: AvroType, reader: AvroType) -> _Action:
-        """A union's data can be read when the data of each of its types can."""
+        """A union's data can be read if the data of each of its types can."""
         if reader.kind == "union" and _equivalent(writer, reader, set(), self._steps):
             return _Action()
         return _Action(parts=[("", self.resolve(branch, reader)) for branch in writer.branches])
@@ -107,7 +107,7 @@ class _Resolution:
         return _Action(parts=[("", self.resolve(writer, branch))])
 
     def _matching_branch(self, writer: AvroType, reader: AvroType) -> AvroType | None:
-        """The branch of the very type (a named one by its full name), else a record that fits, else a promotion."""
+        """The branch of the same type (a named one by its full name), else a record that fits, else a promotion."""
         fitting: AvroType | None = None
         for branch in reader.branches:
             self._steps.take()
@@ -124,7 +124,7 @@ class _Resolution:
         return next(promoted, None)
 
     def _fits(self, writer: AvroType, reader: AvroType) -> bool:
-        """As Java's resolver looks for a record in a union: only at the record and its own fields, not deeper."""
+        """As in Java's resolver, a record in a union is compared only by itself and its own fields, not deeper."""
         action = self._record(writer, reader)
         return not action.error and not any(part.error for _, part in action.parts)
 
@@ -132,7 +132,7 @@ class _Resolution:
         pair = (id(writer), id(reader))
         if pair in self._records:
             return self._records[pair]
-        action = self._records[pair] = _Action()  # before its fields: they may hold the same pair
+        action = self._records[pair] = _Action()  # before its fields, which may hold the same pair
         readers = reader.fields_by_name()
         for written in writer.fields:
             read = readers.get(written.name)
@@ -152,7 +152,7 @@ def _unfilled_field(writer: AvroType, reader: AvroType, steps: Steps) -> str:
         if read.default is NO_DEFAULT:
             return f"{reader.short_name}.{read.name} was not written and has no default"
         if not default_fits(read.type, read.default, steps):
-            return f"the default of {reader.short_name}.{read.name} is no {read.type.full_name}"
+            return f"the default of {reader.short_name}.{read.name} is not a valid {read.type.full_name}"
     return ""
 
 

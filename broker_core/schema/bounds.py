@@ -1,8 +1,8 @@
-"""How large a definition may be, and how much work a comparison of two may take. Pure.
+"""Limits for the size of a definition and the work of a comparison. Pure.
 
-The bytes of a definition say little about what it costs: two unions of 4,000 records are compared pair by pair, and a
-record whose defaults are records doubles the work with each level. So values and depth are bounded when a definition is
-parsed, and a comparison gives up after a number of steps.
+The size of a definition in bytes says little about its cost: two unions of 4,000 records are compared pair by pair, and
+a record whose defaults are records doubles the work with each level. So values and depth are limited when a definition
+is parsed, and a comparison stops after a number of steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from broker_core.schema.schema_type import AVRO_BASED, SchemaType
 
 @dataclass(frozen=True, slots=True)
 class DefinitionBounds:
-    """`max_values`: JSON values of a definition. `max_depth`: how deep they may be nested."""
+    """`max_values`: JSON values in a definition. `max_depth`: their maximum nesting."""
 
     max_bytes: int
     max_values: int
@@ -27,7 +27,7 @@ class DefinitionBounds:
 
 
 def check_definition(schema: SchemaData, bounds: DefinitionBounds) -> None:
-    """Raises `InvalidSchema` when the definition exceeds its bounds; whether it makes sense is asked later."""
+    """Raises `InvalidSchema` if the definition exceeds its bounds; its contents are validated later."""
     size = len(schema.data)
     if size > bounds.max_bytes:
         raise InvalidSchema(f"The schema has {size} bytes, more than schemaMaxSizeInBytes = {bounds.max_bytes}")
@@ -44,7 +44,7 @@ def _check_values(data: bytes, bounds: DefinitionBounds) -> None:
     except RecursionError:
         raise InvalidSchema(_too_deep(bounds)) from None
     except ValueError:
-        return  # no JSON: validation has a better sentence for it
+        return  # not JSON: validation has a better message for it
     values, level = 0, [document]
     for _ in range(bounds.max_depth):
         values += len(level)

@@ -1,9 +1,9 @@
-"""Whether a schema may follow others: a strategy, and for each type what "can be read" means there. Pure.
+"""Whether a schema may follow others: the strategies, and what "can be read" means for each type. Pure.
 
-BACKWARD: the new schema reads what was written with the old; FORWARD: the old ones read what the new writes; FULL:
-both. The plain strategies look at the latest version, the transitive ones at all (Pulsar docs, "Schema evolution and
-compatibility"). As in Pulsar 4.0, types without a checker of their own pass under everything but
-ALWAYS_INCOMPATIBLE, and a PROTOBUF_NATIVE schema must only keep its root message.
+BACKWARD: the new schema reads what was written with the old one. FORWARD: the old schemas read what the new one writes.
+FULL: both. The plain strategies check the latest version, the transitive ones all versions (Pulsar docs, "Schema
+evolution and compatibility"). As in Pulsar 4.0, types without a checker pass every strategy except ALWAYS_INCOMPATIBLE,
+and a PROTOBUF_NATIVE schema only has to keep its root message.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Strategy(enum.StrEnum):
         return self.value.startswith(("FORWARD", "FULL"))
 
 
-# What a consumer's schema is held against: to read the latest version is enough, whatever producers must keep to.
+# Strategies under which a consumer's schema only has to read the latest version, whatever they require of producers.
 _CONSUMERS_READ_THE_LATEST = frozenset(
     {Strategy.BACKWARD, Strategy.FORWARD, Strategy.FORWARD_TRANSITIVE, Strategy.FULL}
 )
@@ -55,7 +55,7 @@ _CONSUMERS_READ_THE_LATEST = frozenset(
 def check_compatible(
     versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int = STEPS_MAX
 ) -> None:
-    """Raises `IncompatibleSchema` unless `new` may follow the versions, oldest first; none of them: it may."""
+    """Raises `IncompatibleSchema` unless `new` may follow the versions, oldest first; without versions it may."""
     if strategy is Strategy.ALWAYS_COMPATIBLE or not versions:
         return
     if strategy.is_transitive:
@@ -67,7 +67,7 @@ def check_compatible(
 def check_readable(
     versions: Sequence[SchemaData], consumers: SchemaData, strategy: Strategy, steps_max: int = STEPS_MAX
 ) -> None:
-    """Raises `IncompatibleSchema` unless a consumer may bring that schema to a topic with those versions."""
+    """Raises `IncompatibleSchema` unless a consumer may use that schema on a topic with those versions."""
     if strategy in _CONSUMERS_READ_THE_LATEST:
         check_compatible(versions, consumers, Strategy.BACKWARD, steps_max)
     elif strategy is not Strategy.ALWAYS_COMPATIBLE:
@@ -114,7 +114,7 @@ def _check_reads(writer: AvroType, reader: AvroType, strategy: Strategy, steps_m
 
 
 def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
-    """Definitions of the time before Avro (a JSON schema with an `id`) and Avro's follow each other freely."""
+    """Definitions from before Avro (a JSON schema with an `id`) and Avro's may follow each other freely."""
     _check_undefined(versions, new, strategy, steps_max)
     for version in versions:
         old, wanted = _legacy_id(version), _legacy_id(new)
@@ -125,7 +125,7 @@ def _check_json(versions: Sequence[SchemaData], new: SchemaData, strategy: Strat
 
 
 def _legacy_id(schema: SchemaData) -> tuple[object] | None:
-    """None for an Avro definition."""
+    """The `id` of a definition from before Avro; None for an Avro definition."""
     try:
         parse_avro(schema.text)
     except InvalidAvro:
@@ -146,7 +146,7 @@ def _check_protobuf_native(versions: Sequence[SchemaData], new: SchemaData, stra
 
 
 def _check_key_value(versions: Sequence[SchemaData], new: SchemaData, strategy: Strategy, steps_max: int) -> None:
-    """Key and value each by themselves."""
+    """Key and value are checked separately."""
     pairs = [decode_key_value(version) for version in versions]
     new_pair = decode_key_value(new)
     for pair in pairs:

@@ -1,9 +1,9 @@
-"""A KEY_VALUE schema: two schemas in one, in the two forms that Pulsar gives it. Pure.
+"""A KEY_VALUE schema: two schemas in one, in Pulsar's two forms. Pure.
 
     on the wire   u32 size of the key's schema, that schema, u32 size of the value's schema, that schema
     over REST     {"key": <schema>, "value": <schema>}, "" for a type without a definition
 
-The types of both, and how a message carries them, are properties: `key.schema.type`, `value.schema.type` and
+The types of both, and how a message carries them, are properties: `key.schema.type`, `value.schema.type`, and
 `kv.encoding.type` (INLINE: the payload holds both; SEPARATED: the key is the message's key).
 """
 
@@ -34,14 +34,14 @@ def encode_key_value(key: bytes, value: bytes) -> bytes:
 
 
 def _part(data: bytes) -> tuple[bytes, bytes]:
-    """A length-prefixed part and what follows it; -1 stands for none."""
+    """A length-prefixed part and what follows it; the length -1 stands for no part."""
     try:
         size = max(_SIZE.unpack_from(data)[0], 0)
     except struct.error:
         raise InvalidSchema("Invalid schema definition data for KEY_VALUE schema: a length is missing") from None
     end = _SIZE.size + size
     if end > len(data):
-        raise InvalidSchema("Invalid schema definition data for KEY_VALUE schema: it ends too early")
+        raise InvalidSchema("Invalid schema definition data for KEY_VALUE schema: the data is truncated")
     return data[_SIZE.size : end], data[end:]
 
 
@@ -59,12 +59,12 @@ def _properties(properties: Mapping[str, str], part: str) -> dict[str, str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise InvalidSchema(f"{part}.schema.properties is no JSON object: {text}")
+        raise InvalidSchema(f"{part}.schema.properties is not a JSON object: {text}")
     return {key: str(value) for key, value in found.items()}
 
 
 def key_value_text(schema: SchemaData) -> str:
-    """The form that REST shows."""
+    """The form for REST."""
     key, value = decode_key_value(schema)
     return json.dumps({KEY: _shown(key), VALUE: _shown(value)}, ensure_ascii=False, separators=(",", ":"))
 
@@ -79,7 +79,7 @@ def _shown(part: SchemaData) -> Any:
 
 
 def key_value_data(text: str) -> bytes:
-    """The wire's form of what REST was sent. Raises `InvalidSchema`."""
+    """Converts the REST form into the wire form. Raises `InvalidSchema`."""
     try:
         found = json.loads(text)
         return encode_key_value(_sent(found[KEY]), _sent(found[VALUE]))

@@ -16,7 +16,7 @@ from broker_core.errors import InvalidSchema
 
 
 def root_message(data: bytes) -> str:
-    """The full name of the root message. Raises `InvalidSchema` when the definition is not complete and sound."""
+    """The full name of the root message. Raises `InvalidSchema` if the definition is incomplete or invalid."""
     try:
         document = json.loads(data)
         files = FileDescriptorSet.FromString(base64.b64decode(document["fileDescriptorSet"], validate=True)).file
@@ -29,7 +29,7 @@ def root_message(data: bytes) -> str:
 
 
 def _pool(files: dict[str, FileDescriptorProto], root: FileDescriptorProto) -> DescriptorPool:
-    """A pool of the root file and all that it imports; a file that is missing is a `KeyError`."""
+    """A pool of the root file and all files that it imports; a missing file is a `KeyError`."""
     pool, added = DescriptorPool(), set[str]()
 
     def add(one: FileDescriptorProto) -> None:

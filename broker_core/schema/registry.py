@@ -1,12 +1,12 @@
-"""The schemas of every topic: their versions, kept as documents (Pulsar docs, "Schema registry").
+"""The schemas of every topic: their versions, stored as documents (Pulsar docs, "Schema registry").
 
-Partitions share the schema of their topic, and so do a persistent and a non-persistent topic of one name. Versions
-count from 0 and are never given out twice: deleting appends a version that says "none from here on", and what came
-before is not seen any more. Only `forget`, which goes with the topic, lets the count begin anew.
+Partitions share the schema of their topic, and so do a persistent and a non-persistent topic with the same name.
+Versions count from 0 and are never reused: deleting appends a version that says "none from here on", which hides
+earlier versions. Only `forget`, when the topic is deleted, restarts the count.
 
-A version is durable when `put` returns. Checks and changes of one topic's schemas follow one another under a lock
-of that topic, since between them lies a wait for the disk; reading answers from memory. Definitions are read and
-compared in one thread: even a short one may take a while (`bounds`), and nothing waits for it but who asked.
+A version is durable when `put` returns. A lock per topic serializes the checks and changes of its schemas, because a
+wait for the disk separates them. Reading answers from memory. One thread parses and compares definitions: even a short
+one can take a while (`bounds`), and only the client that asked waits for it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
 NO_VERSION = -1
-SHORT_BYTES = 1024  # of what a type without a definition brings all the same
+SHORT_BYTES = 1024  # of the definition that a client sends for a type without one
 
 _T = TypeVar("_T")
 
 
 class Documents(Protocol):
-    """The metadata store: reads come from memory, writes wait for the disk."""
+    """The metadata store: reads come from memory; writes wait for the disk."""
 
     async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None: ...
 
     async def delete(self, kind: str, key: str, /) -> None: ...
 
     def list(self, kind: str, /) -> dict[str, dict[str, Any]]:
-        """Key -> document."""
+        """Documents by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class SchemaVersion:
 
 
 def schema_id(topic: TopicName) -> str:
-    """The name under which a topic's schemas are kept and shown; partitions have that of their topic."""
+    """The name under which a topic's schemas are stored and shown; partitions use that of their topic."""
     return f"{topic.tenant}/{topic.namespace_local}/{quote_plus(topic.base.local)}"
 
 
@@ -82,7 +82,7 @@ class SchemaRegistry:
     # -- reading ----------------------------------------------------------------------------------------
 
     def versions(self, topic: TopicName) -> Sequence[SchemaVersion]:
-        """Those in force, oldest first: what came after the last deletion."""
+        """The versions in force, oldest first: those after the last deletion."""
         return self._in_force(schema_id(topic))
 
     def latest(self, topic: TopicName) -> SchemaVersion | None:
@@ -93,19 +93,19 @@ class SchemaRegistry:
         return next((one for one in self.versions(topic) if one.version == version), None)
 
     def version_of(self, topic: TopicName, schema: SchemaData) -> int:
-        """The version with the very same bytes; `NO_VERSION` when there is none."""
+        """The version with the same bytes; `NO_VERSION` if there is none."""
         found = _with_same_bytes(self.versions(topic), schema)
         return NO_VERSION if found is None else found.version
 
     async def find_same(self, topic: TopicName, schema: SchemaData) -> SchemaVersion | None:
-        """The version that means the same, however it is written."""
+        """The version with the same meaning, whatever its text."""
         versions = self.versions(topic)
         return await self._computed(schema, _same, versions, schema)
 
     # -- checking ---------------------------------------------------------------------------------------
 
     async def check_compatible(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
-        """Raises `InvalidSchema`, or `IncompatibleSchema` when `put` would."""
+        """Raises `InvalidSchema` or `IncompatibleSchema` if `put` would."""
         await self._validate(schema)
         versions = self.versions(topic)
         await self._computed(
@@ -113,7 +113,7 @@ class SchemaRegistry:
         )
 
     async def check_readable(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> None:
-        """Raises `IncompatibleSchema` unless a consumer may bring that schema."""
+        """Raises `IncompatibleSchema` unless a consumer may use that schema."""
         versions = self.versions(topic)
         if _with_same_bytes(versions, schema) is None:
             await self._computed(schema, check_definition, schema, self._bounds)
@@ -126,19 +126,19 @@ class SchemaRegistry:
         await self._computed(schema, validate, schema)
 
     async def _computed(self, schema: SchemaData, work: Callable[..., _T], *given: Any) -> _T:
-        """The result of work that reads definitions; types without one need no thread."""
+        """The result of work on definitions; types without a definition need no thread."""
         if schema.type not in STRUCTURED and len(schema.data) <= SHORT_BYTES:
             return work(*given)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
 
     def close(self) -> None:
-        """What is being compared ends by itself; nobody waits for it any more."""
+        """Stops without waiting: a running comparison ends by its limit of steps."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     # -- changing ---------------------------------------------------------------------------------------
 
     async def put(self, topic: TopicName, schema: SchemaData, strategy: Strategy) -> int:
-        """The version of that schema, a new one if need be. Raises `InvalidSchema` or `IncompatibleSchema`."""
+        """The version of that schema, a new one if necessary. Raises `InvalidSchema` or `IncompatibleSchema`."""
         schema = _as_stored(schema)
         name = schema_id(topic)
         known = _with_same_bytes(self._in_force(name), schema)
@@ -151,7 +151,7 @@ class SchemaRegistry:
             return await self._append(name, schema) if found is None else found.version
 
     async def delete(self, topic: TopicName) -> int:
-        """From here on the topic has no schema; the version that says so."""
+        """Ends the topic's schema; returns the version that says so."""
         name = schema_id(topic)
         async with self._lock(name):
             return await self._append(name, SchemaData(SchemaType.NONE), deleted=True)
@@ -174,7 +174,7 @@ class SchemaRegistry:
         return version
 
     def _lock(self, name: str) -> asyncio.Lock:
-        """Lives as long as somebody holds it or waits for it."""
+        """The topic's lock; it exists while a caller holds it or waits for it."""
         return self._changing.setdefault(name, asyncio.Lock())
 
     def _in_force(self, name: str) -> list[SchemaVersion]:
@@ -193,7 +193,7 @@ def _as_stored(schema: SchemaData) -> SchemaData:
 def _same_or_compatible(
     versions: Sequence[SchemaVersion], schema: SchemaData, strategy: Strategy, steps_max: int
 ) -> SchemaVersion | None:
-    """The version that is the same, or None when the schema may become one. Raises `IncompatibleSchema`."""
+    """The version that is the same, or None if the schema may become one. Raises `IncompatibleSchema`."""
     found = _same(versions, schema)
     if found is None:
         check_compatible([one.schema for one in versions], schema, strategy, steps_max)
@@ -201,7 +201,7 @@ def _same_or_compatible(
 
 
 def _same(versions: Sequence[SchemaVersion], schema: SchemaData) -> SchemaVersion | None:
-    """Bytes are compared first: they are what a client that comes back brings, and cost nothing."""
+    """Compares bytes first: reconnecting clients send the same bytes, and this costs nothing."""
     same = (one for one in versions if one.schema.is_same_as(schema))
     return _with_same_bytes(versions, schema) or next(same, None)
 

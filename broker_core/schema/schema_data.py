@@ -1,4 +1,4 @@
-"""A schema as a client brings it: type, definition and properties (Pulsar's `SchemaData`). Pure."""
+"""A schema as a client sends it: type, definition, and properties (Pulsar's `SchemaData`). Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from broker_core.schema.schema_type import AVRO_BASED, SchemaType
 
 @dataclass(frozen=True)
 class SchemaData:
-    """`data` is what the wire carries: an Avro schema's JSON, two length-prefixed schemas, or nothing at all."""
+    """`data` is the definition on the wire: an Avro schema's JSON, two length-prefixed schemas, or empty."""
 
     type: SchemaType
     data: bytes = b""
@@ -21,9 +21,9 @@ class SchemaData:
 
     @cached_property
     def identity(self) -> str:
-        """Two schemas of one type with one identity are the same version.
+        """Two schemas with the same type and identity are the same version.
 
-        Avro based definitions are compared by what they say, others byte by byte; so is what only claims to be Avro.
+        Avro-based definitions are compared by meaning, all others, and invalid Avro, byte by byte.
         """
         if self.type in AVRO_BASED:
             try:

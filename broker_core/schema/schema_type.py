@@ -1,4 +1,4 @@
-"""What kind of schema: Pulsar's `SchemaType`, with the names of the REST API and the numbers of the protocol."""
+"""Pulsar's `SchemaType`, with the names of the REST API and the numbers of the protocol."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from broker_core.wire.pulsar_api_pb2 import Schema
 
 
 class SchemaType(enum.IntEnum):
-    """Types below zero exist on the client's side only; BYTES is stored as NONE (Pulsar's registry format)."""
+    """Types below zero exist only in clients; BYTES is stored as NONE (Pulsar's registry format)."""
 
     NONE = 0
     STRING = 1
@@ -35,7 +35,7 @@ class SchemaType(enum.IntEnum):
     AUTO = -2
     AUTO_CONSUME = -3
     AUTO_PUBLISH = -4
-    EXTERNAL = 22  # announced by newer clients; no registry of ours or of Pulsar 4.0 knows what is in it
+    EXTERNAL = 22  # announced by newer clients; neither our registry nor that of Pulsar 4.0 can read its definitions
 
 
 AVRO_BASED = frozenset({SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF})
@@ -47,7 +47,7 @@ CLIENT_SIDE = frozenset({SchemaType.AUTO, SchemaType.AUTO_CONSUME, SchemaType.AU
 
 
 def from_wire(number: int) -> SchemaType:
-    """The type of a `Schema` message; a number that nobody knows counts as NONE, as in Pulsar."""
+    """The type of a `Schema` message; an unknown number counts as NONE, as in Pulsar."""
     if number == Schema.AutoConsume:
         return SchemaType.AUTO_CONSUME
     try:

@@ -1,12 +1,12 @@
-"""Counts the steps of a comparison of two schemas, so that it ends. Pure."""
+"""Counts the steps of a comparison of two schemas, to limit it. Pure."""
 
 from __future__ import annotations
 
-STEPS_MAX = 200_000  # some hundred milliseconds; a pair of schemas with 1,000 fields takes some thousand
+STEPS_MAX = 200_000  # some hundred milliseconds; two schemas with 1,000 fields take some thousand steps
 
 
 class TooManySteps(Exception):
-    """The comparison takes more steps than it may."""
+    """The comparison exceeds its limit of steps."""
 
 
 class Steps:

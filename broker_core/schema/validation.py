@@ -1,4 +1,4 @@
-"""Whether a definition makes sense for its type, before anything is compared (Pulsar's `SchemaDataValidator`). Pure."""
+"""Whether a definition is valid for its type, before any comparison (Pulsar's `SchemaDataValidator`). Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from broker_core.schema.protobuf_native import root_message
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, CLIENT_SIDE, SchemaType
 
-_PYTHON_NONE = b"null"  # what the Python client sends as the definition of a STRING schema
+_PYTHON_NONE = b"null"  # the definition that the Python client sends for a STRING schema
 
-# What Jackson called its JSON schemas; clients of the time before Avro definitions sent such for JSON.
+# Jackson's names of JSON schema types; clients from before Avro definitions sent them for JSON.
 LEGACY_JSON_TYPES = frozenset({"any", "array", "boolean", "integer", "null", "number", "object", "string"})
 
 
@@ -51,7 +51,7 @@ def _check_supported(definition: AvroType) -> None:
 
 
 def legacy_json(schema: SchemaData) -> dict[str, object] | None:
-    """The JSON schema of an old client, from before definitions were Avro's; None when it is none."""
+    """The JSON schema of an old client, from before Avro definitions; None if it is not one."""
     try:
         found = json.loads(schema.data)
     except (ValueError, RecursionError):

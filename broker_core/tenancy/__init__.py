@@ -1,4 +1,4 @@
-"""Tenants, namespaces, bundles, and which policies they give their topics.
+"""Tenants, namespaces, bundles, and the policies that apply to their topics.
 
-Stored first, then visible; knows no loaded topic.
+A change is stored first and visible afterwards. Knows no loaded topic.
 """

@@ -1,8 +1,7 @@
 """Bundles of a namespace: ranges of a 32-bit hash of the topic name. Pure.
 
-One broker owns all bundles of every namespace; they exist here because tools list them and look-ups name
-them. The hash is CRC-32 (zlib) of the UTF-8 full topic name; a range is [lower, upper), the last one includes
-its upper end.
+One broker owns all bundles of every namespace. They exist because tools list them and lookups return them. The hash is
+CRC-32 (zlib) of the full topic name in UTF-8. A range is [lower, upper); the last one includes its upper end.
 """
 
 import re
@@ -33,7 +32,7 @@ class Bundles:
 
     @classmethod
     def from_document(cls, default_count: int, most: int, document: Any, name: str = "bundles") -> "Bundles":
-        """Reads Pulsar's `BundlesData`; without boundaries the range is split evenly, into `most` at most."""
+        """Reads Pulsar's `BundlesData`; without boundaries, splits the range evenly, into at most `most` bundles."""
         fields = Fields(mapping(document, name))
         boundaries = fields.read("boundaries", names, ())
         if boundaries:
@@ -50,12 +49,12 @@ class Bundles:
         }
 
     def bundle_of(self, topic: str) -> str:
-        """The bundle of a full topic name, as Pulsar writes it: `0x40000000_0x80000000`."""
+        """The bundle of a full topic name, in Pulsar's notation: `0x40000000_0x80000000`."""
         upper = bisect_right(self.boundaries, zlib.crc32(topic.encode()), hi=len(self.boundaries) - 1)
         return _range_text(self.boundaries[upper - 1], self.boundaries[upper])
 
     def find(self, namespace: str, text: str) -> str:
-        """The bundle that `text` names, as `bundle_of` writes it; raises `PreconditionFailed` if there is none."""
+        """The bundle that `text` names, in the notation of `bundle_of`; raise `PreconditionFailed` if there is none."""
         named = _RANGE.fullmatch(text)
         if named is None:
             raise PreconditionFailed(f"Invalid bundle range: {text}")

@@ -1,8 +1,8 @@
-"""What `tenancy` stores, kind by kind, and how it is read: what was sent strictly, what is stored leniently. Pure.
+"""The documents that `tenancy` stores, by kind. Requests are read strictly, stored documents leniently. Pure.
 
-A change is stored as a document, and what is in force afterwards is that document read again: so a restart finds
-exactly what was in force. A stored value that makes no sense (an older release may have taken it) counts as not
-set; it is reported and blocks nothing, and the next change of its document leaves it out.
+A change is stored as a document, and the values in force afterwards are those read back from that document, so a
+restart finds exactly what was in force. A stored value that is invalid (an older release may have accepted it) counts
+as not set. It is reported, blocks nothing, and disappears with the next change of its document.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ PARTITIONED_TOPIC = "partitioned-topic"
 
 @dataclass(frozen=True, slots=True)
 class BadValue:
-    """`field` is empty when the whole document makes no sense."""
+    """`field` is empty if the whole document is invalid."""
 
     kind: str
     key: str
@@ -72,7 +72,7 @@ class PartitionedTopic:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], on_bad: OnBad = refuse) -> "PartitionedTopic":
-        """Reads Pulsar's `PartitionedTopicMetadata`. Raises `InvalidRequest` when it gives no usable number."""
+        """Reads Pulsar's `PartitionedTopicMetadata`; raises `InvalidRequest` without a valid number of partitions."""
         count = int32(document.get("partitions"), "partitions")
         if not 0 < count <= MOST_PARTITIONS:
             raise InvalidRequest(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
@@ -80,14 +80,14 @@ class PartitionedTopic:
 
 
 def read_topic(document: Mapping[str, Any], on_bad: OnBad = refuse) -> tuple[int | None, dict[str, str]]:
-    """When the topic was created (wall, ms), if that is known, and its properties."""
+    """When the topic was created (wall clock, ms), if known, and its properties."""
     fields = Fields(document, on_bad)
     return fields.read("created_ms", whole_number), fields.read("properties", properties, {})
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReader:
-    """How documents are read on this instance."""
+    """Reads documents with the configuration of this instance."""
 
     cluster: str
     default_bundles: int
@@ -126,7 +126,7 @@ def read_stored(
     documents: Iterable[tuple[str, Any]],
     report: OnBadValue,
 ) -> dict[Key, Value]:
-    """All documents of a kind, by key; one that does not even say what it is about is left out, and reported."""
+    """All documents of a kind, by key; a document without a readable key is skipped and reported."""
     found = {}
     for key, document in documents:
 
@@ -144,7 +144,7 @@ def read_stored(
 
 
 def find_bad_values(documents: Iterable[tuple[str, str, Any]]) -> list[BadValue]:
-    """What a broker ignores of stored documents, whatever its configuration; each is a kind, a key and a value."""
+    """The stored values that every broker ignores, whatever its configuration; a document is a kind, a key, a value."""
     found: list[BadValue] = []
     for kind, key, document in documents:
         for cluster in _clusters_in(document):
@@ -162,7 +162,7 @@ def find_bad_values(documents: Iterable[tuple[str, str, Any]]) -> list[BadValue]
 
 
 def _clusters_in(document: Any) -> set[str]:
-    """Those for which a document has rates; of any other cluster it says nothing."""
+    """The clusters for which a document has rates; it says nothing about other clusters."""
     places = [declared.path[0] for declared in POLICIES.values() if ANY_CLUSTER in declared.path]
     by_cluster = [document.get(place) for place in places] if isinstance(document, Mapping) else []
     return {cluster for rates in by_cluster if isinstance(rates, Mapping) for cluster in rates} or {""}

@@ -1,7 +1,7 @@
-"""A namespace: its policies, clusters, bundles and properties, and the JSON forms of them. Pure.
+"""A namespace: its policies, clusters, bundles, and properties, and their JSON forms. Pure.
 
-The stored document and the REST body both use the field names of Pulsar's `Policies` object. The document
-holds only what was set; `to_body` adds the values that Pulsar shows for a namespace that was just created.
+The stored document and the REST body both use the field names of Pulsar's `Policies` object. The document holds only
+what was set; `to_body` adds the values that Pulsar shows for a new namespace.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from broker_core.policies.kept import read_kept
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.tenancy.bundles import Bundles
 
-# What Pulsar 4.0 shows for a fresh namespace, beside the fields of the class below.
+# What Pulsar 4.0 shows for a new namespace, in addition to the fields of the class below.
 _FRESH: dict[str, Any] = {
     "auth_policies": {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
     "allowed_clusters": [],
@@ -38,7 +38,7 @@ _FRESH: dict[str, Any] = {
     "subscription_types_enabled": [],
     "migrated": False,
 }
-# The order in which Pulsar shows its fields; tools print them as they come.
+# The order in which Pulsar shows its fields; tools print them in this order.
 _ORDER = (
     "auth_policies",
     "replication_clusters",
@@ -90,7 +90,7 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """`kept`: the fields of Pulsar's object that do nothing here (`kept_policies`)."""
+    """`kept`: the fields of Pulsar's object that have no effect here (`policies.kept`)."""
 
     name: NamespaceName
     replication_clusters: tuple[str, ...]
@@ -111,9 +111,9 @@ class Namespace:
         most_bundles: int,
         on_bad: OnBad = refuse,
     ) -> "Namespace":
-        """Reads a `Policies` object, stored or sent; unknown fields and nulls are ignored, as Pulsar does.
+        """Reads a `Policies` object, stored or sent; unknown fields and nulls are ignored, as in Pulsar.
 
-        `on_bad` hears of values that make no sense, with Pulsar's reason; by default it raises `InvalidRequest` or
+        `on_bad` gets each invalid value with Pulsar's reason; the default raises `InvalidRequest` or
         `PreconditionFailed`. If it returns, the field counts as absent.
         """
         fields = Fields(document, on_bad)
@@ -139,5 +139,5 @@ class Namespace:
 
     def to_body(self) -> dict[str, Any]:
         values = {**_FRESH, **self.to_document()}
-        values["clusterDispatchRate"] = values["topicDispatchRate"]  # what it was called once; tools still read it
+        values["clusterDispatchRate"] = values["topicDispatchRate"]  # its former name, which tools still read
         return {key: values.pop(key) for key in _ORDER if key in values} | values

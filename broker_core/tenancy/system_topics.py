@@ -1,9 +1,9 @@
-"""Which topics the broker, not a user, makes and owns. Pure.
+"""Which topics are system topics: those that the broker creates and owns. Pure.
 
-Pulsar's rule (`SystemTopicNames`): the topics of events and transaction buffers of any namespace, the stores of
-pending acknowledgements, and everything in `pulsar/system`. They are hidden from lists unless asked for, are never
-deleted for being unused, and policies meant for users' topics pass them by. Names that only look internal
-(`__mine`, a client's `-multiTopicsReader-` names) are users' names.
+As in Pulsar (`SystemTopicNames`): the topics of events and transaction buffers of any namespace, the stores of pending
+acknowledgments, and everything in `pulsar/system`. Lists hide them unless asked for them, inactivity does not delete
+them, and policies for users' topics do not apply to them. Names that only look internal (`__mine`, a client's
+`-multiTopicsReader-` names) are users' names.
 """
 
 from collections.abc import Iterable
@@ -27,12 +27,12 @@ _MARK = "__"  # in all of these names: most of a list of thousands need no close
 
 
 def is_system_topic(name: TopicName) -> bool:
-    """Whether a topic, or the partitioned topic that it belongs to, is the broker's own."""
+    """Whether a topic, or the partitioned topic that it belongs to, is a system topic."""
     return name.namespace == SYSTEM_NAMESPACE or _is_system_name(name.base.local)
 
 
 def users_topics(namespace: NamespaceName, topics: Iterable[str]) -> list[str]:
-    """Those of a namespace's topics, by full name, that are not the broker's own."""
+    """The full names of a namespace's topics that are not system topics."""
     if namespace == SYSTEM_NAMESPACE:
         return []
     slashes = 5 if namespace.cluster else 4  # before the local name
@@ -48,7 +48,7 @@ def _is_system_name(local: str) -> bool:
 
 
 def is_broker_internal(name: TopicName) -> bool:
-    """Whether no client may create the topic by using it: the transaction coordinators' own store."""
+    """Whether no client can create the topic by using it: the store of the transaction coordinators."""
     local = name.base.local
     if name.namespace == SYSTEM_NAMESPACE:
         return local == TRANSACTION_COORDINATOR_ASSIGN or local.startswith(TRANSACTION_LOG_PREFIX)

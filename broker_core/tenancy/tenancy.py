@@ -1,9 +1,9 @@
-"""Tenants, namespaces, their policies, topic policies and partitioned topics of this instance.
+"""Tenants, namespaces, their policies, topic policies, and partitioned topics of this instance.
 
-Everything is a small document in the metadata store, read once at the start and kept here typed. A change is
-checked first, then persisted, and only then in force; whoever registered with `on_change` is told after that.
-Which topics exist is not known here, so the broker says whether a namespace is empty. Reasons of refusals are
-those of Pulsar's admin REST API.
+Everything is a small document in the metadata store, read once at the start and kept here as typed values. A change is
+checked, then stored, and only then in force; after that, the listeners of `on_change` are called. Which topics exist
+is not known here, so the broker says whether a namespace is empty. Reasons of refusals are those of Pulsar's admin
+REST API.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ PolicyListener = Callable[[NamespaceName, TopicName | None], Awaitable[None]]
 
 
 class Documents(Protocol):
-    """The metadata store: documents by kind and key; reads come from memory, writes wait for the disk."""
+    """The metadata store: documents by kind and key. Reads come from memory; writes wait for the disk."""
 
     async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None: ...
 
@@ -64,25 +64,25 @@ class Documents(Protocol):
 
 
 class Tenancy:
-    """Use `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
+    """Created by `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
 
     def __init__(self, documents: Documents, config: BrokerConfig) -> None:
         self._documents = documents
         self._config = config
         self.cluster = config.server.cluster_name
         self._reader = DocumentReader(self.cluster, config.policies.default_bundles, config.policies.most_bundles)
-        # Between a check and its change lies a wait for the disk; no two changes may pass the same check.
+        # A wait for the disk separates a check from its change; no two changes may pass the same check.
         self._changing = asyncio.Lock()
         self._listeners: list[PolicyListener] = []
         self._tenants: dict[str, Tenant] = {}
         self._namespaces: dict[NamespaceName, Namespace] = {}
         self._topic_policies: dict[TopicName, PolicySet] = {}
-        self._in_force: dict[NamespaceName, TopicPolicies] = {}  # resolved when asked for
+        self._in_force: dict[NamespaceName, TopicPolicies] = {}  # resolved on demand
         self._partitioned: dict[TopicName, PartitionedTopic] = {}
 
     @classmethod
     async def open(cls, documents: Documents, config: BrokerConfig) -> "Tenancy":
-        """Reads all documents; a store without any tenant gets Pulsar's default tenants and namespaces."""
+        """Reads all documents; a store without tenants gets Pulsar's default tenants and namespaces."""
         tenancy = cls(documents, config)
         tenancy._read()
         if not list(documents.list(TENANT)):
@@ -90,7 +90,7 @@ class Tenancy:
         return tenancy
 
     def on_change(self, listener: PolicyListener) -> None:
-        """`listener(namespace, topic)` is awaited after a change of policies; `topic` None is all of them."""
+        """Awaits `listener(namespace, topic)` after each change of policies; `topic` None means all topics."""
         self._listeners.append(listener)
 
     # Clusters and tenants
@@ -99,7 +99,7 @@ class Tenancy:
         return [self.cluster]
 
     def cluster_record(self) -> Mapping[str, Any]:
-        """What tools have stored about this cluster, by Pulsar's names; empty when nothing was."""
+        """What tools have stored about this cluster, by Pulsar's names; empty if there is nothing."""
         return self._documents.get(CLUSTER, self.cluster) or {}
 
     async def set_cluster_record(self, record: Mapping[str, Any]) -> None:
@@ -145,7 +145,7 @@ class Tenancy:
         return sorted((name for name in self._namespaces if name.tenant == tenant), key=str)
 
     def has_namespace(self, name: NamespaceName) -> bool:
-        """Whether there may be topics in it."""
+        """Whether the namespace can have topics."""
         return name in self._namespaces or name.exists_by_use
 
     def namespace(self, name: NamespaceName) -> Namespace:
@@ -154,7 +154,7 @@ class Tenancy:
         return self._namespaces[name]
 
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
-        """Creates it with the settings of a REST `Policies` object; what is absent has Pulsar's default."""
+        """Creates it with the settings of a REST `Policies` object; absent ones get Pulsar's defaults."""
         check_new_entity("Namespace", name.local.rpartition("/")[2])
         _, namespace = self._reader.namespace(str(name), document or {})
         self._check_policies(namespace.policies)
@@ -170,13 +170,13 @@ class Tenancy:
             await self._put_namespace(namespace)
 
     async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
-        """Refused with `Conflict` while `is_empty()`, asked when nothing else can change, says no."""
+        """Raises `Conflict` unless `is_empty()`, which is called when no other change can interfere."""
         async with self._changing:
             if name not in self._namespaces:
                 raise NamespaceNotFound(f"Namespace {name} does not exist.")
             if not is_empty() or any(topic.namespace == name for topic in self._partitioned):
                 raise Conflict("Cannot delete non empty namespace")
-            # Hidden before the wait, so that no topic is created in it meanwhile.
+            # Hidden before the wait, so that no topic is created in it in the meantime.
             removed = self._namespaces.pop(name)
             self._in_force.pop(name, None)
             try:
@@ -186,7 +186,7 @@ class Tenancy:
                 raise
 
     async def set_namespace_policies(self, name: NamespaceName, **policies: Any) -> None:
-        """Sets fields of `PolicySet`; None removes one. Topics of the namespace follow at once."""
+        """Sets fields of `PolicySet`; None removes one. The namespace's topics follow at once."""
         async with self._changing:
             namespace = self.namespace(name)
             changed = namespace.policies.changed(**policies)
@@ -200,32 +200,32 @@ class Tenancy:
             await self._put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
-        """That the clusters exist is the caller's to check."""
+        """The caller checks that the clusters exist."""
         async with self._changing:
             await self._put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
 
     # Topic policies
 
     def topic_policies(self, topic: TopicName) -> PolicySet:
-        """What is set on the topic itself; a partition has the policies of its partitioned topic."""
+        """The policies set on the topic itself; a partition has those of its partitioned topic."""
         return self._topic_policies.get(topic.base, NOTHING_SET)
 
     def effective(self, topic: TopicName) -> TopicPolicies:
-        """What is in force for the topic: its own, else its namespace's, else the configuration's.
+        """The policies in force for the topic: its own, else its namespace's, else the configuration's.
 
-        Topics without policies of their own share one answer; a loaded topic keeps it until `on_change` tells of news.
+        Topics without their own policies share one object. A loaded topic keeps it until `on_change` reports a change.
         """
         own = self._topic_policies.get(topic.base)
         if own is None and not is_system_topic(topic):
             return self.effective_in(topic.namespace)
         levels = [own or NOTHING_SET, self._policies_of(topic.namespace)]
-        if is_system_topic(topic):  # its writers are brokers, of several versions
+        if is_system_topic(topic):  # brokers of several versions write to it
             anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
             levels = [PolicySet(allow_schema_update=True), *levels, anything]
         return resolve(levels, self._config)
 
     def effective_in(self, namespace: NamespaceName) -> TopicPolicies:
-        """What is in force for a topic of the namespace that has no policies of its own, also one not there yet."""
+        """The policies in force for topics of the namespace that have none of their own, including future topics."""
         found = self._namespaces.get(namespace)
         if found is None:
             return resolve([], self._config)
@@ -239,11 +239,11 @@ class Tenancy:
         return found.policies if found else NOTHING_SET
 
     async def set_topic_policies(self, topic: TopicName, **policies: Any) -> None:
-        """Sets fields of `PolicySet`; None removes one. That the topic exists is the caller's to check."""
+        """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists."""
         await self._change_topic_policies(topic, lambda _: policies)
 
     async def set_dispatch_rate(self, topic: TopicName, subscription: str, rate: DispatchRate | None) -> None:
-        """Of one subscription, beside those of the others; None removes it."""
+        """Sets the rate of one subscription and keeps those of the others; None removes it."""
 
         def changed(before: PolicySet) -> Mapping[str, Any]:
             rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
@@ -252,7 +252,7 @@ class Tenancy:
         await self._change_topic_policies(topic, changed)
 
     async def _change_topic_policies(self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]]) -> None:
-        """`change` is asked what to set when nothing else can change any more."""
+        """`change` returns what to set; it is called when no other change can interfere."""
         if not self._config.policies.topic_policies:
             raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
         if topic.is_partition:
@@ -263,7 +263,7 @@ class Tenancy:
         await self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:
-        """Removes the policies of a topic that was deleted."""
+        """Removes the policies of a deleted topic."""
         async with self._changing:
             if topic in self._topic_policies:
                 await self._put_topic_policies(topic, NOTHING_SET)
@@ -271,7 +271,7 @@ class Tenancy:
     # Partitioned topics
 
     def partitions(self, topic: TopicName) -> int:
-        """How many partitions the topic has; 0: it is not partitioned."""
+        """The number of partitions; 0 if the topic is not partitioned."""
         found = self._partitioned.get(topic)
         return found.partitions if found else 0
 
@@ -285,7 +285,7 @@ class Tenancy:
     async def create_partitioned(
         self, topic: TopicName, partitions: int, properties: Mapping[str, str] | None = None
     ) -> None:
-        """That no topic of that name without partitions exists is the broker's to check."""
+        """The broker checks that no non-partitioned topic of that name exists."""
         self._check_partitions(partitions)
         if PARTITION_SUFFIX in topic.local:
             raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
@@ -296,7 +296,7 @@ class Tenancy:
             await self._put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
 
     async def update_partitions(self, topic: TopicName, partitions: int) -> None:
-        """Equal is allowed; fewer are refused."""
+        """Sets a larger number of partitions, or the same; a smaller one is refused."""
         async with self._changing:
             current = self._partitioned.get(topic)
             if current is None:
@@ -315,7 +315,7 @@ class Tenancy:
             await self._put_partitioned(topic, dataclasses.replace(current, properties=change(current.properties)))
 
     async def delete_partitioned(self, topic: TopicName) -> None:
-        """Removes the metadata only; the partitions are the broker's."""
+        """Removes the metadata only; the broker deletes the partitions."""
         async with self._changing:
             if topic not in self._partitioned:
                 raise TopicNotFound(f"Topic {topic} not found.")
@@ -347,7 +347,7 @@ class Tenancy:
         if most < partitions:
             raise NotAcceptable(f"Number of partitions should be less than or equal to {most}")
 
-    # The store: read as a restart would read it, persisted, and only then in force
+    # Changes: read as a restart would read them, stored, and only then in force
 
     async def _put_tenant(self, name: str, tenant: Tenant) -> None:
         document = tenant.to_document()
@@ -382,8 +382,8 @@ class Tenancy:
         for listener in self._listeners:
             try:
                 await listener(namespace, topic)
-            except Exception:  # the change is stored: what one topic makes of it must not look like a refusal
-                log.exception("policies of %s: not followed everywhere", topic or namespace)
+            except Exception:  # the change is stored: a topic that cannot apply it must not make it look refused
+                log.exception("policies of %s: cannot apply them to every topic", topic or namespace)
 
     def _read(self) -> None:
         read, documents = self._reader, self._documents_of
@@ -399,7 +399,7 @@ class Tenancy:
 
     async def _create_defaults(self) -> None:
         names = [NamespaceName.parse(text) for text in DEFAULT_NAMESPACES]
-        # Side by side, so that the store can commit them together: this is part of every first start.
+        # Concurrent, so that the store can commit them together: every first start waits for this.
         async with asyncio.TaskGroup() as changes:
             for tenant in sorted({name.tenant for name in names}):
                 changes.create_task(self._put_tenant(tenant, Tenant((), (self.cluster,))))

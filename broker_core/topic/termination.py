@@ -1,8 +1,8 @@
 """Terminating a topic: it takes no more messages, ever; who has read and acknowledged everything is told.
 
 REACHED_END_OF_TOPIC goes to consumers whose subscription has no backlog (Pulsar's rule: acknowledged, not just
-delivered), once each. Only Java clients know the command: others would drop the connection over it, subscribe
-again, and so on for ever (rules, 9.1).
+delivered), once each. Only Java clients get it: others would close the connection and subscribe again, endlessly
+(docs/protocol.md "Commands that clients accept").
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Pulsar evaluates it with RE2, whose time grows with the length of the name and nothing else: `(a+)+$` cannot hold
 up the other clients. Python's `re` can, hence the library. What RE2 does not know (look-ahead, back references)
 raises `InvalidPattern`; clients then filter a whole list themselves.
-The scheme of the pattern is left away, and so are scheme and partition suffix of the names (rules, 3.16).
+It is matched without the scheme and without the partition suffix of the names (docs/protocol.md "Topic lists").
 """
 
 from __future__ import annotations

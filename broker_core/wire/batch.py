@@ -1,14 +1,13 @@
-"""The inside of a batch, and of any entry once its payload is unwrapped.
+"""The messages in a batch, and the payload of any entry.
 
-An entry is a batch if `num_messages_in_batch` is present, even when it is 1 (rules 1.5).  Its payload, decompressed,
-repeats per message:
+A decompressed batch (docs/protocol.md "Batches") repeats per message:
 
     metadata size  u32 big-endian
     metadata       SingleMessageMetadata
-    payload        as many bytes as `payload_size` in it says
+    payload        `payload_size` bytes, as the metadata says
 
-A compacted batch keeps the slots of its dropped messages (`compacted_out`), so that batch indexes stay what they
-were.  An encrypted entry is opaque: only its producer's friends can look inside.
+A compacted batch keeps the slots of the messages it has lost (`compacted_out`), so that batch indexes stay the same. An
+encrypted entry cannot be read here: only clients with its key can read it.
 """
 
 import struct
@@ -41,7 +40,7 @@ def is_encrypted(metadata: MessageMetadata) -> bool:
 
 
 def plain_payload(metadata: MessageMetadata, payload: bytes, limit: int = UNCOMPRESSED_SIZE_MAX) -> bytes:
-    """The decompressed payload of an entry; an encrypted one, or one chunk of several, comes back as it is.
+    """The decompressed payload of an entry; an encrypted payload, or a chunk of a message, is returned unchanged.
 
     Raises `DecompressionFailed`.
     """
@@ -51,7 +50,7 @@ def plain_payload(metadata: MessageMetadata, payload: bytes, limit: int = UNCOMP
 
 
 def split_batch(payload: bytes, count: int) -> list[BatchMessage]:
-    """The `count` messages of a decompressed batch payload.  Raises `MalformedEntry`."""
+    """The `count` messages of a decompressed batch payload. Raises `MalformedEntry`."""
     if not 0 <= count <= len(payload) // 4:
         raise MalformedEntry(f"a batch of {count} messages in {len(payload)} bytes")
     messages = []
@@ -60,7 +59,7 @@ def split_batch(payload: bytes, count: int) -> list[BatchMessage]:
         message, position = _read_message(payload, position, index)
         messages.append(message)
     if position != len(payload):
-        raise MalformedEntry(f"{len(payload) - position} bytes behind the last message of the batch")
+        raise MalformedEntry(f"{len(payload) - position} bytes after the last message of the batch")
     return messages
 
 
@@ -74,7 +73,7 @@ def _read_message(payload: bytes, position: int, index: int) -> tuple[BatchMessa
     except DecodeError as error:
         raise MalformedEntry(f"the metadata of message {index} of the batch cannot be parsed") from error
     if not metadata.HasField("payload_size") or not 0 <= metadata.payload_size <= len(payload) - end:
-        raise MalformedEntry(f"message {index} of the batch has no sensible size")
+        raise MalformedEntry(f"message {index} of the batch has an invalid size")
     last = end + metadata.payload_size
     return BatchMessage(metadata, payload[end:last]), last
 
@@ -90,7 +89,7 @@ def join_batch(messages: Iterable[BatchMessage]) -> bytes:
 
 
 def build_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage]) -> bytes:
-    """An entry of these messages, compressed with the codec in `metadata`, whose sizes and count are set."""
+    """An entry of these messages, compressed with the codec in `metadata`; sets the sizes and the count in it."""
     payload = join_batch(messages)
     metadata.num_messages_in_batch = len(messages)
     if metadata.compression != CompressionType.NONE:
@@ -100,9 +99,9 @@ def build_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage]) -> 
 
 
 def compact_batch(metadata: MessageMetadata, messages: Sequence[BatchMessage], kept: Iterable[int]) -> bytes:
-    """The batch with only the messages at the indexes `kept`; the others keep an empty slot each (rules 5.9).
+    """The batch with only the messages at the indexes `kept`; each other keeps an empty slot.
 
-    `metadata` is that of the original entry and stays as it is.
+    `metadata` is that of the original entry and is not changed. See docs/protocol.md "Compaction".
     """
     survivors = sorted(set(kept))
     slots = [BatchMessage(SingleMessageMetadata(compacted_out=True), b"")] * len(messages)

@@ -1,11 +1,11 @@
-"""What the fields of a client's command may hold: a table, and the check of a command against it.
+"""Limits for the fields of a client's command: a table, and the check of a command against it.
 
-Every text, list and size of every command that the broker takes has a row here; `tests/wire/test_bounds.py` compares
-the rows with the protocol. A limit is named by its key in the configuration. What exceeds it, and text that is not
-UTF-8, makes a `Flaw`: the command is answered with that error instead of being carried out.
+Every string, list, and size in every command that the broker takes has a row here; `tests/wire/test_bounds.py` compares
+the rows with the protocol. The configuration key names the limit. A field that exceeds its limit, and text that is not
+UTF-8, makes a `Flaw`: the broker answers the command with that error and does not execute it.
 
-Nothing in a command is longer than the command itself, so a row costs one comparison where the command is shorter than
-the limit: ACK and FLOW are hardly ever looked into.
+Nothing in a command is longer than the command itself, so a row costs one comparison if the command is shorter than
+the limit: the fields of ACK and FLOW are hardly ever measured.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ HASH_RANGES = "maxHashRangesPerConsumer"
 SCHEMA = "schemaMaxSizeInBytes"
 COMMAND = "maxCommandSizeInBytes"
 BATCH = "maxMessagesPerBatch"
-LONG = "Long.MAX_VALUE"  # of a field that is unsigned here and signed where it comes back; no setting
+LONG = "Long.MAX_VALUE"  # the limit of a field that is unsigned here and signed in responses; not a setting
 
-ACK_SET_WEIGHT = 4  # message ids: what one with an ack set costs
-REDELIVERED_PER_ID = 3  # clients ask for everything that is unacknowledged at once, up to 50,000 messages
-ACK_SET_WORDS_PER_ID = 8  # words of ack sets, of 64 messages each, that cost as much as a message id
+ACK_SET_WEIGHT = 4  # in message IDs: the cost of an ID with an ack set
+REDELIVERED_PER_ID = 3  # clients request everything unacknowledged at once, up to 50,000 messages
+ACK_SET_WORDS_PER_ID = 8  # words of ack sets, of 64 messages each, that cost as much as a message ID
 
 _T = BaseCommand
 _FINDING = (_T.LOOKUP, _T.PARTITIONED_METADATA)
@@ -54,23 +54,23 @@ class Flaw(NamedTuple):
 
 
 class NotUtf8(Exception):
-    """Protobuf hands out text that it cannot decode as bytes."""
+    """Protobuf returns text that it cannot decode as bytes."""
 
 
 def text(value: str | bytes) -> int:
-    """Characters of a text; whatever follows may take it for a `str`."""
+    """The characters of a text; proves that it is a `str`."""
     if type(value) is bytes:
         raise NotUtf8
     return len(value)
 
 
 def pairs(values: Any) -> int:
-    """Characters of keys and values."""
+    """The characters of keys and values."""
     return sum(text(pair.key) + text(pair.value) for pair in values)
 
 
 def message_ids(values: Any) -> int:
-    """Message ids, and what their ack sets weigh; never more than their bytes."""
+    """The number of message IDs plus the weight of their ack sets; never more than their bytes."""
     sizes = [len(one.ack_set) for one in values]
     with_sets = len(sizes) - sizes.count(0)
     return len(sizes) + (ACK_SET_WEIGHT - 1) * with_sets + sum(sizes) // ACK_SET_WORDS_PER_ID
@@ -81,7 +81,7 @@ def message_id(value: Any) -> int:
 
 
 def redelivered_ids(values: Any) -> int:
-    """Message ids to be delivered again: they cost less, and no ack set of theirs is looked at."""
+    """The number of message IDs to redeliver: they cost less, because their ack sets are not read."""
     return len(values) // REDELIVERED_PER_ID
 
 
@@ -90,11 +90,11 @@ def number(value: int) -> int:
 
 
 WHATEVER_THE_SIZE = frozenset({text, pairs, number})
-"""Measures that a short command needs too: of text for what it is, of numbers since they take no room."""
+"""Measures that also apply to short commands: to text for its encoding, to numbers because they take no space."""
 
 
 class Bound(NamedTuple):
-    """`field` of these commands, a path with dots, is measured and compared with the limit of that key."""
+    """`field` of these commands, a dotted path, is measured and compared with the limit of that key."""
 
     commands: tuple[int, ...]
     field: str
@@ -139,7 +139,7 @@ BOUNDS = (
     Bound((_T.REDELIVER_UNACKNOWLEDGED_MESSAGES,), "message_ids", redelivered_ids, MESSAGE_IDS, NotAllowedError),
     Bound((_T.SEEK,), "message_id", message_id, MESSAGE_IDS, NotAllowedError),
     Bound(_LISTING, "namespace", text, NAME, InvalidTopicName),
-    # How long a pattern may be that the broker evaluates is another question: a client may do without (PIP-145).
+    # COMMAND, not the key for patterns: a longer one is evaluated by the client and not refused (PIP-145).
     Bound(_LISTING, "topics_pattern", text, COMMAND, NotAllowedError),
     Bound(_LISTING, "topics_hash", text, NAME, NotAllowedError),
     Bound((_T.GET_TOPICS_OF_NAMESPACE,), "properties", pairs, PROPERTIES, MetadataError),
@@ -154,20 +154,22 @@ UNREAD = {
 
 
 class CommandBounds:
-    """The rows with their limits; `limits` by their keys."""
+    """The rows with their limits; `limits` by key."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
         limits = {LONG: (1 << 63) - 1, **limits}
         self.command_size_max = max(limits[COMMAND], limits[SCHEMA] + limits[PROPERTIES])
         self.batch_messages_max = limits[BATCH]
-        self._rows: dict[int, list[tuple[Bound, list[str], int, bool]]] = {}  # path, limit, whatever the size
+        self._rows: dict[
+            int, list[tuple[Bound, list[str], int, bool]]
+        ] = {}  # path, limit, whether to measure at any size
         for bound in BOUNDS:
             row = (bound, bound.field.split("."), limits[bound.limit], bound.measure in WHATEVER_THE_SIZE)
             for command in bound.commands:
                 self._rows.setdefault(command, []).append(row)
 
     def flaw(self, command_type: int, message: Any, size: int) -> Flaw | None:
-        """What is wrong with a command of `size` bytes; None: it may be carried out."""
+        """What is wrong with a command of `size` bytes; None if it can be executed."""
         for bound, path, limit, always in self._rows.get(command_type, ()):
             if size <= limit and not always:
                 continue

@@ -45,7 +45,7 @@ def auth_response(client_version: str, auth_method_name: str, auth_data: bytes) 
 
 
 def lookup(request_id: int, topic: str, *, authoritative: bool = False, listener: str | None = None) -> bytes:
-    """`topic` is a full name; `authoritative` as the redirect that led here said."""
+    """`topic` is a full name; `authoritative` is the value from the redirect."""
     command = BaseCommand(type=BaseCommand.LOOKUP)
     command.lookupTopic.request_id = request_id
     command.lookupTopic.topic = topic
@@ -64,7 +64,7 @@ def partitioned_metadata(request_id: int, topic: str, *, auto_creation: bool = T
 
 
 def topics_of_namespace(request_id: int, namespace: str) -> bytes:
-    """`namespace` is tenant/namespace; the persistent topics are asked for."""
+    """Requests the persistent topics; `namespace` is tenant/namespace."""
     command = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
     command.getTopicsOfNamespace.request_id = request_id
     command.getTopicsOfNamespace.namespace = namespace
@@ -86,7 +86,7 @@ def subscribe(
     force_topic_creation: bool = True,
     start_rollback_seconds: int = 0,
 ) -> bytes:
-    """A reader subscribes with `durable` false and the id after which it starts, or how far back in time, if not 0.
+    """A reader subscribes with `durable` false and either the ID after which it starts or how far back in time.
 
     `sub_type` and `initial_position` are numbers of CommandSubscribe's enums.
     """
@@ -123,7 +123,7 @@ def acknowledge(
     cumulative: bool = False,
     request_id: int | None = None,
 ) -> bytes:
-    """With a `request_id` the broker answers when the acknowledgement is safe."""
+    """With a `request_id` the broker answers when the acknowledgment is durable."""
     command = BaseCommand(type=BaseCommand.ACK)
     command.ack.consumer_id = consumer_id
     command.ack.ack_type = CommandAck.Cumulative if cumulative else CommandAck.Individual
@@ -140,7 +140,7 @@ def seek(
     position: MessageIdData | None = None,
     publish_time_ms: int | None = None,
 ) -> bytes:
-    """To a message id or to the first message published at or after a time."""
+    """Seeks to a message ID, or to the first message published at or after a time."""
     command = BaseCommand(type=BaseCommand.SEEK)
     command.seek.consumer_id = consumer_id
     command.seek.request_id = request_id

@@ -1,8 +1,8 @@
 """One constructor per command that the broker sends; each returns a complete frame.
 
-Masses of SEND_RECEIPT and MESSAGE are encode.py's, a client's commands client_commands.py's.  Optional arguments
-that are None are left out; what each field means to clients is in the rules, section 3.  Errors are given by their
-ServerError number, so that nobody above has to import the generated module.
+encode.py writes runs of SEND_RECEIPT and MESSAGE, client_commands.py the commands of a client. Optional arguments that
+are None are omitted. docs/protocol.md says what clients expect. Errors are ServerError numbers, so that callers do not
+import the generated module.
 """
 
 import struct
@@ -19,11 +19,11 @@ from broker_core.wire.pulsar_api_pb2 import (
 
 SIZES = struct.Struct(">II")
 BROKER_REQUEST_ID = (1 << 64) - 1
-"""The request id of a CLOSE_PRODUCER or CLOSE_CONSUMER that the broker sends: nobody answers it (rules 9.2)."""
+"""The request ID of a CLOSE_* command from the broker (docs/protocol.md "Commands that clients accept")."""
 
 
 def frame(command: BaseCommand, entry: bytes = b"") -> bytes:
-    """The frame of a command, with the headers and payload that follow it in SEND and MESSAGE."""
+    """The frame of a command, with the headers and the payload that follow it in SEND and MESSAGE."""
     encoded = command.SerializeToString()
     return SIZES.pack(4 + len(encoded) + len(entry), len(encoded)) + encoded + entry
 
@@ -37,7 +37,7 @@ def message_id(
     ack_set: Sequence[int] = (),
     batch_size: int | None = None,
 ) -> MessageIdData:
-    """-1 in an id (as in "nothing yet" and "earliest") travels as the largest u64; other -1s are left out."""
+    """-1 in an ID (as in "nothing yet" and "earliest") is sent as the largest u64; other -1s are omitted."""
     message = MessageIdData(ledgerId=ledger_id & BROKER_REQUEST_ID, entryId=entry_id & BROKER_REQUEST_ID)
     if partition >= 0:
         message.partition = partition
@@ -52,7 +52,7 @@ def message_id(
 def connected(
     server_version: str, protocol_version: int, max_message_size: int, feature_flags: Mapping[str, bool]
 ) -> bytes:
-    """`max_message_size` in bytes; `feature_flags` by the names of FeatureFlags, those that are true."""
+    """`max_message_size` in bytes; `feature_flags`: the fields of FeatureFlags that are true."""
     command = BaseCommand(type=BaseCommand.CONNECTED)
     command.connected.server_version = server_version
     command.connected.protocol_version = protocol_version
@@ -77,7 +77,7 @@ def success(request_id: int) -> bytes:
 
 
 def error(request_id: int, server_error: int, text: str) -> bytes:
-    """`server_error` is a ServerError number; `text` is what the user reads."""
+    """`server_error` is a ServerError number; `text` is shown to the user."""
     command = BaseCommand(type=BaseCommand.ERROR)
     command.error.request_id = request_id
     command.error.error = server_error  # type: ignore[assignment] # enum fields take plain numbers
@@ -103,7 +103,7 @@ def send_receipt(
     highest_sequence_id: int = 0,
     partition: int = -1,
 ) -> bytes:
-    """A single receipt, also with the id -1:-1 of a duplicate; runs of them are `ReceiptEncoder`'s."""
+    """A single receipt, also with the ID -1:-1 of a duplicate; `ReceiptEncoder` writes those of runs."""
     command = BaseCommand(type=BaseCommand.SEND_RECEIPT)
     command.send_receipt.producer_id = producer_id
     command.send_receipt.sequence_id = sequence_id
@@ -157,7 +157,7 @@ def lookup_failed(request_id: int, server_error: int, text: str) -> bytes:
 
 
 def partitioned_metadata(request_id: int, partitions: int) -> bytes:
-    """`partitions` 0: the topic is not partitioned."""
+    """`partitions` is 0 if the topic is not partitioned."""
     command = BaseCommand(type=BaseCommand.PARTITIONED_METADATA_RESPONSE)
     body = command.partitionMetadataResponse
     body.request_id = request_id
@@ -243,7 +243,7 @@ def watch_topic_update(watcher_id: int, new: Iterable[str], deleted: Iterable[st
 
 
 def consumer_stats(request_id: int, **figures: Any) -> bytes:
-    """`figures` by the names of CommandConsumerStatsResponse."""
+    """`figures`: the fields of CommandConsumerStatsResponse."""
     command = BaseCommand(type=BaseCommand.CONSUMER_STATS_RESPONSE)
     command.consumerStatsResponse.request_id = request_id
     for name, value in figures.items():
@@ -259,14 +259,14 @@ def active_consumer_change(consumer_id: int, is_active: bool) -> bytes:
 
 
 def reached_end_of_topic(consumer_id: int) -> bytes:
-    """Only for Java clients: others drop the connection over it (rules 9.1)."""
+    """For Java clients only: others close the connection (docs/protocol.md "Commands that clients accept")."""
     command = BaseCommand(type=BaseCommand.REACHED_END_OF_TOPIC)
     command.reachedEndOfTopic.consumer_id = consumer_id
     return frame(command)
 
 
 def close_producer(producer_id: int, request_id: int = BROKER_REQUEST_ID, *, served_at: str = "") -> bytes:
-    """`served_at`: the broker to go to without a look-up."""
+    """`served_at`: the broker to connect to without a lookup."""
     command = BaseCommand(type=BaseCommand.CLOSE_PRODUCER)
     command.close_producer.producer_id = producer_id
     command.close_producer.request_id = request_id
@@ -276,7 +276,7 @@ def close_producer(producer_id: int, request_id: int = BROKER_REQUEST_ID, *, ser
 
 
 def close_consumer(consumer_id: int, request_id: int = BROKER_REQUEST_ID, *, served_at: str = "") -> bytes:
-    """Sent by a broker as it is; a client gives a request id and gets a SUCCESS. `served_at` as for producers."""
+    """A broker sends it without a request ID; a client sets one and gets a SUCCESS. `served_at` as for producers."""
     command = BaseCommand(type=BaseCommand.CLOSE_CONSUMER)
     command.close_consumer.consumer_id = consumer_id
     command.close_consumer.request_id = request_id

@@ -1,8 +1,8 @@
 """The five codecs of Pulsar's payloads, as its clients write them.
 
-LZ4 is the raw block format without a size in front; ZLIB has zlib's own wrapper; ZSTD is one frame; SNAPPY the raw
-format.  The size before compression travels in the metadata (`uncompressed_size`), so that a reader knows what it
-will need: nothing larger than that, nor than its own limit, is ever decompressed.
+LZ4 is the raw block format without a size; ZLIB has zlib's own header; ZSTD is one frame; SNAPPY is the raw format. The
+metadata holds the uncompressed size (`uncompressed_size`). Neither that size nor the reader's own limit is ever
+exceeded when decompressing.
 """
 
 import zlib
@@ -17,28 +17,28 @@ from broker_core.wire.errors import DecompressionFailed
 from broker_core.wire.pulsar_api_pb2 import CompressionType
 
 UNCOMPRESSED_SIZE_MAX = 128 * 1024 * 1024
-"""Bytes; a frame of 5 MiB may announce terabytes.  Large enough for 5 MiB that shrank to a twenty-fifth."""
+"""Bytes; a frame of 5 MiB can announce terabytes. Large enough for 5 MiB at a compression ratio of 25."""
 
 
 def compress(compression: int, payload: bytes) -> bytes:
-    """The payload as a producer with this CompressionType sends it.  Raises `ValueError` for an unknown one."""
+    """The payload as a producer with this CompressionType sends it. Raises `ValueError` for an unknown type."""
     return _codec(compression).compress(payload)
 
 
 def decompress(compression: int, payload: bytes, uncompressed_size: int, limit: int = UNCOMPRESSED_SIZE_MAX) -> bytes:
-    """The payload as it was.  Raises `DecompressionFailed` if it is damaged, not of the announced size or too large."""
+    """The original payload. Raises `DecompressionFailed` if it is damaged, too large, or not of the announced size."""
     if compression == CompressionType.NONE:
         return payload
     if uncompressed_size > limit:
-        raise DecompressionFailed(f"{uncompressed_size} bytes before compression; the limit is {limit}")
+        raise DecompressionFailed(f"{uncompressed_size} bytes uncompressed; the limit is {limit}")
     try:
         data = _codec(compression).decompress(payload, uncompressed_size)
     except DecompressionFailed:
         raise
-    except Exception as error:  # each binding has exceptions of its own, some of them plain Exception
+    except Exception as error:  # each binding has its own exceptions, some of them plain Exception
         raise DecompressionFailed(f"{CompressionType.Name(compression)}: {error}") from error  # type: ignore[arg-type] # a plain number
     if len(data) != uncompressed_size:
-        raise DecompressionFailed(f"{len(data)} bytes where {uncompressed_size} were announced")
+        raise DecompressionFailed(f"{len(data)} bytes instead of the announced {uncompressed_size}")
     return data
 
 
@@ -72,16 +72,16 @@ def _decompress_zlib(payload: bytes, size: int) -> bytes:
 
 
 def _decompress_zstd(payload: bytes, size: int) -> bytes:
-    # Read as a stream: the one-shot call believes the size in the frame's own header.
+    # Read as a stream: the one-shot call trusts the size in the frame's header.
     with zstandard.ZstdDecompressor().stream_reader(payload) as stream:
         return stream.read(size + 1)
 
 
 def _decompress_snappy(payload: bytes, size: int) -> bytes:
-    # The stream begins with its size; the binding believes it, so it is compared first.
+    # The binding trusts the size at the beginning of the stream, so compare it first.
     announced = int(cramjam.snappy.decompress_raw_len(payload))
     if announced != size:
-        raise DecompressionFailed(f"SNAPPY: {announced} bytes where {size} were announced")
+        raise DecompressionFailed(f"SNAPPY: {announced} bytes instead of the announced {size}")
     return bytes(cramjam.snappy.decompress_raw(payload))
 
 

@@ -1,8 +1,8 @@
-"""The two commands that leave in masses: SEND_RECEIPT and MESSAGE, written without protobuf objects.
+"""The two most frequent commands, SEND_RECEIPT and MESSAGE, written without protobuf objects.
 
-Both are constant bytes but for the entry id, the identity of the SEND, and the entry itself, so they are joined
-from cached pieces.  An entry id is written as its lowest seven bits, from a table, and the rest, which stays the
-same for 128 entries.
+Both are constant bytes except for the entry ID, the identity of the SEND, and the entry itself, so they are joined from
+cached pieces. An entry ID is written as its lowest seven bits, from a table, and the rest, which stays the same for 128
+entries.
 """
 
 import struct
@@ -15,7 +15,7 @@ from broker_core.wire.send import SendRun
 from broker_core.wire.varint import CONTINUED, LAST, consecutive_varints, encode_varint
 
 HEADERS_MAX = 4096
-"""Frame headers kept per consumer, one per size of an entry; then the cache starts afresh."""
+"""Maximum number of frame headers to cache per consumer, one per entry size; then the cache starts over."""
 
 HEADER = struct.Struct(">IIBBBB")
 """Frame size, command size, `08` command type, tag of the command, its size (always below 128 here)."""
@@ -28,12 +28,12 @@ MESSAGE_TYPE, MESSAGE_TAG = BaseCommand.MESSAGE, BaseCommand.MESSAGE << 3 | 2
 
 
 class ReceiptEncoder:
-    """SEND_RECEIPTs of runs; one per SEND, in order (rules 3.4)."""
+    """Writes the SEND_RECEIPTs of runs: one per SEND, in order (docs/protocol.md "Receipts")."""
 
     def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int, partition: int) -> bytes:
-        """The frames for a run stored at `first_entry_id` and the ids after it, ready for one write.
+        """The frames for a run stored at `first_entry_id` and the IDs after it, for one write.
 
-        `partition` -1 (topic not partitioned) is the field's default and left out.
+        `partition` -1 (topic not partitioned) is the field's default and is omitted.
         """
         ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"
         partition_field = _partition_field(partition)
@@ -54,20 +54,20 @@ class ReceiptEncoder:
         return b"".join(parts)
 
     def duplicates(self, run: SendRun, partition: int) -> bytes:
-        """The frames for a run that was stored before: each with the id -1:-1 (rules 3.4)."""
+        """The frames for a run that was stored before: each has the ID -1:-1 (docs/protocol.md "Receipts")."""
         message_id = NOWHERE + _partition_field(partition)
         return b"".join([_one_receipt(key, message_id) for key in run.keys])
 
 
 def _one_receipt(key: bytes, message_id: bytes) -> bytes:
-    """The cheap path of a producer that waits for each receipt, and of many producers taking turns."""
+    """The cheap path for a producer that waits for each receipt, and for many producers that take turns."""
     size = len(key) + 2 + len(message_id)
     header = HEADER.pack(size + 8, size + 4, 0x08, RECEIPT_TYPE, RECEIPT_TAG, size)
     return b"%b%b\x1a%c%b" % (header, key, len(message_id), message_id)
 
 
 def _add_receipts(parts: list[bytes], keys: list[bytes], ledger: bytes, lowest: list[bytes], rest: bytes) -> None:
-    """Receipts whose keys have one size: header, key, `1a` size ledger, entry id, rest; over and over."""
+    """Adds receipts whose keys have one size; each is header, key, `1a` size ledger, entry ID, and rest."""
     id_size = len(ledger) + 1 + len(rest)
     size = len(keys[0]) + 2 + id_size
     header = HEADER.pack(size + 8, size + 4, 0x08, RECEIPT_TYPE, RECEIPT_TAG, size)
@@ -76,7 +76,7 @@ def _add_receipts(parts: list[bytes], keys: list[bytes], ledger: bytes, lowest: 
 
 
 class MessageEncoder:
-    """MESSAGEs for one consumer of a topic or partition (rules 3.8); keeps the headers it has made."""
+    """Writes MESSAGEs for one consumer of a topic or partition (docs/protocol.md "Messages"); caches their headers."""
 
     __slots__ = (
         "_consumer",
@@ -90,7 +90,7 @@ class MessageEncoder:
     )
 
     def __init__(self, consumer_id: int, partition: int) -> None:
-        """`partition` -1 (topic not partitioned) is the field's default and left out."""
+        """`partition` -1 (topic not partitioned) is the field's default and is omitted."""
         self._consumer_id = consumer_id
         self._partition = partition
         self._consumer = b"\x08" + encode_varint(consumer_id)
@@ -101,7 +101,7 @@ class MessageEncoder:
         self._epoch_field = b""
 
     def use_epoch(self, epoch: int) -> None:
-        """From now on messages carry that epoch of the consumer (PIP-84)."""
+        """From now on messages carry that consumer epoch (PIP-84)."""
         self._epoch = epoch
         self._epoch_field = b"\x28" + encode_varint(epoch)
 
@@ -114,9 +114,9 @@ class MessageEncoder:
         ends: Sequence[int],
         redelivery_counts: Sequence[int] | None = None,
     ) -> bytes:
-        """Frames for consecutive entries `data[starts[i]:ends[i]]`, ready for one write.
+        """Frames for consecutive entries `data[starts[i]:ends[i]]`, for one write.
 
-        `redelivery_counts` may be left out when all are 0.
+        `redelivery_counts` can be omitted if all are 0.
         """
         if redelivery_counts is not None and any(redelivery_counts):
             return self._encode_redelivered(ledger_id, first_entry_id, data, starts, ends, redelivery_counts)
@@ -134,7 +134,7 @@ class MessageEncoder:
         return b"".join(parts)
 
     def _encode_single(self, ledger_id: int, entry_id: int, entry: bytes) -> bytes:
-        """The cheap path of a consumer that keeps up: its messages come one by one."""
+        """The cheap path for a consumer that keeps up: its messages come one by one."""
         upper = entry_id >> 7
         low = CONTINUED[entry_id & 0x7F] if upper else LAST[entry_id]
         rest = (encode_varint(upper) if upper else b"") + self._partition_field
@@ -172,9 +172,9 @@ class MessageEncoder:
         redelivery_count: int = 0,
         ack_set: Sequence[int] = (),
     ) -> bytes:
-        """One frame with the fields that are rare.
+        """One frame with the rare fields.
 
-        `ack_set`: 64-bit words, lowest index first, bit 1 = still to be delivered; empty = the whole batch.
+        `ack_set`: 64-bit words, lowest index first, bit 1 = to be delivered; empty = the whole batch.
         """
         command = BaseCommand(type=BaseCommand.MESSAGE)
         message = command.message
@@ -191,14 +191,14 @@ class MessageEncoder:
         return frame(command, entry)
 
     def _use_shape(self, ledger_id: int, rest_size: int, redelivery_size: int) -> None:
-        """The cached headers are good for one ledger and one size of what follows the entry id's lowest byte."""
+        """The cached headers are valid for one ledger and one size of what follows the entry ID's lowest byte."""
         shape = (ledger_id, rest_size, redelivery_size)
         if shape != self._shape or len(self._headers) > HEADERS_MAX:
             self._shape = shape
             self._headers = {}
 
     def _header(self, entry_size: int) -> bytes:
-        """Everything in front of the entry id's lowest byte."""
+        """Everything before the entry ID's lowest byte."""
         assert self._shape is not None, "set by _use_shape"
         ledger_id, rest_size, redelivery_size = self._shape
         ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"

@@ -1,10 +1,10 @@
 """What can be wrong with bytes.
 
-ProtocolError            the stream of frames itself is broken: the connection cannot go on
-EntryError               one entry (headers and payload) cannot be read; the stream is fine
-├── ChecksumMismatch     its CRC32C is not that of its bytes
-├── MalformedEntry       sizes or metadata make no sense, or a batch does not hold what it says
-└── DecompressionFailed  its payload is not what the codec produces, or larger than announced
+ProtocolError            the stream of frames is broken: the connection cannot continue
+EntryError               one entry (headers and payload) cannot be read; the stream is intact
+├── ChecksumMismatch     its CRC-32C does not match its bytes
+├── MalformedEntry       its sizes or metadata are invalid, or a batch does not hold what its metadata says
+└── DecompressionFailed  its payload cannot be decompressed, or is larger than announced
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from typing import Any
 
 
 class ProtocolError(Exception):
-    """The peer sent bytes that are no frame (rules 1.3: close the connection without an answer).
+    """The peer sent bytes that are not a frame: the connection is closed (docs/protocol.md "Frames").
 
-    `items` holds what the same chunk brought before the broken frame.
+    `items` holds the items before the broken frame in the same chunk.
     """
 
     def __init__(self, reason: str, items: Sequence[Any] = ()) -> None:
@@ -27,11 +27,11 @@ class EntryError(Exception):
 
 
 class ChecksumMismatch(EntryError):
-    """The CRC32C in front of the entry is not that of its bytes."""
+    """The CRC-32C before the entry does not match its bytes."""
 
 
 class MalformedEntry(EntryError):
-    """Sizes, metadata or the inside of a batch make no sense."""
+    """The sizes, the metadata, or the inside of a batch are invalid."""
 
 
 class DecompressionFailed(EntryError):

@@ -1,13 +1,13 @@
 """Bytes from the socket -> commands; no I/O.
 
-A frame (rules 1.1), integers big-endian:
+A frame (docs/protocol.md "Frames"), integers big-endian:
 
     size          u32    of everything that follows; 4 + command size <= size <= frame_size_max
     command size  u32
     command              protobuf BaseCommand
     entry                SEND and MESSAGE only: magic, checksum, metadata, payload (message.py)
 
-`feed` takes chunks cut anywhere and has three outcomes: items, none yet, or `ProtocolError`.  However a stream is
+`feed` takes chunks of any size and has three outcomes: items, no items yet, or `ProtocolError`. However a stream is
 cut, the same frames come out; only the borders of runs follow the chunks.
 """
 
@@ -39,7 +39,7 @@ FIELD_BY_TYPE = {
 
 
 class Command(NamedTuple):
-    """Any command but SEND and MESSAGE: its `BaseCommand.Type`, the parsed sub-message, and why it is refused."""
+    """Any command except SEND and MESSAGE: its `BaseCommand.Type`, the parsed sub-message, and why it is refused."""
 
     type: int
     message: Any
@@ -47,7 +47,7 @@ class Command(NamedTuple):
 
 
 class MessageFrame(NamedTuple):
-    """A MESSAGE, as a client receives it; `entry` is everything behind the command (see message.py)."""
+    """A MESSAGE, as a client receives it; `entry` is everything after the command (message.py)."""
 
     message: CommandMessage
     entry: bytes
@@ -57,10 +57,10 @@ Item = SendRun | SingleSend | Command | MessageFrame
 
 
 class FrameDecoder:
-    """Turns chunks into items.  After a `ProtocolError` every further chunk raises it again.
+    """Turns chunks into items. After a `ProtocolError` every further chunk raises it again.
 
-    `frame_size_max` bounds a frame without its size field: Pulsar's limit is maxMessageSize + 10 KiB (rules 1.3).
-    `bounds`: what else a peer is held to; what comes from a broker has none. Memory: at most one frame and one chunk.
+    `frame_size_max` bounds a frame without its size field (docs/protocol.md "Frames"). `bounds` are further limits for
+    clients; commands from a broker have none. Memory: at most one frame and one chunk.
     """
 
     __slots__ = (
@@ -80,19 +80,19 @@ class FrameDecoder:
         self._bounds = bounds
         self._command_max = frame_size_max if bounds is None else bounds.command_size_max
         self._batch_max = INT32_MAX if bounds is None else bounds.batch_messages_max
-        self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they came
+        self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they arrived
         self._held = 0  # bytes in _parts
-        self._needed = 0  # bytes that must be there before anything can be read
+        self._needed = 0  # bytes required before anything can be read
         self._sends = PlainSendReader()
         self._error: str | None = None
 
     @property
     def buffered(self) -> int:
-        """Bytes of an unfinished frame that are held."""
+        """The bytes of an incomplete frame in memory."""
         return self._held
 
     def feed(self, chunk: bytes) -> list[Item]:
-        """The items that `chunk` completes, in order.  Raises `ProtocolError`, which carries those before it."""
+        """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
         if self._error is not None:
             raise ProtocolError(self._error)
         if self._parts:
@@ -118,7 +118,7 @@ class FrameDecoder:
         self._held = len(rest)
         if len(rest) >= 8:
             self._needed = 4 + SIZE.unpack_from(rest)[0]
-        else:  # each size is looked at as soon as it is there: a peer may send no more than a wrong one
+        else:  # each size is checked as soon as it arrives: a peer may send nothing after a wrong one
             self._needed = 8 if len(rest) >= 4 else 4
 
     def _read_frames(self, data: bytes, items: list[Item]) -> int:
@@ -165,16 +165,16 @@ class FrameDecoder:
 
 
 def parse_command(encoded: bytes, bounds: CommandBounds | None = None) -> Command:
-    """The command in a BaseCommand, with what is wrong with it by these bounds.
+    """The command in a BaseCommand, with what is wrong with it according to `bounds`.
 
-    Raises `ProtocolError` if it is none, or says one type and carries another.
+    Raises `ProtocolError` if it is not a command, or if its type and its body differ.
     """
     try:
         base = BaseCommand.FromString(encoded)
     except DecodeError as error:
         raise ProtocolError("not a command") from error
     if not base.IsInitialized():
-        raise ProtocolError("a command with a required field missing")
+        raise ProtocolError("a command without a required field")
     field = FIELD_BY_TYPE[base.type]
     if not base.HasField(field):  # type: ignore[arg-type] # the stub lists the names; ours come from the descriptor
         raise ProtocolError(f"a command of type {base.type} without its body")

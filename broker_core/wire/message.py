@@ -7,7 +7,7 @@
               metadata                MessageMetadata
               payload                 to the end: one message, or a batch (batch.py); compressed, then encrypted
 
-Whoever stores or forwards an entry leaves its bytes alone (rules 1.1); only compaction writes a new one.
+The broker stores and forwards an entry unchanged (docs/protocol.md "Entries"); only compaction writes a new one.
 """
 
 import struct
@@ -41,7 +41,7 @@ def checksum(data: bytes) -> int:
 
 
 def parse_entry(entry: bytes, *, verify: bool = True) -> Entry:
-    """Takes an entry apart.
+    """Parses an entry.
 
     Raises `ChecksumMismatch` (unless `verify` is false: storage has checked it) and `MalformedEntry`.
     """
@@ -55,7 +55,7 @@ def parse_entry(entry: bytes, *, verify: bool = True) -> Entry:
 
 
 def parse_metadata(entry: bytes) -> MessageMetadata:
-    """The metadata alone, its texts readable, without a look at checksum and payload.  Raises `MalformedEntry`."""
+    """The metadata alone, its texts readable, without checking checksum and payload. Raises `MalformedEntry`."""
     start = _after_checksum(entry, _broker_metadata_end(entry), False)
     metadata = metadata_or_none(entry[start + 4 : _metadata_end(entry, start)])
     if metadata is None:
@@ -64,7 +64,7 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
 
 
 def checksum_of(entry: bytes) -> bytes:
-    """The checksum that an entry carries, four bytes; the entry must have one."""
+    """The checksum in an entry, four bytes; the entry must have one."""
     return entry[len(MAGIC) : len(MAGIC) + SIZE.size]
 
 
@@ -83,13 +83,13 @@ def check_entry(entry: bytes) -> tuple[bool, MessageMetadata | None]:
 
 
 def build_entry(metadata: MessageMetadata, payload: bytes) -> bytes:
-    """An entry with a fresh checksum; the payload must already be compressed as the metadata says."""
+    """An entry with a new checksum; the payload must already be compressed as the metadata says."""
     encoded = metadata.SerializeToString()
     return add_checksum(SIZE.pack(len(encoded)) + encoded + payload)
 
 
 def add_checksum(metadata_and_payload: bytes) -> bytes:
-    """Puts magic and checksum in front of an entry that came without (the Go client refuses such entries)."""
+    """Adds magic and checksum to an entry without them (the Go client refuses such entries)."""
     return MAGIC + SIZE.pack(crc32c(metadata_and_payload)) + metadata_and_payload
 
 
@@ -104,7 +104,7 @@ def add_broker_metadata(entry: bytes, broker_metadata: BrokerEntryMetadata) -> b
 
 
 def remove_broker_metadata(entry: bytes) -> bytes:
-    """The entry as most clients expect it: from the magic 0x0e01 on.  Raises `MalformedEntry`."""
+    """The entry as most clients expect it: from the magic 0x0e01 on. Raises `MalformedEntry`."""
     end = _broker_metadata_end(entry)
     return entry[end:] if end else entry
 
@@ -124,16 +124,16 @@ def _broker_metadata_end(entry: bytes) -> int:
         return 0
     end = 6 + SIZE.unpack_from(entry, 2)[0] if len(entry) >= 6 else 6
     if end > len(entry):
-        raise MalformedEntry("the broker entry metadata is cut short")
+        raise MalformedEntry("the broker entry metadata is truncated")
     return int(end)
 
 
 def _after_checksum(entry: bytes, start: int, verify: bool) -> int:
-    """Where the metadata size starts."""
+    """The offset of the metadata size."""
     if not entry.startswith(MAGIC, start):
         return start
     if len(entry) < start + 10:
-        raise MalformedEntry("the entry is cut short")
+        raise MalformedEntry("the entry is truncated")
     _, expected, _ = HEADER.unpack_from(entry, start)
     if verify and crc32c(entry[start + 6 :]) != expected:
         raise ChecksumMismatch(f"the checksum of the entry is not {expected:08x}")
@@ -143,5 +143,5 @@ def _after_checksum(entry: bytes, start: int, verify: bool) -> int:
 def _metadata_end(entry: bytes, start: int) -> int:
     end = start + 4 + SIZE.unpack_from(entry, start)[0] if len(entry) >= start + 4 else start + 4
     if end > len(entry):
-        raise MalformedEntry("the message metadata is cut short")
+        raise MalformedEntry("the message metadata is truncated")
     return int(end)

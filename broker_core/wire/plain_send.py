@@ -1,4 +1,4 @@
-"""Reads plain SEND frames into runs; the hot half of the decoder.
+"""Reads plain SEND frames into runs: the hot path of the decoder.
 
 A plain unbatched SEND, sizes in bytes, integers big-endian, (v) a varint:
 
@@ -11,10 +11,10 @@ A plain unbatched SEND, sizes in bytes, integers big-endian, (v) a varint:
               metadata      0a (v)len producer_name  10 (v)sequence_id  18 (v)publish_time  ...
               payload       up to the end of the frame
 
-Between two SENDs of a producer only the sizes, the checksum, the lowest byte of the sequence id and, once a
-millisecond, the publish time change.  So the reader keeps a `SendLayout` per producer: one `struct` that cuts the
-next frame at these places, and the bytes expected in between.  A frame that differs anywhere is read field by
-field, and a new layout is learnt from it; no frame is accepted unread.
+Between two SENDs of a producer only the sizes, the checksum, the lowest byte of the sequence ID, and, once a
+millisecond, the publish time change. So the reader keeps a `SendLayout` per producer: one `struct` that cuts the next
+frame at these places, and the bytes expected in between. A frame that differs anywhere is read field by field, and a
+new layout is learned from it; every frame is checked.
 """
 
 import struct
@@ -29,19 +29,19 @@ from broker_core.wire.send_metadata import PUBLISH_TIME_SIZE, is_delayed, is_pub
 from broker_core.wire.varint import decode_varint
 
 LAYOUTS_MAX = 1024
-"""Producers whose layout is kept per connection; about 600 bytes each.  Beyond it all are learnt afresh."""
+"""Maximum number of layouts per connection, about 600 bytes each; when it is exceeded, all are learned again."""
 
 MAGIC = b"\x0e\x01"
 CHECKSUM_AND_SIZE = struct.Struct(">II")
 
 
 class SendLayout(NamedTuple):
-    """How the next SEND of a producer will look if it is like its last one.  Offsets are from the frame's start."""
+    """How the next SEND of a producer looks if it is like its last one. Offsets are from the frame's start."""
 
     cut: Callable[[bytes, int], tuple[Any, ...]]
     size: int  # up to the end of the publish time
     head: bytes  # command size, command up to the tag of the sequence id
-    low: int  # the first byte of the sequence id is in low..high: continued or not, as the last one was
+    low: int  # the first byte of the sequence ID is in low..high: continued or not, like the last one
     high: int
     tail: bytes  # the other bytes of the sequence id, magic
     name: bytes  # metadata up to the tag of its sequence id
@@ -54,7 +54,7 @@ class SendLayout(NamedTuple):
 
 @lru_cache(maxsize=LAYOUTS_MAX)
 def cutter(head_size: int, sequence_size: int, name_size: int) -> struct.Struct:
-    """Cuts a SEND frame in: size, head, byte, tail, checksum, metadata size, name, byte, metadata tail, time."""
+    """Cuts a SEND frame into: size, head, byte, tail, checksum, metadata size, name, byte, metadata tail, time."""
     rest = sequence_size - 1
     return struct.Struct(f">I{head_size}sB{rest + 2}sII{name_size}sB{rest + 1}s{PUBLISH_TIME_SIZE}s")
 
@@ -72,13 +72,13 @@ class PlainSendReader:
         self._last_time = 0
 
     def close_runs(self) -> None:
-        """Ends the runs: another command stands between what came and what comes, or the chunk is over."""
+        """Ends the runs: another command comes between the SENDs, or the chunk is over."""
         for run in self._runs.values():
             run.counts += [1] * (len(run.starts) - len(run.counts))
         self._runs = {}
 
     def read_foreseen(self, data: bytes, position: int, frame_size_max: int, items: list[Any]) -> int:
-        """Reads the frames from `position` on that look as foreseen; returns where the first other one starts."""
+        """Reads the frames from `position` on that match their layout; returns where the first other one starts."""
         layout = self._layout
         last_times, time = self._last_times, self._last_time
         available = len(data)
@@ -129,7 +129,7 @@ class PlainSendReader:
     def read(
         self, data: bytes, position: int, command_end: int, end: int, fields: SendFields, items: list[Any]
     ) -> bool:
-        """Reads one SEND frame field by field; false, and nothing done, if its entry is not plain."""
+        """Reads one SEND frame field by field; returns false, without effect, if its entry is not plain."""
         metadata = command_end + 10
         if end < metadata or data[command_end : command_end + 2] != MAGIC:
             return False
@@ -164,7 +164,7 @@ class PlainSendReader:
         return run
 
     def _learn(self, data: bytes, position: int, command_end: int, end: int, fields: SendFields) -> None:
-        """Foresees SENDs like the one at `position`, whose command has nothing but producer and sequence id."""
+        """Learns a layout from the SEND at `position`, whose command has only producer and sequence ID."""
         sequence_id = fields.sequence_id
         head = data[position + 4 : command_end - len(sequence_id)]
         metadata = command_end - position + 10

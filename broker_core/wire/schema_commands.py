@@ -1,6 +1,6 @@
-"""The answers to GET_SCHEMA and GET_OR_CREATE_SCHEMA; each function returns a complete frame.
+"""The responses to GET_SCHEMA and GET_OR_CREATE_SCHEMA; each function returns a complete frame.
 
-A version travels as eight bytes, most significant first (rules 3.17).
+A version is sent as eight bytes, most significant first (docs/protocol.md "Schema versions").
 """
 
 import struct
@@ -13,12 +13,12 @@ _VERSION = struct.Struct(">q")
 
 
 def version_bytes(version: int | None) -> bytes:
-    """Nothing at all for no schema."""
+    """The eight bytes of a version; empty for no schema."""
     return b"" if version is None else _VERSION.pack(version)
 
 
 def version_number(version: bytes) -> int | None:
-    """None when there are not enough bytes to be a version; Pulsar takes no notice of what is too much."""
+    """None if there are too few bytes for a version; extra bytes are ignored, as in Pulsar."""
     return int(_VERSION.unpack_from(version)[0]) if len(version) >= _VERSION.size else None
 
 

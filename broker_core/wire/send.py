@@ -1,9 +1,9 @@
-"""SEND commands, as the decoder hands them on: in runs when they are plain, one by one when they are not.
+"""SEND commands from the decoder: plain ones in runs, others one by one.
 
-A SEND is *plain* when nothing but its producer, sequence ids and message count matters to whoever stores it:
-checksum present and right, no transaction, no chunk, no marker, metadata with a publish time and no delivery time.
-Plain SENDs of one producer that arrive in one chunk travel as one `SendRun`: columns instead of objects, so that
-every layer is called once per run and the bytes stay where they came in.
+A SEND is *plain* if only its producer, sequence IDs, and message count matter to the code that stores it: its checksum
+is present and right, and it has no transaction, no chunk, no marker, a publish time, and no delivery time. Plain SENDs
+of one producer that arrive in one chunk travel as one `SendRun`: columns instead of objects, so that every layer is
+called once per run and the bytes are not copied.
 """
 
 import re
@@ -17,17 +17,17 @@ from broker_core.wire.varint import VARINT, consecutive_varints, decode_varint, 
 
 RECEIPT_KEY = re.compile(rb"\x08(%b)\x10(%b)(?:\x20(%b))?" % (VARINT, VARINT, VARINT))
 PLAIN_BODY = re.compile(rb"\x08(%b)\x10(%b)(?:\x18(%b))?(?:\x30(%b))?" % (VARINT, VARINT, VARINT, VARINT))
-"""The inside of a SEND as the known clients write it outside transactions and chunks."""
+"""The body of a SEND as the known clients write it outside transactions and chunks."""
 
 LONG_VARINT_SIZE = 9
-"""Bytes of the varint of a number below 2^63: sequence ids are signed wherever they come back."""
+"""The bytes of the varint of a number below 2^63: sequence IDs are signed wherever they are returned."""
 
 SEND_COMMAND = b"\x08\x06\x32"
 """A BaseCommand of type SEND, up to the size of its CommandSend."""
 
 
 class Chunk(NamedTuple):
-    """A part of a message: number `number`, from 0, of `total`; `checksum` is that of its entry, as it stands there."""
+    """A part of a message: part `number`, from 0, of `total`; `checksum` is that of its entry, as stored there."""
 
     uuid: str
     number: int
@@ -42,14 +42,14 @@ class Chunk(NamedTuple):
 class SendRun:
     """Plain SENDs of one producer, consecutive within one chunk; row i of every column is message i.
 
-    data           the chunk (or the frame put together from several chunks)
+    data           the chunk (or the frame assembled from several chunks)
     starts, ends   entry i is `data[starts[i]:ends[i]]`: from the magic 0x0e01 to the end of the payload
     keys           what the receipt repeats: b"\\x08" producer_id b"\\x10" sequence_id, as received, and
-                   b"\\x20" highest_sequence_id when the SEND had one
-    counts         messages in the entry (`num_messages`, 1 when absent)
+                   b"\\x20" highest_sequence_id if the SEND has one
+    counts         messages in the entry (`num_messages`, 1 if absent)
     publish_times  ms since the epoch, from the entry's metadata
-    delivery_times empty, or ms since the epoch per entry, 0 for none; of plain SENDs always empty
-    chunk          what an entry that is a part of a message says of itself; it comes as a run of one
+    delivery_times empty, or ms since the epoch per entry, 0 for none; always empty for plain SENDs
+    chunk          the chunk fields of an entry that is part of a message; it comes as a run of one
     """
 
     __slots__ = (
@@ -93,12 +93,12 @@ class SendRun:
 
     @property
     def messages(self) -> int:
-        """Messages in all entries."""
+        """The number of messages in all entries."""
         return sum(self.counts)
 
     @property
     def size(self) -> int:
-        """Bytes in all entries."""
+        """The number of bytes in all entries."""
         return sum(self.ends) - sum(self.starts)
 
     @property
@@ -107,7 +107,7 @@ class SendRun:
 
     @property
     def highest_sequence_ids(self) -> list[int]:
-        """Per entry the last sequence id in it: `highest_sequence_id`, or `sequence_id` where it is absent or 0."""
+        """The last sequence ID of each entry: `highest_sequence_id`, or `sequence_id` if that is absent or 0."""
         return [_ids(key)[1] for key in self.keys]
 
     @property
@@ -116,14 +116,14 @@ class SendRun:
 
     @property
     def ends_message(self) -> bool:
-        """False for a chunk that others of its message follow."""
+        """False for a chunk that is not the last of its message."""
         return self.chunk is None or self.chunk.ends_message
 
     @property
     def sequence_span(self) -> tuple[int, int] | None:
-        """The lowest and the highest sequence id when each entry's ids are above the one's before it, else None.
+        """The lowest and the highest sequence ID if each entry's IDs are above those of the entry before it, else None.
 
-        Consecutive ids without batches are recognised without reading each of them.
+        Consecutive IDs without batches are recognized without reading each of them.
         """
         keys = self.keys
         lowest, highest = _ids(keys[0])
@@ -136,7 +136,7 @@ class SendRun:
         return (lowest, spans[-1][1]) if rises else None
 
     def _is_consecutive(self, first: int) -> bool:
-        """Whether no entry is a batch and the sequence ids are those from `first` on."""
+        """Whether no entry is a batch and the sequence IDs count up from `first`."""
         keys = self.keys
         prefix = keys[0][: len(keys[0]) - len(encode_varint(first))]
         for start, stop, lowest, upper in consecutive_varints(first, len(keys)):
@@ -164,10 +164,10 @@ class SendRun:
 
 
 class SingleSend(NamedTuple):
-    """A SEND that needs a decision of its own.
+    """A SEND that needs its own decision.
 
-    `headers_and_payload` is everything behind the command, as received.  `checksum_ok` is true as well when there
-    is no checksum (very old clients).  `metadata` is None when it cannot be parsed.  `flaw`: what must be refused.
+    `headers_and_payload` is everything after the command, as received. `checksum_ok` is also true without a checksum
+    (very old clients). `metadata` is None if it cannot be parsed. `flaw`: why the SEND must be refused.
     """
 
     send: CommandSend
@@ -178,7 +178,7 @@ class SingleSend(NamedTuple):
 
 
 def _ids(key: bytes) -> tuple[int, int]:
-    """Sequence id and highest sequence id of a receipt key."""
+    """Sequence ID and highest sequence ID of a receipt key."""
     match = RECEIPT_KEY.fullmatch(key)
     assert match is not None, "keys are made by the decoder"
     sequence_id = decode_varint(match[2])
@@ -187,13 +187,13 @@ def _ids(key: bytes) -> tuple[int, int]:
 
 
 def receipt_key(producer_id: int, sequence_id: int, highest_sequence_id: int = 0) -> bytes:
-    """The key of a SEND that did not come through the fast road."""
+    """The key of a SEND that `PlainSendReader` did not read."""
     key = b"\x08" + encode_varint(producer_id) + b"\x10" + encode_varint(sequence_id)
     return key + b"\x20" + encode_varint(highest_sequence_id) if highest_sequence_id else key
 
 
 class SendFields(NamedTuple):
-    """What a plain SEND's command says; `sequence_id` as a varint."""
+    """The fields of a plain SEND's command; `sequence_id` as a varint."""
 
     producer_id: int
     sequence_id: bytes
@@ -202,10 +202,10 @@ class SendFields(NamedTuple):
 
 
 def plain_fields(data: bytes, start: int, end: int, messages_max: int) -> SendFields | None:
-    """Reads a SEND command as the known clients write it; None if it is another command or not plain.
+    """Reads a SEND command as the known clients write it; returns None if it is another command or not plain.
 
-    An entry that claims more than `messages_max` messages is not plain. The size byte is compared with what there is,
-    so nothing can hide behind it.
+    An entry that claims more than `messages_max` messages is not plain. The size byte is compared with the actual size,
+    so that no field can be hidden.
     """
     if not data.startswith(SEND_COMMAND, start) or end - start < 4 or data[start + 3] != end - start - 4:
         return None
@@ -217,7 +217,7 @@ def plain_fields(data: bytes, start: int, end: int, messages_max: int) -> SendFi
 
 
 def plain_fields_of(send: CommandSend) -> SendFields | None:
-    """The same from a parsed command, however it was written; None if it is not plain."""
+    """The same from a parsed command, however it was encoded; None if it is not plain."""
     if send.txnid_least_bits or send.txnid_most_bits or send.is_chunk or send.marker or send.HasField("message_id"):
         return None
     highest = encode_varint(send.highest_sequence_id) if send.highest_sequence_id else None
@@ -226,7 +226,7 @@ def plain_fields_of(send: CommandSend) -> SendFields | None:
         encode_varint(send.sequence_id),
         encode_varint(send.num_messages),
         highest,
-        send.num_messages,  # compared already, when the command was parsed
+        send.num_messages,  # already checked when the command was parsed
     )
 
 

@@ -1,4 +1,4 @@
-"""The one thing that storage wants to know from an entry's metadata: when it was published."""
+"""The only field that storage needs from an entry's metadata: the publish time."""
 
 import re
 
@@ -14,16 +14,16 @@ DELIVER_AT_TIME = b"\x98\x01"
 """Tag of field 19, a varint."""
 
 PUBLISH_TIME_MAX = (1 << 63) - 1
-"""A later time is taken for this one, so that it fits a signed 64-bit field."""
+"""The maximum publish time; later ones are lowered to it, so that they fit a signed 64-bit field."""
 
 SEQUENCE_AND_TIME = re.compile(rb"\x10(?:%b)\x18(%b)" % (VARINT, VARINT))
 is_publish_time = re.compile(rb"[\x80-\xff]{%d}[\x00-\x7f]" % (PUBLISH_TIME_SIZE - 1)).fullmatch
 
 
 def publish_time(data: bytes, start: int, end: int) -> int | None:
-    """Publish time in ms of the metadata in `data[start:end]`; None if that is no metadata.
+    """Publish time in ms of the metadata in `data[start:end]`; None if the bytes are not metadata.
 
-    Every known client begins with producer name, sequence id and publish time; what differs is parsed whole.
+    Every known client begins with producer name, sequence ID, and publish time; other metadata is parsed completely.
     """
     if start + 2 <= end and data[start] == 0x0A and data[start + 1] < 0x80:
         match = SEQUENCE_AND_TIME.match(data, start + 2 + data[start + 1], end)
@@ -34,7 +34,7 @@ def publish_time(data: bytes, start: int, end: int) -> int | None:
 
 
 def metadata_or_none(encoded: bytes) -> MessageMetadata | None:
-    """The metadata, or None if the bytes are none or a required field is missing."""
+    """The metadata, or None if the bytes are not metadata or a required field is missing."""
     try:
         metadata = MessageMetadata.FromString(encoded)
     except DecodeError:
@@ -43,7 +43,7 @@ def metadata_or_none(encoded: bytes) -> MessageMetadata | None:
 
 
 def may_be_delayed(data: bytes, start: int, end: int) -> bool:
-    """Whether these bytes of a metadata hold the tag of `deliver_at_time`; now and then they are something else's."""
+    """Whether these bytes of the metadata hold the tag of `deliver_at_time`; they can also be part of another field."""
     return data.find(DELIVER_AT_TIME, start, end) >= 0
 
 

@@ -1,7 +1,6 @@
-"""The key of an entry by which Key_Shared deals it, and its hash.
+"""The key by which Key_Shared dispatches an entry, and its hash (docs/protocol.md "Message keys").
 
-The key is the ordering key, else the partition key, else producer name and sequence id (rules 4.5). A batch has one
-of its own in the entry's metadata; clients that batch by key make it the key of every message in it.
+A batch has its own key in the entry's metadata; clients that batch by key give all its messages that key.
 """
 
 import base64
@@ -16,7 +15,7 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from broker_core.wire.varint import VARINT
 
 NONE_KEY = b"NONE_KEY"
-"""The key of what has none, and of what cannot be parsed."""
+"""The key of an entry without one, and of one that cannot be parsed."""
 
 HASH_MASK = 0x7FFFFFFF
 
@@ -24,22 +23,22 @@ HEADER_SIZE = HEADER.size
 metadata_size = SIZE.unpack_from
 
 plain_key = re.compile(rb"\x10(?:%b)\x18(?:%b)\x32([\x00-\x7f])" % (VARINT, VARINT)).match
-"""Behind the producer name: sequence id, publish time, and a partition key of less than 128 bytes."""
+"""What follows the producer name: sequence ID, publish time, and a partition key of less than 128 bytes."""
 
 not_plain = re.compile(rb"\x88\x01|\x92\x01|\x32").search
-"""Tags behind the key that could change it: base64 flag, ordering key, another partition key; or bytes like them."""
+"""Tags after the key that can change it: Base64 flag, ordering key, another partition key; or bytes like them."""
 
 
 def key_hash(key: bytes) -> int:
-    """Murmur3 (x86, 32 bits, seed 0) without the sign bit, as all clients and brokers have it."""
+    """Murmur3 (x86, 32 bits, seed 0) without the sign bit, as in all clients and brokers."""
     return murmur3_32(key, 0, False) & HASH_MASK
 
 
 def sticky_key(data: bytes, start: int, end: int) -> bytes:
     """The key of the entry `data[start:end]`.
 
-    Known clients write a metadata's fields in their order, so the key stands behind the publish time; what differs
-    is parsed whole, which takes twice as long.
+    Known clients write the fields of metadata in order, so the key follows the publish time. Other metadata is parsed
+    completely, which takes twice as long.
     """
     if not data.startswith(MAGIC, start):
         return _key_behind_other_headers(data[start:end])
@@ -58,7 +57,7 @@ def sticky_key(data: bytes, start: int, end: int) -> bytes:
 
 
 def _key_behind_other_headers(entry: bytes) -> bytes:
-    """Entries with broker metadata in front, and those of very old clients, which have no checksum."""
+    """The key of an entry with broker metadata, or without a checksum (very old clients)."""
     if entry.startswith(BROKER_METADATA_MAGIC) and len(entry) >= 6:
         behind = 6 + SIZE.unpack_from(entry, 2)[0]
         return sticky_key(entry, behind, len(entry))
@@ -76,7 +75,7 @@ def _parsed_key(encoded: bytes) -> bytes:
 
 
 def key_of(metadata: MessageMetadata) -> bytes:
-    """The key that a parsed metadata gives its entry."""
+    """The key that parsed metadata gives its entry."""
     if metadata.HasField("ordering_key"):
         return metadata.ordering_key
     if metadata.HasField("partition_key"):
@@ -88,12 +87,12 @@ def key_of(metadata: MessageMetadata) -> bytes:
 
 
 def _raw(text: str | bytes) -> bytes:
-    """Protobuf hands out text that is not UTF-8 as bytes; they make a key like any others."""
+    """Protobuf returns text that is not UTF-8 as bytes; they make a key like any other."""
     return text if isinstance(text, bytes) else text.encode()
 
 
 def _decoded(key: bytes) -> bytes:
-    """What is no base64 counts as it stands: it must have an owner all the same."""
+    """Invalid Base64 is used as it is: the entry still needs a consumer."""
     try:
         return base64.b64decode(key, validate=True)
     except (binascii.Error, ValueError):

@@ -1,6 +1,6 @@
-"""Text in the metadata of stored messages that is not UTF-8, which protobuf hands out as bytes.
+"""Text in the metadata of stored messages that is not UTF-8, which protobuf returns as bytes.
 
-A producer's client wrote it and nothing can be refused any more, so it is read as Java reads it: what cannot be decoded
+A producer's client wrote it, and it is too late to refuse it. So it is read as Java reads it: what cannot be decoded
 becomes U+FFFD. In commands such text is refused (`bounds`).
 """
 

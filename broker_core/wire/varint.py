@@ -19,7 +19,7 @@ CONTINUED = [bytes((value | 0x80,)) for value in range(128)]
 def encode_varint(value: int) -> bytes:
     """The bytes of `value`; a negative one in ten bytes, as protobuf writes int32.
 
-    Remembered: ledger ids, consumer ids and the upper bits of entry ids come again and again.
+    Cached: ledger IDs, consumer IDs, and the upper bits of entry IDs repeat.
     """
     value &= MASK_64
     out = bytearray()
@@ -31,7 +31,7 @@ def encode_varint(value: int) -> bytes:
 
 
 def decode_varint(encoded: bytes) -> int:
-    """The value of one complete varint as unsigned 64 bits; what exceeds them is cut off, as protobuf does."""
+    """The value of one complete varint as unsigned 64 bits; higher bits are dropped, as in protobuf."""
     value = 0
     for byte in reversed(encoded):
         value = value << 7 | byte & 0x7F

@@ -144,7 +144,7 @@ async def test_a_message_that_decompresses_beyond_the_limit_is_refused(shop: Adm
     await publish_zeros(shop, 3)
     refused = await shop("GET", f"{TOPIC}/examinemessage")
     assert refused.status == 412
-    assert refused.reason == f"cannot read the message: {3 * MB} bytes before compression; the limit is {2 * MB}"
+    assert refused.reason == f"cannot read the message: {3 * MB} bytes uncompressed; the limit is {2 * MB}"
 
 
 @limits(max_shown_mb=16, body_memory_mb=24, request_seconds=1)

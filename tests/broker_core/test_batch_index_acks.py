@@ -1,4 +1,4 @@
-"""Acknowledging single messages of a batch, command by command (rules 3.9 and 4.10)."""
+"""Acknowledging single messages of a batch, command by command (docs/protocol.md "Acknowledgments")."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

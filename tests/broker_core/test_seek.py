@@ -1,4 +1,4 @@
-"""SEEK, where readers start, and GET_LAST_MESSAGE_ID, command by command (rules 3.6, 3.12, 3.13)."""
+"""SEEK, where readers start, and GET_LAST_MESSAGE_ID, command by command (docs/protocol.md "Seek")."""
 
 from collections.abc import Iterator
 from typing import Any

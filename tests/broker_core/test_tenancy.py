@@ -435,4 +435,4 @@ async def test_a_topic_that_cannot_apply_a_change_does_not_make_it_fail(
     tenancy.on_change(listener)
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
     assert tenancy.effective(TOPIC).ttl_seconds == 30
-    assert "policies of public/default: not followed everywhere" in caplog.text
+    assert "policies of public/default: cannot apply them to every topic" in caplog.text

@@ -1,9 +1,9 @@
 """Which partition a message goes to: as Pulsar's Java tools choose it. Pure.
 
 A key always goes to the same partition, the one that `pulsar-client produce` and every Java producer choose
-(`JavaStringHash`). The official Python client would choose another, since its hash is that of its C++ library, and a
-key spread over two partitions has neither an order nor a last value (rules: broker-semantics 6). Messages without a
-key take turns: a batch here, a batch there.
+(`JavaStringHash`; docs/protocol.md "Partition routing"). The official Python client would choose another, because it
+uses the hash of its C++ library, and a key on two partitions has neither an order nor a last value. Messages without a
+key go to the partitions in turn, a batch at a time.
 """
 
 import struct

@@ -3,7 +3,7 @@
 Requests are answered by request id; MESSAGE and CLOSE_CONSUMER, which nobody asked for, wait in `arrived` until the
 reader takes them; PING is answered wherever it turns up. The socket is read only when somebody waits for something,
 so a slow reader pushes back through TCP and at most one chunk of frames is held. Every wait has a deadline.
-Deliberately left out: TLS, and authentication other than a token (rules: broker-semantics 2.1 to 2.5).
+Deliberately left out: TLS, and authentication other than a token (docs/protocol.md "Connections").
 """
 
 import itertools

@@ -3,7 +3,7 @@
 An entry is what one SEND brought: one message, a chunk of one, or a whole batch. `Entry` keeps its metadata as it came
 and its payload still compressed; `records()` undoes compression and batching and gives one `Record` per message.
 What an encrypted entry holds only the owner of its key can tell: it is one record with the encrypted bytes.
-Rules: broker-semantics 1.4 to 1.7, 3.8.
+docs/protocol.md "Entries" and "Batches" state the rules.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Our non-durable subscription on one partition: where it starts, what it takes, how many messages may be under way.
 
 `start` moves on with every entry, so that a subscription opened again after a lost connection goes on behind the last
-one (rules: broker-semantics 3.6 to 3.8, 3.13).
+one (docs/protocol.md "Subscriptions").
 """
 
 import math

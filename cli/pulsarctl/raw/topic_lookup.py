@@ -2,7 +2,7 @@
 
 Keeps the connections that lookups lead to, one for each broker, so that the partitions of a topic share them. A proxy
 or a forwarded port is honoured: the broker says so, and then the connection goes through the service address
-(rules: broker-semantics 3.2). Nothing is created by asking.
+(docs/protocol.md "Lookups"). Nothing is created by asking.
 """
 
 from broker_core.wire import client_commands

@@ -96,11 +96,13 @@ UNREADABLE = {
     "a union into one of its types": (["null", "int"], "int", "null cannot be read as int"),
     "field added without a default": (record(), record(field("a", "int")), "A.a was not written and has no default"),
     "field added with a default that does not fit": (
-        record(), record(field("a", "int", default="x")), "the default of A.a is no int"),
+        record(), record(field("a", "int", default="x")), "the default of A.a is not a valid int"),
     "default of a union's second type": (
-        record(), record(field("a", ["int", "null"], default=None)), "the default of A.a is no union"),
+        record(), record(field("a", ["int", "null"], default=None)), "the default of A.a is not a valid union"),
     "a default of a map that is a list": (
-        record(), record(field("m", {"type": "map", "values": "int"}, default=[1])), "the default of A.m is no map"),
+        record(),
+        record(field("m", {"type": "map", "values": "int"}, default=[1])),
+        "the default of A.m is not a valid map"),
     "field of another type": (
         record(field("a", "string")), record(field("a", "int")), "A.a: string cannot be read as int"),
     "field renamed without an alias": (
