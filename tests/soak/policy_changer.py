@@ -1,8 +1,8 @@
 """Policies changed all the while: `python -m tests.soak.policy_changer HTTP_URL`.
 
 `go` starts changing, one policy after the other, each to a number that was never used before. A request without an
-answer ends it: the broker is gone. `stop` answers for every policy the last number that the broker acknowledged, and
-the number that was on its way when the broker died, if any.
+answer ends it: the broker is gone. `stop` answers for each policy the last number that the broker acknowledged since
+`go`, and the number that was on its way when the broker died, if any.
 """
 
 import http.client
@@ -104,8 +104,8 @@ class Changer:
     def stop(self) -> dict[str, object]:
         self._changing.clear()
         self._idle.wait()
-        report = {"acknowledged": self.acknowledged, "pending": dict(self.pending), "refused": self.refused}
-        self.pending.clear()
+        report = {"acknowledged": self.acknowledged, "pending": self.pending, "refused": self.refused}
+        self.acknowledged, self.pending = {}, {}
         return report
 
     def go(self) -> None:

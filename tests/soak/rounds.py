@@ -12,7 +12,7 @@ from tests.broker_process import BrokerProcess
 from tests.official_client import connect
 from tests.soak.broker_events import rolled_ledgers, watch_checkpoints
 from tests.soak.client_process import ClientProcess
-from tests.soak.policy_changer import Http, stored_value
+from tests.soak.policy_changer import POLICIES, Http, stored_value
 from tests.soak.sequence import Sequence, number_of
 from tests.soak.writer import KINDS
 
@@ -73,6 +73,7 @@ class Soak:
         self._acknowledger.ask("report")
         self._changer = ClientProcess("tests.soak.policy_changer", self._broker.http_url)
         self._changer.ask("stop")  # answers when its namespace and topic are there
+        self._known_policies: dict[str, int | None] = {}  # after the last round
         # Per topic: the first number that was not read back yet, and the last message that was.
         self._verified: dict[str, tuple[int, pulsar.MessageId]] = dict.fromkeys(KINDS, (0, pulsar.MessageId.earliest))
         self._client = connect(url)
@@ -115,11 +116,13 @@ class Soak:
         if report["refused"]:
             self._fail(f"{report['refused']} changes of policies were refused")
         broker = Http(self._broker.http_url)
-        for path, acknowledged in report["acknowledged"].items():
+        for path in POLICIES:
+            expected = report["acknowledged"].get(path, self._known_policies.get(path))
             found = stored_value(broker, path)
-            if found not in (acknowledged, report["pending"].get(path)):
+            if found not in (expected, report["pending"].get(path)):
                 self.tally.policies_lost += 1
-                self._fail(f"{path} is {found}, acknowledged was {acknowledged}")
+                self._fail(f"{path} is {found}, acknowledged was {expected}")
+            self._known_policies[path] = found
         self.tally.policy_changes = max([self.tally.policy_changes, *report["acknowledged"].values()])
 
     def _count(self, results: dict[str, Any]) -> None:
