@@ -13,7 +13,6 @@ from typing import Any
 from broker_core.admin import policy_places
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.policy_places import Place
-from broker_core.admin.quotas import check_retention
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
 from broker_core.errors import NamespaceNotFound, PreconditionFailed
@@ -65,10 +64,7 @@ async def get_of_namespace(place: Place, call: Call) -> Answer:
 async def set_of_namespace(place: Place, call: Call) -> None:
     if place.name in _WORDED_APART:
         _check_policies_of(call)
-    value = _read(call, place)
-    if value is not None and place.field == "retention":
-        check_retention(of_namespace(call).changed(retention=value))
-    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: value})
+    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: _read(call, place)})
 
 
 async def remove_of_namespace(place: Place, call: Call) -> None:
@@ -94,10 +90,7 @@ async def get_of_topic(place: Place, call: Call) -> Answer:
 
 async def set_of_topic(place: Place, call: Call) -> None:
     topic = policy_topic(call)
-    value = _read(call, place)
-    if value is not None and place.field == "retention":
-        check_retention(call.broker.tenancy.topic_policies(topic).changed(retention=value))
-    await call.broker.tenancy.set_topic_policies(topic, **{place.field: value})
+    await call.broker.tenancy.set_topic_policies(topic, **{place.field: _read(call, place)})
 
 
 async def remove_of_topic(place: Place, call: Call) -> None:

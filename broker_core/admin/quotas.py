@@ -1,8 +1,4 @@
-"""Backlog quotas of a namespace and of a topic, and their bond with retention.
-
-What is kept for subscribers may never be more than what is kept anyway: with a retention of a size (or time) the
-quota of that kind must stay below it. Both sides are checked, at the level where they are set.
-"""
+"""Backlog quotas of a namespace and of a topic. Both kinds share one path; `policies` has the other policies."""
 
 from __future__ import annotations
 
@@ -11,25 +7,11 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
-from broker_core.errors import InvalidRequest, PreconditionFailed, TopicNotFound
-from broker_core.policies.topic_policies import PolicySet, as_json
+from broker_core.errors import InvalidRequest, TopicNotFound
+from broker_core.policies.topic_policies import as_json
 from broker_core.policies.values import BacklogQuota
 
 FIELDS = {"destination_storage": "size_quota", "message_age": "age_quota"}
-
-
-def check_retention(policies: PolicySet) -> None:
-    """Raises `PreconditionFailed` when a retention that is being set is less than the quota beside it."""
-    if not _fits(policies):
-        raise PreconditionFailed("Retention Quota must exceed configured backlog quota for namespace.")
-
-
-def _fits(policies: PolicySet) -> bool:
-    retention, by_size, by_age = (policies.get(field) for field in ("retention", "size_quota", "age_quota"))
-    if retention is None:
-        return True
-    size_fits = by_size is None or retention.mb <= 0 or by_size.size < retention.mb << 20
-    return size_fits and (by_age is None or retention.minutes <= 0 or by_age.seconds < retention.minutes * 60)
 
 
 def _field(call: Call) -> str:
@@ -54,21 +36,12 @@ def _map(values: Any) -> dict[str, Any]:
     return {kind: as_json(quota) for kind, quota in found.items() if quota is not None}
 
 
-def _check(policies: PolicySet) -> None:
-    if not _fits(policies):
-        raise PreconditionFailed(
-            "Backlog Quota exceeds configured retention quota for namespace. Please increase retention quota and retry"
-        )
-
-
 async def map_of_namespace(call: Call) -> dict[str, Any]:
     return _map(call.broker.tenancy.namespace(call.namespace()).policies.get)
 
 
 async def set_of_namespace(call: Call) -> None:
-    tenancy, changed = call.broker.tenancy, {_field(call): _quota(call)}
-    _check(tenancy.namespace(call.namespace()).policies.changed(**changed))
-    await tenancy.set_namespace_policies(call.namespace(), **changed)
+    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{_field(call): _quota(call)})
 
 
 async def remove_of_namespace(call: Call) -> None:
@@ -86,10 +59,7 @@ async def map_of_topic(call: Call) -> dict[str, Any]:
 
 
 async def set_of_topic(call: Call) -> None:
-    topic, tenancy = policy_topic(call), call.broker.tenancy
-    changed = {_field(call): _quota(call)}
-    _check(tenancy.topic_policies(topic).changed(**changed))
-    await tenancy.set_topic_policies(topic, **changed)
+    await call.broker.tenancy.set_topic_policies(policy_topic(call), **{_field(call): _quota(call)})
 
 
 async def remove_of_topic(call: Call) -> None:

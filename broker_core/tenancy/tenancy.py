@@ -25,6 +25,7 @@ from broker_core.errors import (
     Unprocessable,
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity
+from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
 from broker_core.policies.values import DispatchRate
 from broker_core.tenancy.documents import (
@@ -191,6 +192,7 @@ class Tenancy:
             namespace = self.namespace(name)
             changed = namespace.policies.changed(**policies)
             self._check_policies(PolicySet(**policies))
+            check_fit(namespace.policies, policies)
             await self._put_namespace(dataclasses.replace(namespace, policies=changed))
         await self._tell(name, None)
 
@@ -259,7 +261,9 @@ class Tenancy:
             raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
         async with self._changing:
             before = self.topic_policies(topic)
-            await self._put_topic_policies(topic, before.changed(**change(before)))
+            changes = change(before)
+            check_fit(before, changes)
+            await self._put_topic_policies(topic, before.changed(**changes))
         await self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:

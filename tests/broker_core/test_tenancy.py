@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ from broker_core.errors import (
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.kept import KEPT
 from broker_core.policies.topic_policies import POLICIES, PolicySet
-from broker_core.policies.values import DispatchRate, PublishRate, RetentionPolicy
+from broker_core.policies.values import HOLD, BacklogQuota, DispatchRate, PublishRate, RetentionPolicy
 from broker_core.tenancy.documents import Tenant
 from broker_core.tenancy.tenancy import Tenancy
 
@@ -104,6 +104,22 @@ async def test_everything_survives_a_restart(tenancy: Tenancy, documents: Memory
     assert reopened.topic_policies(TOPIC) == PolicySet(compaction_threshold=4)
     assert reopened.partitions(TOPIC) == 5
     assert reopened.partitioned_topic(TOPIC) == tenancy.partitioned_topic(TOPIC)
+
+
+@pytest.mark.parametrize("level", [DEFAULT, TOPIC])
+async def test_a_retention_and_a_quota_that_are_set_at_once_must_fit_each_other(
+    tenancy: Tenancy, level: NamespaceName | TopicName
+) -> None:
+    def setting(**policies: Any) -> Coroutine[Any, Any, None]:
+        if isinstance(level, TopicName):
+            return tenancy.set_topic_policies(level, **policies)
+        return tenancy.set_namespace_policies(level, **policies)
+
+    retention, quota = RetentionPolicy(10, 10), BacklogQuota(size=20 << 20, policy=HOLD)
+    results = await asyncio.gather(setting(retention=retention), setting(size_quota=quota), return_exceptions=True)
+    assert [type(result) for result in results] == [type(None), PreconditionFailed]
+    assert tenancy.effective(TOPIC).retention == retention
+    assert tenancy.effective(TOPIC).size_quota.size < quota.size
 
 
 async def test_concurrent_rates_of_two_subscriptions_are_both_stored(tenancy: Tenancy) -> None:
