@@ -42,7 +42,7 @@ async def create_topic(call: Call) -> None:
     _check_not_internal(name)
     if broker.partitioned.count(name) or broker.topics.exists(name):
         raise Conflict("This topic already exists")
-    broker.topics.check_room(name)
+    broker.topics.room.check(name)
     if not await broker.topics.create(name, _properties(call, call.json())):
         raise Conflict("This topic already exists")
 

@@ -290,7 +290,7 @@ class Tenancy:
         self, topic: TopicName, partitions: int, properties: Mapping[str, str] | None = None
     ) -> None:
         """The broker checks that no non-partitioned topic of that name exists."""
-        self._check_partitions(partitions)
+        self.check_partitions(partitions)
         if PARTITION_SUFFIX in topic.local:
             raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
         async with self._changing:
@@ -308,7 +308,7 @@ class Tenancy:
             if partitions < current.partitions:
                 refused = f"Desired partitions {partitions} can't be less than the current partitions"
                 raise Unprocessable(f"{refused} {current.partitions}.")
-            self._check_partitions(partitions)
+            self.check_partitions(partitions)
             await self._put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
 
     async def change_partitioned_properties(self, topic: TopicName, change: PropertyChange) -> None:
@@ -342,9 +342,10 @@ class Tenancy:
     def _check_policies(self, policies: PolicySet) -> None:
         auto_creation = policies.get("auto_topic_creation")
         if auto_creation is not None and auto_creation.partitions is not None:
-            self._check_partitions(auto_creation.partitions)
+            self.check_partitions(auto_creation.partitions)
 
-    def _check_partitions(self, partitions: int) -> None:
+    def check_partitions(self, partitions: int) -> None:
+        """Raises `NotAcceptable` when no topic may have that many partitions."""
         most = self._config.topics.partition_limit
         if partitions <= 0:
             raise NotAcceptable("Number of partitions should be more than 0")

@@ -7,6 +7,7 @@ tried again. Partitions are topics of the registry and are deleted, unloaded and
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -45,23 +46,30 @@ class PartitionedTopics:
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
         if self._topics.exists(name):
             raise Conflict("This topic already exists")
-        self._check_room(name, partitions)
-        await self._tenancy.create_partitioned(name, partitions, properties or {})
-        await self._create_partitions(name, 0, partitions)
+        self._tenancy.check_partitions(partitions)
+        with self._room_for(name, range(partitions)):
+            await self._tenancy.create_partitioned(name, partitions, properties or {})
+            await self._create_partitions(name, 0, partitions)
 
-    def _check_room(self, name: TopicName, partitions: int) -> None:
-        try:
-            self._topics.check_room(name, partitions)
-        except LimitReached as error:
-            raise PreconditionFailed(error.reason) from error
+    @contextlib.contextmanager
+    def _room_for(self, name: TopicName, indexes: range) -> Iterator[None]:
+        """Two requests at once must not both get the last room of the namespace."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(self._topics.room.hold(name, map(name.partition_name, indexes)))
+            except LimitReached as error:
+                raise PreconditionFailed(error.reason) from error
+            yield
 
     async def update(self, name: TopicName, partitions: int) -> None:
         """Adds partitions; each new one gets the subscriptions of the first, at its start."""
         before = self._tenancy.partitions(name)
-        if partitions > before:
-            self._check_room(name, partitions - before)
-        await self._tenancy.update_partitions(name, partitions)
-        await self._create_partitions(name, before, partitions)
+        new = range(before, partitions) if before else range(0)
+        if new:
+            self._tenancy.check_partitions(partitions)
+        with self._room_for(name, new):
+            await self._tenancy.update_partitions(name, partitions)
+            await self._create_partitions(name, before, partitions)
         if before and partitions > before:
             await self._copy_subscriptions(name, before, partitions)
 

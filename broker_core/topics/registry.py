@@ -25,18 +25,18 @@ from broker_core.errors import (
     TopicFenced,
     TopicNotFound,
 )
-from broker_core.limits.topic_limits import check_topics
 from broker_core.limits.topic_throttles import BrokerRates
-from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic, within
+from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.policies.system import without_limits
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.system_topics import is_system_topic, users_topics
+from broker_core.tenancy.system_topics import is_system_topic
 from broker_core.topic.topic import Topic, TopicServices
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.documents import TopicDocuments
+from broker_core.topics.room import TopicRoom
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
@@ -87,6 +87,7 @@ class TopicRegistry:
         self._rates = BrokerRates.of(config.rates, clock)
         self._compacting = asyncio.Semaphore(COMPACTIONS_AT_A_TIME)
         self.auto_creation = AutoCreation(tenancy)
+        self.room = TopicRoom(tenancy, self.of_namespace)
         self._delayed = DelayedServices.of(config.delayed, storage, clock, spawn)
         self._unacked = BrokerUnacked.of(config.dispatch)
         self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
@@ -102,7 +103,7 @@ class TopicRegistry:
         await self._settled(str(name))
         if not self.exists(name):
             self.auto_creation.check_topic(name, wanted=create)
-            self.check_room(name)
+            self.room.check(name)
             await self.create(name)
         return await self.get(name)
 
@@ -115,14 +116,6 @@ class TopicRegistry:
         """Full names of the existing topics, each partition by itself, sorted."""
         return self._documents.of_namespace(namespace, domain)
 
-    def check_room(self, name: TopicName, new: int = 1) -> None:
-        """Raises `LimitReached` when the namespace may not get that many topics more."""
-        limit = self._tenancy.effective_in(name.namespace).max_topics
-        if limit and not is_system_topic(name):
-            coming = within(name.namespace, name.domain, self._creating)
-            there = {*self.of_namespace(name.namespace, name.domain), *coming}
-            check_topics(len(users_topics(name.namespace, there)), new, limit)
-
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
         """Durable on return; False when the topic is there already, perhaps since a moment ago."""
         key = str(name)
@@ -132,7 +125,8 @@ class TopicRegistry:
             return False
         future = self._creating[key] = asyncio.get_running_loop().create_future()
         try:
-            await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties or {}})
+            with self.room.counting([key]):
+                await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties or {}})
             self._tell(name, exists=True)
         finally:
             del self._creating[key]
