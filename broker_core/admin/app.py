@@ -21,6 +21,7 @@ from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.rates.turns import json_in_turns
 from broker_core.storage.errors import StorageError
 from broker_core.wire.errors import EntryError
 
@@ -161,7 +162,7 @@ async def _result(work: Any, what: str) -> Answer:
         result = await work
         if result is None:
             return Answer(204)
-        return result if isinstance(result, Answer) else json_answer(result)
+        return result if isinstance(result, Answer) else Answer(200, await json_in_turns(result))
     except BrokerError as error:
         return _refused(error.reason, error.http_status)
     except EntryError as error:  # a message is as its producer made it

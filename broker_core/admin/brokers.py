@@ -114,7 +114,7 @@ async def internal_configuration(_call: Call) -> dict[str, Any]:
 
 
 async def metrics(call: Call) -> Answer:
-    return Answer(200, (await prometheus_text(call.broker)).encode(), PROMETHEUS_TYPE)
+    return Answer(200, await prometheus_text(call.broker), PROMETHEUS_TYPE)
 
 
 _BROKERS = "/admin/v2/brokers"

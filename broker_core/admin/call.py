@@ -30,7 +30,7 @@ TEXT_TYPE = "text/plain"
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
-    body: bytes = b""
+    body: bytes | bytearray = b""
     content_type: str = JSON_TYPE
     headers: tuple[tuple[str, str], ...] = ()
 

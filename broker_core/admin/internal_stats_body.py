@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
+from broker_core.rates.turns import Json, in_turns
 
 if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
 _NO_LEDGER = {"ledgerId": -1, "entries": -1, "size": -1, "offloaded": False, "underReplicated": False}
 
 
-def internal_body(topic: Topic) -> dict[str, Any]:
+async def internal_body(topic: Topic) -> dict[str, Any]:
+    """Cursors are written at once, as subscriptions are in `stats`: a topic may have very many."""
     ledger = topic.ledger
     infos = ledger.ledger_infos()
+    waiting, cursors = 0, {}
+    async for name, cursor in in_turns(list(ledger.cursors.items())):
+        waiting += name in topic.subscriptions and _is_waiting(cursor, ledger)
+        cursors[name] = Json.of(_cursor(topic, cursor))
     current = infos[-1] if infos and not infos[-1].sealed_ms else None
     return {
         "entriesAddedCounter": ledger.entries,
@@ -28,28 +34,29 @@ def internal_body(topic: Topic) -> dict[str, Any]:
         "currentLedgerEntries": current.entries if current else 0,
         "currentLedgerSize": current.size if current else 0,
         "lastLedgerCreatedTimestamp": iso(infos[-1].created_ms if infos else topic.created_ms),
-        "waitingCursorsCount": sum(1 for one in topic.subscriptions.values() if _is_waiting(one.cursor, ledger)),
+        "waitingCursorsCount": waiting,
         "pendingAddEntriesCount": 0,
         "lastConfirmedEntry": str(ledger.last_confirmed),
         "state": _state(topic),
         "ledgers": _ledgers(topic, infos),
-        "cursors": {name: _cursor(topic, cursor) for name, cursor in ledger.cursors.items()},
+        "cursors": cursors,
         "schemaLedgers": [],
         "compactedLedger": _compacted(topic),
     }
 
 
-def info_body(topic: Topic) -> dict[str, Any]:
+async def info_body(topic: Topic) -> dict[str, Any]:
     """ManagedLedgerInfo: what is stored about the ledgers and cursors."""
     ledger = topic.ledger
     terminated = topic.termination.at
+    cursors = [(name, cursor) for name, cursor in ledger.cursors.items() if cursor.durable]
     return {
         "version": 0,
         "creationDate": iso(topic.created_ms),
         "modificationDate": iso(max((info.written_ms for info in ledger.ledger_infos()), default=topic.created_ms)),
         "ledgers": [_ledger_info(info) for info in ledger.ledger_infos()],
         **({"terminatedPosition": _position(terminated)} if terminated is not None else {}),
-        "cursors": {name: _cursor_info(cursor) for name, cursor in ledger.cursors.items() if cursor.durable},
+        "cursors": {name: Json.of(_cursor_info(cursor)) async for name, cursor in in_turns(cursors)},
         "properties": dict(ledger.properties),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.call import Answer, Call
+from broker_core.admin.call import Call
 from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.admin.non_persistent import add_drop_rates, drop_rates
 from broker_core.admin.routes import Route
@@ -14,27 +14,24 @@ from broker_core.admin.stats_body import publisher_body, subscription_body, topi
 from broker_core.admin.targets import one_topic
 from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.rates.turns import Json, in_turns, json_in_turns
+from broker_core.rates.turns import Json, in_turns
 from broker_core.stats.merged_stats import merge
 from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_of, topic_stats
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
-TO_SUBSCRIPTIONS = 2  # levels of the answer of a topic: its fields, its subscriptions
-
 # Of one partition alone; a merged publisher or consumer is on several connections.
 _OWN_PUBLISHER_FIELDS = ("accessMode", "address", "connectedSince", "clientVersion", "metadata", "producerName")
 _OWN_CONSUMER_FIELDS = ("address", "connectedSince", "clientVersion", "metadata")
 
 
-async def stats(call: Call) -> Answer:
+async def stats(call: Call) -> dict[str, Any]:
     topic = await one_topic(call)
-    body = add_drop_rates(await _body(call, await _snapshot(call, topic), dropped=drop_rates(topic)), topic)
-    return await _answer(body, TO_SUBSCRIPTIONS)
+    return add_drop_rates(await _body(call, await _snapshot(call, topic), dropped=drop_rates(topic)), topic)
 
 
-async def partitioned_stats(call: Call) -> Answer:
+async def partitioned_stats(call: Call) -> dict[str, Any]:
     """All partitions as one, and with `perPartition` each by itself."""
     name = _partitioned(call)
     parts = {
@@ -50,11 +47,7 @@ async def partitioned_stats(call: Call) -> Answer:
     body["metadata"] = {"partitions": call.broker.partitioned.count(name), "deleted": False}
     shown = parts if call.flag("perPartition", True) else {}
     body["partitions"] = {part: await _body(call, one) async for part, one in in_turns(shown.items())}
-    return await _answer(body, 2 + TO_SUBSCRIPTIONS)
-
-
-async def _answer(body: dict[str, Any], depth: int) -> Answer:
-    return Answer(200, (await json_in_turns(body, depth)).encode())
+    return body
 
 
 def _merged_publishers(total: TopicStats) -> list[dict[str, Any]]:
@@ -63,13 +56,13 @@ def _merged_publishers(total: TopicStats) -> list[dict[str, Any]]:
 
 
 async def internal_stats(call: Call) -> dict[str, Any]:
-    return internal_body(await one_topic(call))
+    return await internal_body(await one_topic(call))
 
 
 async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
     name = _partitioned(call)
     parts = {
-        str(part): internal_body(await call.broker.topics.get(part))
+        str(part): await internal_body(await call.broker.topics.get(part))
         async for part in in_turns(await call.broker.partitioned.existing(name))
     }
     return {
@@ -83,10 +76,11 @@ async def internal_info(call: Call) -> dict[str, Any]:
     name, broker = call.topic(), call.broker
     if broker.partitioned.count(name):
         parts = await broker.partitioned.existing(name)
-        return {"version": 0, "partitions": {str(part): info_body(await broker.topics.get(part)) for part in parts}}
+        bodies = {str(part): await info_body(await broker.topics.get(part)) async for part in in_turns(parts)}
+        return {"version": 0, "partitions": bodies}
     if not broker.topics.exists(name):
         raise MetadataFailed(f"Managed ledger of {name} not found")
-    return info_body(await broker.topics.get(name))
+    return await info_body(await broker.topics.get(name))
 
 
 def _partitioned(call: Call) -> TopicName:

@@ -7,6 +7,7 @@ broker sends the receipt and the message is gone. Policies about retention do no
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.limits.rate_limit import NO_LIMIT
@@ -43,8 +44,9 @@ class NonPersistentTopic(Topic):
             subscription.drop_unsent(self._log.messages_from)
         return True
 
-    def rates(self) -> list[Rate]:
-        return [*super().rates(), *(one.dropped for one in self.producers.values() if one.dropped is not None)]
+    def rates(self) -> Iterator[Rate]:
+        yield from super().rates()
+        yield from [one.dropped for one in self.producers.values() if one.dropped is not None]
 
 
 def _without_waiting(services: TopicServices) -> TopicServices:

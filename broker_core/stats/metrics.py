@@ -35,7 +35,7 @@ _COUNTERS = frozenset(
 )
 
 
-async def prometheus_text(broker: Broker) -> str:
+async def prometheus_text(broker: Broker) -> bytearray:
     cluster = f'cluster="{_escaped(broker.config.server.cluster_name)}"'
     samples: Samples = {}
     namespaces: dict[str, int] = {}
@@ -53,8 +53,10 @@ async def prometheus_text(broker: Broker) -> str:
         _collect(samples, [("pulsar_topics_count", f'{cluster},namespace="{namespace}"', count)])
     _collect(samples, _broker_samples(broker, cluster, totals, sum(namespaces.values())))
     _collect(samples, _process_samples(broker, cluster))
-    parts = [_lines(metric, samples[metric]) async for metric in in_turns(sorted(samples))]
-    return "".join(parts)
+    text = bytearray()
+    async for metric in in_turns(sorted(samples)):
+        text += _lines(metric, samples.pop(metric))
+    return text
 
 
 class _Totals:
@@ -151,8 +153,9 @@ def _collect(samples: Samples, new: Iterable[Sample]) -> None:
         samples.setdefault(metric, []).append(f"{metric}{{{labels}}} {shown}\n")
 
 
-def _lines(metric: str, lines: Iterable[str]) -> str:
-    return f"# TYPE {metric} {'counter' if metric in _COUNTERS else 'gauge'}\n" + "".join(lines)
+def _lines(metric: str, lines: Iterable[str]) -> bytes:
+    head = f"# TYPE {metric} {'counter' if metric in _COUNTERS else 'gauge'}\n"
+    return "".join((head, *lines)).encode()
 
 
 def _escaped(value: str) -> str:

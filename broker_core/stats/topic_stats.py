@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from broker_core.publishing.access import AccessMode
@@ -111,18 +112,21 @@ async def topic_stats(
     """
     earliest = earliest_backlog_ms or {}
     subscriptions: dict[str, SubscriptionStats] = {}
-    outgoing = Traffic.of([topic.delivered])
+    outgoing, backlog_bytes = Traffic.of([topic.delivered]), 0
     async for name, one in in_turns(list(topic.subscriptions.items())):
         found = subscriptions[name] = SubscriptionStats.of(one, earliest.get(name, 0))
         outgoing += found.traffic
+        if found.durable:
+            backlog_bytes = max(backlog_bytes, found.backlog_bytes)
     compaction = topic.compaction
     if compaction.cursor is not None:
-        subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
+        found = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
+        backlog_bytes = max(backlog_bytes, found.backlog_bytes)
     return TopicStats(
         incoming=Traffic.of([topic.published, *(producer.rate for producer in topic.producers.values())]),
         outgoing=outgoing,
         storage_bytes=topic.ledger.size,
-        backlog_bytes=max((one.backlog_bytes for one in subscriptions.values() if one.durable), default=0),
+        backlog_bytes=backlog_bytes,
         created_ms=topic.created_ms,
         last_published_ms=max((info.written_ms for info in topic.ledger.ledger_infos()), default=0),
         publishers=tuple(PublisherStats.of(one) for one in sorted(topic.users_producers(), key=lambda one: one.name)),
@@ -163,9 +167,6 @@ async def earliest_backlog(topic: Topic) -> dict[str, int]:
 def oldest_of(topic: Topic, earliest: Mapping[str, int]) -> OldestMessage | None:
     """Of what `earliest_backlog` found, the oldest that a durable subscription waits for."""
     there = topic.subscriptions
-    found = [
-        OldestMessage(name, published)
-        for name, published in earliest.items()
-        if published != NO_BACKLOG and name in there and there[name].durable
-    ]
-    return min(found, key=lambda one: one.published_ms, default=None)
+    waiting = (one for one in earliest.items() if one[1] != NO_BACKLOG and one[0] in there and there[one[0]].durable)
+    oldest = min(waiting, key=itemgetter(1), default=None)
+    return None if oldest is None else OldestMessage(*oldest)

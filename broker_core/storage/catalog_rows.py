@@ -27,8 +27,13 @@ def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
     return rows
 
 
+def _text(properties: dict[str, str]) -> str:
+    """Most of many thousands have none, and a checkpoint makes its rows in one turn of the loop."""
+    return json.dumps(properties) if properties else "{}"
+
+
 def _managed_ledger_row(info: ManagedLedgerInfo) -> RowChange:
-    properties, compacted = json.dumps(info.properties), json.dumps(info.compacted)
+    properties, compacted = _text(info.properties), json.dumps(info.compacted) if info.compacted else "[]"
     return put("managed_ledger", info.id, info.name, properties, compacted, *(info.terminated or (None, None)))
 
 
@@ -49,7 +54,7 @@ def ledger_row(owner: int, ledger: LedgerInfo) -> RowChange:
 
 
 def _cursor_rows(owner: int, cursor: CursorInfo) -> list[RowChange]:
-    rows = [put("cursor", cursor.id, owner, cursor.name, json.dumps(cursor.properties), *cursor.mark_delete)]
+    rows = [put("cursor", cursor.id, owner, cursor.name, _text(cursor.properties), *cursor.mark_delete)]
     for ledger_id in cursor.dirty_windows:
         window = cursor.windows.get(ledger_id)
         if window is None:

@@ -277,12 +277,11 @@ class Topic:
         """Consumers without a schema of their own (AUTO_CONSUME) do not count."""
         return not self.producers and not self.ledger.size and all(one.auto_consume for one in self._consumers())
 
-    def rates(self) -> list[Rate]:
-        """Every rate of the topic, its producers, subscriptions and consumers."""
-        found = [self.published, self.delivered, *(producer.rate for producer in self.producers.values())]
-        for subscription in self.subscriptions.values():
-            found += subscription.rates()
-        return found
+    def rates(self) -> Iterator[Rate]:
+        """Every rate of the topic, its producers, subscriptions and consumers; others may work between two of them."""
+        yield from (self.published, self.delivered, *(producer.rate for producer in self.producers.values()))
+        for subscription in list(self.subscriptions.values()):
+            yield from subscription.rates()
 
     # -- out ---------------------------------------------------------------------------------------------
 

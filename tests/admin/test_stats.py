@@ -1,12 +1,17 @@
 """Stats over REST: the shape that clients rely on, and figures of traffic that an official client made."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pulsar
 import pytest
 
+from broker_core.admin.internal_stats_body import info_body, internal_body
+from broker_core.names import parse_topic
+from broker_core.stats.topic_stats import topic_stats
+from broker_core.storage.position import LATEST
+from broker_core.topic.topic import Topic
 from tests.admin.conftest import Admin
 from tests.admin.pulsar_fields import CONSUMER_FIELDS, PUBLISHER_FIELDS, SUBSCRIPTION_FIELDS, TOPIC_FIELDS
 
@@ -224,3 +229,18 @@ async def test_a_subscription_with_a_consumer_is_deleted_only_by_force(shop: Adm
     refused = await shop("DELETE", f"{PLAIN}/subscription/s")
     assert (refused.status, refused.reason) == (412, "Subscription has active connected consumers")
     assert (await shop("DELETE", f"{PLAIN}/subscription/s?force=true")).status == 204
+
+
+@pytest.mark.parametrize("what", [internal_body, info_body, topic_stats])
+async def test_many_subscriptions_are_looked_at_a_few_at_a_time(
+    shop: Admin, what: Callable[[Topic], Coroutine[Any, Any, Any]]
+) -> None:
+    topic = await shop.broker.topics.get(parse_topic(f"{FULL}/plain"))
+    for number in range(4_000):
+        await topic.ledger.open_cursor(f"s-{number}", initial=LATEST, durable=True)
+    await topic.load()
+    looking, turns = asyncio.ensure_future(what(topic)), 0
+    while not looking.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns >= 3

@@ -290,3 +290,22 @@ def test_messages_that_cannot_be_decrypted_do_not_flood_the_log(
     for _ in range(1000):
         raw.expect(BaseCommand.ACK_RESPONSE)
     assert 1 <= len([record for record in caplog.records if "could not read" in record.getMessage()]) <= 5
+
+
+class Unlistable(dict[str, Any]):
+    """Subscriptions that may be looked up, but not all looked at."""
+
+    def values(self) -> Any:
+        raise AssertionError("all subscriptions were looked at")
+
+
+def test_a_consumer_joins_without_a_look_at_all_others_of_the_topic(
+    pulsar_broker: EmbeddedBroker, raw: RawClient
+) -> None:
+    raw.ask(subscribe(), BaseCommand.SUCCESS)
+    topic = pulsar_broker.broker.topics.loaded[TOPIC]
+    whole, topic.subscriptions = topic.subscriptions, Unlistable(topic.subscriptions)
+    try:
+        raw.ask(subscribe(consumer_id=2), BaseCommand.SUCCESS)
+    finally:
+        topic.subscriptions = whole

@@ -4,8 +4,11 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from broker_core.rates.turns import AT_A_TIME, TURN_SECONDS, Json, in_turns, json_in_turns, side_by_side
+import pytest
+
+from broker_core.rates.turns import AT_A_TIME, LIST_SLICE, TURN_SECONDS, Json, in_turns, json_in_turns, side_by_side
 
 
 def busy(items: int, seconds: float) -> Iterator[int]:
@@ -44,15 +47,39 @@ def test_short_work_is_done_in_one_turn() -> None:
     assert turns <= 1
 
 
-def test_json_in_turns_is_the_same_json() -> None:
-    value = {"a": {"b": {"c": [1, None, "ü\n"]}, 'q"': {}}, "d": 1.5, "e": {}}
-    for depth in range(4):
-        assert json.loads(asyncio.run(json_in_turns(value, depth))) == value
+VALUES: tuple[Any, ...] = (
+    {"a": {"b": {"c": [1, None, "ü\n"]}, 'q"': {}}, "d": 1.5, "e": {}, "f": [], "g": "\ud800"},
+    {"deep": {"er": {"and": {"deeper": {"still": {"on": True}}}}}},
+    list(range(3 * LIST_SLICE + 1)),
+    [{"a": 1}] * (2 * LIST_SLICE),
+    [],
+    {},
+    None,
+    "text",
+)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
+def test_json_in_turns_is_what_json_writes_at_once(value: Any) -> None:
+    whole = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+    assert asyncio.run(json_in_turns(value)) == whole
 
 
 def test_encoded_json_is_inserted_unchanged() -> None:
     value = {"subscriptions": {"s": Json.of({"x": 1})}}
-    assert asyncio.run(json_in_turns(value, 2)) == '{"subscriptions":{"s":{"x":1}}}'
+    assert asyncio.run(json_in_turns(value)) == b'{"subscriptions":{"s":{"x":1}}}'
+
+
+def test_others_have_their_turn_while_much_json_is_written() -> None:
+    async def turns() -> int:
+        writing = asyncio.ensure_future(json_in_turns({"partitions": {str(n): {"x": [n] * 20} for n in range(10_000)}}))
+        turns = 0
+        while not writing.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    assert asyncio.run(turns()) >= 3
 
 
 def test_side_by_side_acts_on_some_items_at_a_time() -> None:
