@@ -33,8 +33,12 @@ class BodyBroken(BrokerError):
 
 
 async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) -> bytes:
-    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken` or `NoRoom`."""
+    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken` or `NoRoom`.
+
+    The body of a GET, which means nothing, is thrown away: a request that waits for room must not hold any.
+    """
     limit, parts, size = config.max_body_bytes, [], 0
+    is_kept = request.method not in ("GET", "HEAD")
     if not request.can_read_body:
         return b""
     _check_size(request.content_length or 0, limit)
@@ -43,8 +47,9 @@ async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) 
             async for part in request.content.iter_any():
                 size += len(part)
                 _check_size(size, limit)
-                share.take_now(len(part))
-                parts.append(part)
+                if is_kept:
+                    share.take_now(len(part))
+                    parts.append(part)
     except TimeoutError:
         raise BodyTooSlow(f"the request body did not arrive within {config.idle_seconds:g} seconds") from None
     except BrokerError:

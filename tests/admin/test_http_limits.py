@@ -160,6 +160,12 @@ async def test_an_unread_answer_holds_its_memory_until_it_times_out(shop: Admin)
     assert (whole.status, len(whole.text)) == (200, 16 * MB)
 
 
+@limits(body_memory_mb=2, request_seconds=5)
+async def test_a_body_that_nothing_reads_takes_no_room_from_the_message_that_is_asked_for(shop: Admin) -> None:
+    await shop.publish(FULL, [b"x"])
+    assert (await shop("GET", f"{TOPIC}/examinemessage", raw=b"{}")).text == "x"
+
+
 @limits(body_memory_mb=2)
 async def test_bodies_that_exceed_the_memory_together_are_503(admin: Admin) -> None:
     unfinished = POST + b"Content-Length: 1048576\r\n\r\n" + b" " * (MB - 1)
