@@ -96,15 +96,20 @@ class IncompleteFrames:
             self._look_due = None
         now = self._now()
         for holder, frame in list(self._frames.items()):
-            if self.total <= self._limit:
+            if not self._is_crowded:
                 break
             if not frame.paused and frame.deadline <= now:
                 self.total -= frame.size
                 del self._frames[holder]
                 holder.give_up("its frame is incomplete, and others need the room (maxIncompleteFramesSizeInMB)")
         self._resume()
-        if self.total > self._limit:
+        if self._is_crowded:
             self._look_due = asyncio.get_running_loop().call_later(RESUMED_SHARE * self._timeout, self.look)
+
+    @property
+    def _is_crowded(self) -> bool:
+        """Also where those that are read leave too little room for those that wait."""
+        return self.total > self._limit - (RESUME_STEP if self._paused else 0)
 
     def _resume(self) -> None:
         """Reads from the oldest connection, and from the next ones while there is room for what they may send."""

@@ -94,6 +94,17 @@ async def test_a_waiting_connection_is_read_when_the_oldest_finishes(world: Worl
 
 
 @on_a_loop
+async def test_a_waiting_connection_is_read_again_if_slow_ones_leave_too_little_room(world: World) -> None:
+    first, second, waiting = world.holders(3)
+    for holder in (first, second, waiting):
+        holder.brings(4 * MB)
+    second.brings(2 * MB - 1024)
+    assert (world.frames.total, waiting.read) == (10 * MB - 1024, False)
+    world.later(TIMEOUT)
+    assert waiting.read
+
+
+@on_a_loop
 async def test_the_oldest_connection_is_read_even_if_it_was_waiting(world: World) -> None:
     first, second, third = world.holders(3)
     for holder in (first, second, third):
