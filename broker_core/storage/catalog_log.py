@@ -147,7 +147,10 @@ class CatalogLog:
         self._end = self._begun = state.end
 
     def begin(self, number: int, rows: Iterable[RowChange]) -> None:
-        """A new log that holds `rows`, in place of the old one. Raises OSError, and then the old one stays."""
+        """A new log that holds `rows`, in place of the old one. Raises OSError.
+
+        The log is closed then if the old one is gone already: what is appended to it would be nowhere.
+        """
         fresh = self.path.with_name(self.path.name + ".new")
         try:
             self._write_new(fresh, number, rows)
@@ -155,8 +158,8 @@ class CatalogLog:
         except BaseException:
             self._disk.remove(fresh)
             raise
-        self._disk.sync_directory(self.path.parent)
         self.close()
+        self._disk.sync_directory(self.path.parent)
         self._fd = self._disk.open(self.path)
         self._end = self._begun = self._disk.size(self._fd)
 
