@@ -8,7 +8,7 @@ directory of that name that comes back lacks what this broker has written since.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from broker_core.storage.disk import Disk
@@ -20,10 +20,11 @@ LOOK_SECONDS = 0.1  # between two looks of the journal: each is a few system cal
 
 
 class DirectoryWatch:
-    """Called from several threads: each field is written once, or by whoever looks."""
+    """Called from several threads: each field is written once, or by the journal's thread."""
 
-    def __init__(self, disk: Disk, directory: Path) -> None:
+    def __init__(self, disk: Disk, directory: Path, now: Callable[[], float] = time.monotonic) -> None:
         self._disk = disk
+        self._now = now
         self._directory = directory
         self._identities: dict[Path, tuple[int, int]] = {}
         self._next_look = 0.0
@@ -36,7 +37,6 @@ class DirectoryWatch:
     def check(self) -> None:
         """Look now. Blocks. Raises DirectoryGone, from the first time on always."""
         if not self.gone:
-            self._next_look = time.monotonic() + LOOK_SECONDS
             for path, identity in self._identities.items():
                 self._compare(path, identity)
         if self.gone:
@@ -44,8 +44,9 @@ class DirectoryWatch:
 
     def check_written(self, fd: int) -> None:
         """After a sync: will a restart find the file? Looks now and then. Blocks. Raises DirectoryGone."""
-        if not self.gone and time.monotonic() < self._next_look:
+        if not self.gone and self._now() < self._next_look:
             return
+        self._next_look = self._now() + LOOK_SECONDS
         if not self.gone and not self._disk.links(fd):
             self._lose("a file that is in use was deleted")
         self.check()
