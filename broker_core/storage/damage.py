@@ -111,6 +111,12 @@ class DamageRecord:
         self.dirty = self.dirty or bool(accepted)
         return accepted
 
+    def take_back(self, accepted: Iterable[DamageReport]) -> None:
+        """It could not be recorded that they were accepted, so they are not."""
+        for report in accepted:
+            key = report.path, report.offset
+            self._places[key] = replace(self._places[key], accepted_ms=0)
+
     # ---- on disk
 
     def load(self) -> None:

@@ -156,12 +156,14 @@ class StorageEngine:
 
     def _watch_directory(self) -> None:
         """Also while nothing is written: an idle broker has to say that it is not well."""
-        self._spawn(self._look_at_directory())
-        self._watching = self._loop.call_later(_LOOK_SECONDS, self._watch_directory)
+        self._watching = self._loop.call_later(_LOOK_SECONDS, lambda: self._spawn(self._look_at_directory()))
 
     async def _look_at_directory(self) -> None:
+        """One look at a time: on a disk that hangs, more of them would only take all readers."""
         with contextlib.suppress(DirectoryGone):  # it is logged, and `watch.gone`
             await self.read_thread(self.watch.check)
+        if not self._closed:
+            self._watch_directory()
 
     def _recover(self) -> Recovery:
         self.watch.begin([self.path, self._journal_directory, filenames.ledgers_directory(self.path)])
@@ -206,6 +208,8 @@ class StorageEngine:
             self._spawn(self._run(self._save_damage))
 
     def _report_ledger(self, ledger: Ledger, found: list[Damaged]) -> None:
+        if not found:
+            return  # as usual: not worth looking for the owner among all that are open
         owner = self._ledgers.owner_of(ledger.info.id)
         self.report_damage([DamageReport(one.path, one.offset, one.reason, owner, one.lost) for one in found])
 
@@ -218,10 +222,17 @@ class StorageEngine:
         return self.config.auto_skip_lost or self.damage.is_accepted(damage.path, damage.offset)
 
     async def accept_loss(self) -> list[DamageReport]:
-        """An operator accepts everything that is recorded; durable on return. Raises OSError."""
+        """An operator accepts everything that is recorded; durable on return.
+
+        Raises StorageError, and then nothing is accepted.
+        """
         accepted = self.damage.accept()
-        if self.damage.dirty:
-            await self._run(self.damage.save)
+        try:
+            if self.damage.dirty:
+                await self._run(self.damage.save)
+        except OSError as error:
+            self.damage.take_back(accepted)
+            raise StorageError(f"cannot record that the loss is accepted: {error}") from error
         return accepted
 
     def _save_damage(self) -> None:

@@ -1,5 +1,6 @@
 """One test per kind of damage: a torn tail is dropped in silence, anything else is reported and nothing else hidden."""
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from broker_core.storage.errors import (
     StorageError,
 )
 from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
 RUNS = 4
@@ -406,6 +408,17 @@ async def test_damage_is_remembered_over_restarts_until_it_is_accepted(tmp_path:
     await engine.close()
     engine = await opened(copy)
     assert (engine.damage.reports, engine.damage.open) == (found, [])
+    await engine.close()
+
+
+async def test_a_loss_is_not_accepted_where_that_cannot_be_recorded(tmp_path: Path) -> None:
+    disk = FaultyDisk()
+    engine = await opened(await a_flipped_group(tmp_path), disk=disk)
+    disk.failures["open", "DAMAGE.new"] = errno.EROFS
+    with pytest.raises(StorageError, match="cannot record that the loss is accepted"):
+        await engine.accept_loss()
+    assert engine.damage.open == engine.damage.reports
+    disk.failures.clear()
     await engine.close()
 
 
