@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients lint bench soak soak-messaging powercut damage abuse fuzz proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging powercut damage abuse fuzz proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,11 +32,32 @@ test: $(READY) ## run the test suite (ARGS='tests/wire -k frame' for a part)
 test-clients: $(READY) ## run the tests with Java, Go, and Node clients (needs mvn, java, go, node, npm; ARGS='--only go')
 	@$(PY) -m tests.clients.run $(ARGS)
 
-lint: $(READY) wheel ## check with ruff, mypy --strict, and import-linter; build and install the wheel
+ready: $(READY) ## prepare a commit: format, regenerate, check, and run the quick tests (ARGS as for test)
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+	@$(MAKE) --no-print-directory completions docs static
+	@$(PY) -m pytest -q -n 2 --dist loadgroup -m 'not slow and not spark and not real_pulsar' $(ARGS)
+
+lint: static wheel ## check with ruff, mypy --strict, and import-linter; build and install the wheel
+
+static: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+coverage: $(READY) ## run the test suite with branch coverage, and fail below the floor in pyproject.toml
+	@mkdir -p build
+	@$(PY) -m pytest -n 2 --dist loadgroup --cov --cov-report term:skip-covered --cov-report xml:build/coverage.xml $(ARGS)
+
+lowest: ## test with the oldest dependencies that pyproject.toml allows, in build/lowest
+	@.ci/test-dependencies lowest $(ARGS)
+
+newest: ## test with the newest dependencies, in build/newest
+	@.ci/test-dependencies newest $(ARGS)
+
+release: ## set the version and close the changelog for a release (VERSION=X.Y.Z)
+	@python3 .ci/release.py prepare $(VERSION)
 
 wheel: $(READY) ## build the wheel and install it into a clean environment
 	@$(PY) .ci/check_wheel.py

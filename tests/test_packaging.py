@@ -16,7 +16,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["tool"]["hatch"]
 VERSION = r"^(__version__|version) *= *[\"']"
 TARGETS = ["demo", "test", "test-clients", "lint", "bench", "soak", "soak-messaging", "powercut", "damage", "abuse"]
-TARGETS += ["fuzz", "proto", "completions", "docs", "help"]
+TARGETS += ["ready", "coverage", "lowest", "newest", "release", "wheel", "fuzz", "proto", "completions", "docs", "help"]
 PAGES = [
     Path("README.md"),
     Path("CONTRIBUTING.md"),

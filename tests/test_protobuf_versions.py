@@ -11,11 +11,15 @@ MAJORS = ("4.25", "5", "6", "7")
 ROUND_TRIP = """
 import google.protobuf, sys
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, MessageMetadata
+from broker_core.wire.texts import with_readable_texts
 command = BaseCommand(type=BaseCommand.SEND)
 command.send.producer_id, command.send.sequence_id = 1, 2
 assert BaseCommand.FromString(command.SerializeToString()) == command
 metadata = MessageMetadata(producer_name="p", sequence_id=3, publish_time=4)
 assert MessageMetadata.FromString(metadata.SerializeToString()).publish_time == 4
+metadata.properties.add(key="k", value="v")
+metadata.replicate_to.append("c")
+assert with_readable_texts(metadata).replicate_to == ["c"]
 print(google.protobuf.__version__)
 """
 

@@ -20,15 +20,22 @@ def with_readable_texts(message: _Message) -> _Message:
         if field.type == FieldDescriptor.TYPE_STRING:
             _replace(message, field, value)
         elif field.message_type is not None:
-            for part in value if field.is_repeated else (value,):
+            for part in value if is_repeated(field) else (value,):
                 with_readable_texts(part)
     return message
+
+
+def is_repeated(field: FieldDescriptor) -> bool:
+    """Whether a field is a list. Older releases of protobuf have only the label, newer ones deprecate it."""
+    if hasattr(field, "is_repeated"):
+        return field.is_repeated
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED)  # type: ignore[attr-defined]  # the stubs know newer releases
 
 
 def _replace(message: Message, field: FieldDescriptor, value: object) -> None:
     if type(value) is bytes:
         setattr(message, field.name, _text(value))
-    elif field.is_repeated:
+    elif is_repeated(field):
         texts = getattr(message, field.name)
         texts[:] = [_text(one) for one in texts]
 

@@ -19,6 +19,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import SIZES, frame
 from broker_core.wire.message import add_checksum, build_entry
 from tests.raw_publishing import send
+from tests.wire.fields import is_repeated, is_required
 
 _T = pb.BaseCommand
 
@@ -123,7 +124,7 @@ def _variants(descriptor: Any, example: dict[str, Any]) -> Iterator[tuple[str, d
 
 def _values(field: FieldDescriptor, *, inner: bool = False) -> Iterator[tuple[str, Any]]:
     """Hostile values of one field; of a repeated field also none and many. Messages are taken apart one level deep."""
-    repeated = field.is_repeated
+    repeated = is_repeated(field)
     for what, value in _single(field, inner):
         yield what, [value] if repeated else value
     if repeated:
@@ -176,7 +177,7 @@ def _single(field: FieldDescriptor, inner: bool) -> Iterator[tuple[str, Any]]:
 
 def _default(field: FieldDescriptor) -> Any:
     if field.message_type is not None:
-        return {one.name: _default(one) for one in field.message_type.fields if one.is_required}
+        return {one.name: _default(one) for one in field.message_type.fields if is_required(one)}
     if field.enum_type is not None:
         return field.enum_type.values[0].number
     return {FieldDescriptor.TYPE_STRING: "x", FieldDescriptor.TYPE_BYTES: b"x"}.get(field.type, 1)

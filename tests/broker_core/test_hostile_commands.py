@@ -22,6 +22,7 @@ from broker_core.wire.frame import Command, MessageFrame
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.raw_client import RawClient
+from tests.wire.fields import is_repeated
 
 TOPIC = "persistent://public/default/hostile"
 NOT_UTF8 = b"\xc3\x28\xff\xfe"
@@ -170,7 +171,7 @@ def extreme_commands() -> Iterator[tuple[str, BaseCommand]]:
                 for parent in path:
                     owner = getattr(owner, parent)
                     owner = owner[0] if not hasattr(owner, "DESCRIPTOR") else owner
-                if field.is_repeated:
+                if is_repeated(field):
                     getattr(owner, field.name).append(value)
                 else:
                     setattr(owner, field.name, value)
@@ -183,7 +184,7 @@ def numbers(message: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
             yield path, field
         elif field.message_type is not None and message.ListFields():
             part = getattr(message, field.name)
-            present = list(part)[:1] if field.is_repeated else [part] if message.HasField(field.name) else []
+            present = list(part)[:1] if is_repeated(field) else [part] if message.HasField(field.name) else []
             for one in present:
                 yield from numbers(one, (*path, field.name))
 

@@ -16,6 +16,7 @@ from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, SingleSend, parse_command
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.wire.fields import is_repeated, is_required
 
 CONFIG = BrokerConfig()
 LIMITS = {"Long.MAX_VALUE": (1 << 63) - 1, **CONFIG.by_key()}
@@ -37,7 +38,7 @@ def sized_fields(descriptor: Descriptor, path: str = "") -> Iterator[str]:
     for field in descriptor.fields:
         part = field.message_type
         is_text = field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
-        if is_text or field.is_repeated or (part is not None and part.name == "MessageIdData"):
+        if is_text or is_repeated(field) or (part is not None and part.name == "MessageIdData"):
             yield path + field.name
         elif part is not None:
             yield from sized_fields(part, f"{path}{field.name}.")
@@ -71,7 +72,7 @@ def filled(kind: int, path: str, value: Any) -> BaseCommand:
         message = getattr(message, parent)
         complete(message)
     field = message.DESCRIPTOR.fields_by_name[last]
-    if field.is_repeated:
+    if is_repeated(field):
         getattr(message, last).extend(value)
     elif field.message_type is not None:
         getattr(message, last).CopyFrom(value)
@@ -82,7 +83,7 @@ def filled(kind: int, path: str, value: Any) -> BaseCommand:
 
 def complete(message: Any) -> None:
     for field in message.DESCRIPTOR.fields:
-        if not field.is_required:
+        if not is_required(field):
             continue
         if field.message_type is not None:
             getattr(message, field.name).SetInParent()
@@ -112,7 +113,7 @@ def too_much(kind: int, path: str, limit: int) -> Any:
         return [pb.KeyValue(key="k", value="x" * limit)]
     if part.name == "IntRange":
         return [pb.IntRange(start=1, end=1)] * (limit + 1)
-    if field.is_repeated:
+    if is_repeated(field):
         return [pb.MessageIdData(ledgerId=1, entryId=1)] * (REDELIVERED_PER_ID * (limit + 1))
     return pb.MessageIdData(ledgerId=1, entryId=1, ack_set=[1] * (ACK_SET_WORDS_PER_ID * limit))
 

@@ -1,0 +1,24 @@
+"""Prints the oldest version that pyproject.toml allows of each dependency, as constraints for pip.
+
+`make lowest` tests with them, so that a lower bound is a fact and not a hope.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+BOUND = re.compile(r"^([A-Za-z0-9._-]+)>=([0-9.]+)")
+
+
+def constraints(dependencies: list[str]) -> list[str]:
+    """`name==version` for each `name>=version`. Raises `SystemExit` for a dependency without a lower bound."""
+    found = [(dependency, BOUND.match(dependency)) for dependency in dependencies]
+    if unbound := [dependency for dependency, bound in found if bound is None]:
+        raise SystemExit(f"pyproject.toml: no lower bound: {', '.join(unbound)}")
+    return [f"{bound[1]}=={bound[2]}" for _, bound in found if bound is not None]
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(constraints(tomllib.loads(PYPROJECT.read_text())["project"]["dependencies"])) + "\n")

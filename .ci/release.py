@@ -1,0 +1,84 @@
+"""Prepares a release: `release.py prepare X.Y.Z` sets the version and closes the section Unreleased of CHANGELOG.md.
+
+The fragments in changelog.d/ become entries of that section. `release.py check X.Y.Z` fails unless both are done.
+CONTRIBUTING.md, "Releases", says what comes before and after.
+"""
+
+import datetime
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+RELEASE = re.compile(r"\d+\.\d+\.\d+")
+VERSION = re.compile(r'(?<=^__version__ = ")[^"]*', re.MULTILINE)
+UNRELEASED = "## [Unreleased]\n"
+
+
+def main(words: list[str]) -> None:
+    match words:
+        case ["prepare", version] if RELEASE.fullmatch(version):
+            prepare(ROOT, version, datetime.date.today())
+        case ["check", version]:
+            check(ROOT, version)
+        case _:
+            raise SystemExit("usage: release.py prepare|check X.Y.Z")
+
+
+def prepare(root: Path, version: str, today: datetime.date) -> None:
+    """Raises `SystemExit` if the version is released already, or a fragment has a wrong name."""
+    log = root / "CHANGELOG.md"
+    text = log.read_text("utf-8")
+    if f"## [{version}]" in text:
+        raise SystemExit(f"CHANGELOG.md has a section {version} already")
+    found = fragments(root)
+    before, _, rest = text.partition(UNRELEASED)
+    section, mark, older = rest.partition("\n## [")
+    for path, kind in found.items():
+        section = with_entry(section, kind, path.read_text("utf-8"))
+    log.write_text(f"{before}{UNRELEASED}\n## [{version}] - {today}\n{section}{mark}{older}", "utf-8")
+    module = root / "broker_core" / "__init__.py"
+    module.write_text(VERSION.sub(version, module.read_text("utf-8")), "utf-8")
+    for path in found:
+        path.unlink()
+
+
+def check(root: Path, version: str) -> None:
+    """Raises `SystemExit` unless the tree is that of release `version`."""
+    if (found := VERSION.search((root / "broker_core" / "__init__.py").read_text("utf-8"))) is None or found[
+        0
+    ] != version:
+        raise SystemExit(f"cannot release {version}: broker_core has version {found and found[0]}")
+    if f"\n## [{version}] - " not in (root / "CHANGELOG.md").read_text("utf-8"):
+        raise SystemExit(f"cannot release {version}: CHANGELOG.md has no section for it; run `make release`")
+    if left := fragments(root):
+        raise SystemExit(f"cannot release {version}: {', '.join(path.name for path in left)} in changelog.d/")
+
+
+def fragments(root: Path) -> dict[Path, str]:
+    """The kind of each fragment. Raises `SystemExit` for a name that is not TOPIC.KIND.md."""
+    found = {}
+    for path in sorted((root / "changelog.d").glob("*")):
+        kind = path.name.split(".")[-2].capitalize() if path.name.count(".") == 2 else None
+        if path.name == "README.md":
+            continue
+        if kind not in KINDS or path.suffix != ".md":
+            raise SystemExit(f"changelog.d/{path.name}: name it TOPIC.KIND.md; KIND is {', '.join(KINDS).lower()}")
+        found[path] = kind
+    return found
+
+
+def with_entry(section: str, kind: str, text: str) -> str:
+    """The section with one more entry at the end of its part `kind`."""
+    entry = "- " + text.strip().replace("\n", "\n  ") + "\n"
+    heading = f"\n### {kind}\n"
+    if heading not in section:
+        return section.rstrip("\n") + f"\n{heading}\n{entry}"
+    before, _, rest = section.partition(heading)
+    part, mark, others = rest.partition("\n### ")
+    return f"{before}{heading}{part.rstrip()}\n{entry}{mark}{others}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,172 @@
+"""Workflows, hooks, templates, and releases: each refers to targets, files, and versions that exist."""
+
+import datetime
+import re
+import runpy
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+RELEASE = runpy.run_path(str(ROOT / ".ci" / "release.py"))
+LOWER_BOUNDS = runpy.run_path(str(ROOT / ".ci" / "lower_bounds.py"))
+
+
+def read(path: Path | str) -> Any:
+    return yaml.safe_load((ROOT / path).read_text())
+
+
+def jobs(workflow: Path) -> dict[str, Any]:
+    return dict(read(workflow)["jobs"])
+
+
+def commands(workflow: Path) -> list[str]:
+    """What its jobs run, with every value of their matrices."""
+    found = []
+    for job in jobs(workflow).values():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        found += [step["run"] for step in job["steps"] if "run" in step]
+        found += [f"make {item['target']}" for item in matrix.get("include", []) if "target" in item]
+        found += matrix.get("command", [])
+    return [command for command in found if "${{" not in command]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: str(path.stem))
+def test_a_workflow_runs_only_targets_and_files_that_exist(workflow: Path) -> None:
+    assert commands(workflow)
+    for command in commands(workflow):
+        program, *words = command.split()
+        if program == "make":
+            assert words[0] in TARGETS, command
+        else:
+            assert [word for word in words if word.startswith(".ci/") and not (ROOT / word).exists()] == []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: str(path.stem))
+def test_a_workflow_may_only_read_and_every_job_has_a_deadline(workflow: Path) -> None:
+    assert read(workflow)["permissions"] == {"contents": "read"}
+    assert [name for name, job in jobs(workflow).items() if "timeout-minutes" not in job] == []
+
+
+def test_only_publishing_gets_an_identity() -> None:
+    granted = {
+        (workflow.stem, name): job["permissions"]
+        for workflow in WORKFLOWS
+        for name, job in jobs(workflow).items()
+        if "permissions" in job
+    }
+    assert granted == {("release", "publish"): {"id-token": "write"}}
+
+
+def test_the_tests_run_on_every_python_that_the_metadata_names_and_on_both_systems() -> None:
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    matrix = jobs(ROOT / ".github/workflows/ci.yml")["test"]["strategy"]["matrix"]
+    assert matrix["python"] == named
+    assert PROJECT["requires-python"] == f">={named[0]}"
+    assert [item["python"] for item in matrix["include"] if item["os"] == "macos-latest"] == [named[0], named[-1]]
+
+
+@pytest.mark.parametrize("target", ["soak", "powercut", "fuzz", "abuse", "damage"])
+def test_every_long_run_runs_at_night(target: str) -> None:
+    assert target in [command.split()[1] for command in commands(ROOT / ".github/workflows/nightly.yml")]
+
+
+def test_the_hooks_run_what_make_lint_runs() -> None:
+    planned = subprocess.run(["make", "-n", "lint"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    linted = {line for line in planned.splitlines() if line.startswith(".venv/bin/")}
+    [local] = read(".pre-commit-config.yaml")["repos"]
+    assert {hook["entry"] for hook in local["hooks"]} == linted
+    assert all(hook["language"] == "system" and hook["pass_filenames"] is False for hook in local["hooks"])
+
+
+def test_dependabot_looks_at_folders_with_something_to_update() -> None:
+    manifests = {"pip": "pyproject.toml", "maven": "pom.xml", "gomod": "go.mod", "npm": "package.json"}
+    manifests |= {"docker": "Dockerfile", "github-actions": ".github/workflows/ci.yml"}
+    for update in read(".github/dependabot.yml")["updates"]:
+        for folder in update.get("directories", [update.get("directory")]):
+            assert (ROOT / folder.lstrip("/") / manifests[update["package-ecosystem"]]).exists(), update
+
+
+@pytest.mark.parametrize("form", ["bug.yml", "feature.yml"])
+def test_an_issue_form_asks_for_something(form: str) -> None:
+    fields = [item for item in read(f".github/ISSUE_TEMPLATE/{form}")["body"] if item["type"] != "markdown"]
+    assert all(item["id"] and item["attributes"]["label"] for item in fields)
+    assert any(item.get("validations", {}).get("required") for item in fields)
+
+
+@pytest.mark.parametrize("page", ["SECURITY.md", "CODE_OF_CONDUCT.md", "changelog.d/README.md"])
+def test_a_page_links_only_to_files_that_exist(page: str) -> None:
+    links = re.findall(r"]\((?!https:)([^)#]+)", (ROOT / page).read_text())
+    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+
+
+def test_the_fragments_of_the_changelog_have_names_that_a_release_reads() -> None:
+    assert RELEASE["fragments"](ROOT) is not None
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What a release reads and writes."""
+    for folder in ("broker_core", "changelog.d"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "broker_core" / "__init__.py").write_text('"""The broker."""\n\n__version__ = "0.1.0"\n')
+    (tmp_path / "changelog.d" / "README.md").write_text("How.\n")
+    (tmp_path / "changelog.d" / "colors.added.md").write_text("Colors, on\na terminal.\n")
+    (tmp_path / "changelog.d" / "seek.fixed.md").write_text("Seek by time.\n")
+    changes = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Topics.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
+    (tmp_path / "CHANGELOG.md").write_text(changes)
+    return tmp_path
+
+
+def test_a_release_sets_the_version_and_moves_the_fragments(tree: Path) -> None:
+    RELEASE["prepare"](tree, "0.2.0", datetime.date(2026, 2, 3))
+    assert (tree / "CHANGELOG.md").read_text() == (
+        "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-02-03\n"
+        "\n### Added\n\n- Topics.\n- Colors, on\n  a terminal.\n"
+        "\n### Fixed\n\n- Seek by time.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
+    )
+    assert '__version__ = "0.2.0"\n' in (tree / "broker_core" / "__init__.py").read_text()
+    assert [path.name for path in (tree / "changelog.d").iterdir()] == ["README.md"]
+    RELEASE["check"](tree, "0.2.0")
+
+
+def test_a_tag_without_its_release_is_refused(tree: Path) -> None:
+    with pytest.raises(SystemExit, match=r"cannot release 0\.2\.0: broker_core has version 0\.1\.0"):
+        RELEASE["check"](tree, "0.2.0")
+
+
+def test_a_fragment_that_was_left_over_is_refused(tree: Path) -> None:
+    with pytest.raises(SystemExit, match=r"colors\.added\.md, seek\.fixed\.md"):
+        RELEASE["check"](tree, "0.1.0")
+
+
+@pytest.mark.parametrize("name", ["colors.md", "colors.new.md", "colors.added.txt"])
+def test_a_fragment_with_a_wrong_name_stops_the_release(name: str, tree: Path) -> None:
+    (tree / "changelog.d" / name).write_text("Colors.\n")
+    with pytest.raises(SystemExit, match=r"name it TOPIC\.KIND\.md"):
+        RELEASE["prepare"](tree, "0.2.0", datetime.date(2026, 2, 3))
+
+
+def test_a_version_is_released_once(tree: Path) -> None:
+    with pytest.raises(SystemExit, match=r"a section 0\.1\.0 already"):
+        RELEASE["prepare"](tree, "0.1.0", datetime.date(2026, 2, 3))
+
+
+def test_every_dependency_has_a_lower_bound() -> None:
+    found = LOWER_BOUNDS["constraints"](PROJECT["dependencies"])
+    assert len(found) == len(PROJECT["dependencies"])
+    assert all(re.fullmatch(r"[A-Za-z0-9.-]+==[0-9.]+", constraint) for constraint in found)
+    with pytest.raises(SystemExit, match="no lower bound: rich"):
+        LOWER_BOUNDS["constraints"](["rich"])
+
+
+@pytest.mark.parametrize("word", re.findall(r"tests/\S+", (ROOT / ".ci" / "test-dependencies").read_text()))
+def test_what_the_dependencies_are_tested_with_exists(word: str) -> None:
+    assert (ROOT / word).exists()
