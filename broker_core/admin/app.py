@@ -19,6 +19,7 @@ from broker_core.admin.browsers import BrowserRules, is_loopback
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
+from broker_core.admin.statuses import STATUSES, status_of
 from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.rates.turns import json_in_turns
@@ -164,11 +165,11 @@ async def _result(work: Any, what: str) -> Answer:
             return Answer(204)
         return result if isinstance(result, Answer) else Answer(200, await json_in_turns(result))
     except BrokerError as error:
-        return _refused(error.reason, error.http_status)
+        return _refused(error.reason, status_of(error))
     except EntryError as error:  # a message is as its producer made it
         return _refused(f"cannot read the message: {error}", 412)
     except StorageError as error:
-        return _refused(str(error), PersistenceFailed.http_status)
+        return _refused(str(error), STATUSES[PersistenceFailed])
     except TimeoutError:
         raise
     except Exception as error:
@@ -180,7 +181,7 @@ def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:
     if isinstance(error, BodyBroken):
         client = request.remote or "a client that has left"
         client_log.info(client, "", "a request body of %s did not arrive whole", client)
-    return _refused(error.reason, error.http_status)
+    return _refused(error.reason, status_of(error))
 
 
 def _refused(reason: str, status: int) -> Answer:

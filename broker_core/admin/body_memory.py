@@ -16,9 +16,7 @@ from broker_core.errors import BrokerError
 
 
 class NoRoom(BrokerError):
-    """The bodies under way take all the memory that there is for them (HTTP 503)."""
-
-    http_status = 503
+    """The bodies under way take all the memory that there is for them."""
 
 
 class BodyMemory:

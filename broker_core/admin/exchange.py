@@ -19,17 +19,15 @@ AT_ONCE_BYTES = 64 * 1024  # an answer up to that is one write
 
 
 class BodyTooLarge(BrokerError):
-    http_status = 413
+    """The body is larger than the limit."""
 
 
 class BodyTooSlow(BrokerError):
-    http_status = 408
+    """The body did not arrive in time."""
 
 
 class BodyBroken(BrokerError):
     """The client went, or what it sends is no body."""
-
-    http_status = 400
 
 
 async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) -> bytes:

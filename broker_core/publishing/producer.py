@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.limits.publish_throttle import PublishThrottle
 from broker_core.publishing.access import AccessMode
-from broker_core.publishing.entry_checks import entry_refusal
+from broker_core.publishing.policy_checks import entry_refusal, needs_entry_checks
 from broker_core.publishing.replication import by_original_producer, is_replicator
 from broker_core.rates.rate import Rate
 from broker_core.wire import commands
@@ -99,8 +99,7 @@ class Producer:
 
     def publish_now(self, run: SendRun) -> None:
         """Passes a run to the topic; SEND_RECEIPTs or SEND_ERRORs follow."""
-        policies = self.topic.policies
-        if policies.encryption_required or 0 < policies.max_message_size < run.ends[-1] - run.starts[0]:
+        if needs_entry_checks(run, self.topic.policies):
             self._publish_acceptable(run)
         else:
             self._publish_checked(run)

@@ -1,7 +1,7 @@
 """What the broker knows of one client connection; no I/O.
 
-The state machine is data (`TRANSITIONS`): a command that its state does not accept is a protocol violation,
-and the universal answer to that is to close the connection (Pulsar binary protocol, "Connection establishment").
+The state machine is data (`TRANSITIONS`, `ACCEPTED`). A command that the state does not accept is a protocol violation,
+which always closes the connection (Pulsar binary protocol, "Connection establishment").
 Producer and consumer ids are the client's, unique per connection, in two separate spaces.
 """
 
@@ -44,6 +44,11 @@ TRANSITIONS: dict[SessionState, frozenset[SessionState]] = {
     SessionState.READY: frozenset({SessionState.CLOSED}),
     SessionState.CLOSED: frozenset(),
 }
+ACCEPTED: dict[SessionState, frozenset[int]] = {
+    SessionState.NEW: frozenset({CONNECT}),
+    SessionState.READY: frozenset(pb.BaseCommand.Type.values()) - {CONNECT},
+    SessionState.CLOSED: frozenset(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Session:
         self.broker = broker
         self.outbound = outbound
         self.address = address
-        self.state = SessionState.NEW
+        self._state = SessionState.NEW
         self.client_version = ""
         self.protocol_version = 0
         self.producers: dict[int, Producer] = {}
@@ -84,7 +89,7 @@ class Session:
 
     @property
     def is_closed(self) -> bool:
-        return self.state is SessionState.CLOSED
+        return self._state is SessionState.CLOSED
 
     def check_open(self) -> None:
         """After an await: the client may have gone away meanwhile."""
@@ -95,16 +100,20 @@ class Session:
         """The address of the next broker of a topic, if this client understands it (PIP-307)."""
         return served_at if self.protocol_version >= ASSIGNED_BROKER_VERSION else ""
 
+    @property
+    def state(self) -> SessionState:
+        return self._state
+
     def become(self, state: SessionState) -> None:
-        if state not in TRANSITIONS[self.state]:
-            raise ProtocolViolation(f"a connection that is {self.state.value} cannot become {state.value}")
-        self.state = state
+        if state not in TRANSITIONS[self._state]:
+            raise ProtocolViolation(f"a connection that is {self._state.value} cannot become {state.value}")
+        self._state = state
 
     def check_accepts(self, command_type: int) -> None:
         """Raises `ProtocolViolation` unless this state accepts the command."""
-        if (self.state is SessionState.NEW) != (command_type == CONNECT) or self.state is SessionState.CLOSED:
+        if command_type not in ACCEPTED[self._state]:
             name = pb.BaseCommand.Type.Name(command_type)  # type: ignore[arg-type]  # enum values are ints here
-            raise ProtocolViolation(f"{name} is not accepted while the connection is {self.state.value}")
+            raise ProtocolViolation(f"{name} is not accepted while the connection is {self._state.value}")
 
     def forget_consumer(self, consumer_id: int) -> None:
         self.consumers.pop(consumer_id, None)

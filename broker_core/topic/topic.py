@@ -9,7 +9,6 @@ is asked of the log and the policies whenever either of them changes.
 from __future__ import annotations
 
 import asyncio
-import enum
 import logging
 import secrets
 from collections.abc import Callable, Iterator
@@ -33,6 +32,7 @@ from broker_core.policies.in_force import PoliciesInForce
 from broker_core.publishing import deduplication_snapshot
 from broker_core.publishing.admission import ProducerAdmission
 from broker_core.publishing.deduplication import Deduplication
+from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import side_by_side
@@ -42,6 +42,7 @@ from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
 from broker_core.topic.housekeeping import Housekeeping
 from broker_core.topic.last_message import last_message
+from broker_core.topic.state import TRANSITIONS, TopicState
 from broker_core.topic.subscription import Subscription, SubscriptionContext
 from broker_core.topic.termination import Termination
 from broker_core.topic_context import TopicContext
@@ -71,12 +72,6 @@ log = logging.getLogger(__name__)
 PublishDone = Callable[[Position | None, StorageError | None], None]
 
 
-class TopicState(enum.Enum):
-    OPEN = "open"
-    FENCED = "fenced"
-    CLOSED = "closed"
-
-
 @dataclass(frozen=True, slots=True)
 class TopicServices:
     """What every topic is given by its broker."""
@@ -104,7 +99,7 @@ class Topic:
         self.name = name
         self.ledger = ledger
         self.clock = services.clock
-        self.state = TopicState.OPEN
+        self._state = TopicState.OPEN
         self.served_at = ""  # once closed: by which broker
         self.created_ms = services.clock.wall_ms()
         self.subscriptions: dict[str, Subscription] = {}
@@ -160,6 +155,15 @@ class Topic:
         """What is in force now."""
         return self._in_force.current
 
+    @property
+    def state(self) -> TopicState:
+        return self._state
+
+    def _become(self, state: TopicState) -> None:
+        if state not in TRANSITIONS[self._state]:
+            raise TopicFenced(f"Topic {self.name} is {self._state.value} and cannot become {state.value}")
+        self._state = state
+
     async def load(self) -> None:
         """Brings back the durable subscriptions and the compacted view; then the topic serves."""
         for name, cursor in list(self.ledger.cursors.items()):
@@ -177,7 +181,7 @@ class Topic:
 
         Raises a `BrokerError` when the run is refused as a whole before anything is written.
         """
-        if self.state is not TopicState.OPEN:
+        if self._state is not TopicState.OPEN:
             self._reopen()
         try:
             self.ledger.append(run, done)
@@ -189,23 +193,23 @@ class Topic:
         """Fences the topic, unless it is terminated; returns what its producers are told."""
         if isinstance(error, Terminated):
             return TopicTerminated(f"Topic {self.name} was already terminated")
-        if self.state is TopicState.OPEN:
-            self.state = TopicState.FENCED
+        if self._state is TopicState.OPEN:
+            self._become(TopicState.FENCED)
         return PersistenceFailed(f"{self.name}: {error}")
 
     def _reopen(self) -> None:
         """Tries to recover from a failed write; raises the reason while that is not possible."""
-        if self.state is TopicState.CLOSED:
+        if self._state is TopicState.CLOSED:
             raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
         try:
             self.ledger.unfence()
         except StorageError as error:
             raise PersistenceFailed(f"{self.name}: {error}") from error
-        self.state = TopicState.OPEN
+        self._become(TopicState.OPEN)
 
     def check_publishable(self) -> None:
         """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
-        if self.state is not TopicState.OPEN:
+        if self._state is not TopicState.OPEN:
             self._reopen()
         if self.termination.at is not None:
             raise TopicTerminated(f"Topic {self.name} was already terminated")
@@ -310,7 +314,7 @@ class Topic:
             await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
         finally:  # also when who asked has gone meanwhile: the cursor is there, and must not be unseen
             cursor = self.ledger.cursors.get(name)
-            if cursor is not None and self.state is not TopicState.CLOSED:
+            if cursor is not None and self._state is not TopicState.CLOSED:
                 # Two requests may have awaited the same cursor: the first one's subscription is the one.
                 self.subscriptions.setdefault(name, self._new_subscription(name, cursor))
         self.check_open()
@@ -380,7 +384,7 @@ class Topic:
         """Looks again whether a publish needs nothing but to be appended: one test instead of one per feature."""
         policies = self.policies
         special = self.publish_limit is not None or self.deduplication.enabled
-        self.publishes_plainly = not (special or policies.encryption_required or policies.max_message_size)
+        self.publishes_plainly = not (special or may_refuse(policies))
 
     def policies_changed(self) -> None:
         self._in_force.renew()
@@ -420,11 +424,11 @@ class Topic:
 
     @property
     def is_closed(self) -> bool:
-        return self.state is TopicState.CLOSED
+        return self._state is TopicState.CLOSED
 
     def check_open(self) -> None:
         """Raises `TopicFenced` after the topic was unloaded or deleted."""
-        if self.state is TopicState.CLOSED:
+        if self._state is TopicState.CLOSED:
             raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
 
     async def close(self, *, served_at: str = "") -> None:
@@ -432,7 +436,7 @@ class Topic:
 
         `served_at`: the broker where clients find the topic next, so that they need not look it up; "" if unknown.
         """
-        self.state = TopicState.CLOSED
+        self._become(TopicState.CLOSED)
         self.served_at = served_at
         self.admission.withdraw_all(TopicFenced(f"Topic {self.name} is being unloaded; try again"))
         for producer in list(self.producers.values()):

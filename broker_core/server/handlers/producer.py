@@ -9,6 +9,7 @@ from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound
 from broker_core.names import TopicName, parse_topic
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.admission import AccessRequest
+from broker_core.publishing.policy_checks import check_producer
 from broker_core.publishing.producer import Producer
 from broker_core.server.handlers.schema import version_for_producer
 from broker_core.server.session import Session, creation
@@ -38,8 +39,7 @@ async def _create(
     topic = await session.broker.topics.for_client(topic_name)
     topic.check_publishable()
     await topic.quotas.check_producer()
-    if topic.policies.encryption_required and not command.encrypted:
-        raise MetadataFailed(f"Encryption is required in {topic.name}")
+    check_producer(topic.name, topic.policies, encrypted=command.encrypted)
     schema_version = await version_for_producer(session, topic, command)
     await _initial_subscription(session, topic, command.initial_subscription_name)
     name = command.producer_name or await session.broker.new_producer_name()

@@ -6,7 +6,7 @@ topic touched.
 from __future__ import annotations
 
 from broker_core.errors import BrokerError, ChecksumMismatch, MetadataFailed, NotAllowed, ProtocolViolation
-from broker_core.policies.topic_policies import TopicPolicies
+from broker_core.publishing.policy_checks import check_delay
 from broker_core.publishing.replication import MARKER_MESSAGES, MARKER_TYPES
 from broker_core.server.session import Session
 from broker_core.wire.message import MAGIC, add_checksum, checksum_of
@@ -29,8 +29,7 @@ def on_single_send(session: Session, send: SingleSend) -> None:
         return
     try:
         run = _as_run(send, from_replicator=producer.is_replicator)
-        if run.delivery_times:
-            _check_delay(producer.topic.policies, run)
+        check_delay(run, producer.topic.policies)
         if run.chunk is not None:
             producer.topic.chunk_published()
         producer.publish(run)
@@ -69,14 +68,6 @@ def _as_run(send: SingleSend, *, from_replicator: bool) -> SendRun:
         described = send.metadata
         run.chunk = Chunk(described.uuid, described.chunk_id, described.num_chunks_from_msg, checksum_of(entry))
     return run
-
-
-def _check_delay(policies: TopicPolicies, run: SendRun) -> None:
-    """Pulsar compares with the publish time, which the client gave too."""
-    policy = policies.delayed_delivery
-    longest = policy.max_delay_ms if policy.active else 0
-    if 0 < longest < run.delivery_times[0] - run.publish_times[0]:
-        raise NotAllowed(f"Exceeds max allowed delivery delay of {longest} milliseconds")
 
 
 def _check_was_closed(session: Session, producer_id: int) -> None:

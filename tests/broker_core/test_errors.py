@@ -1,0 +1,33 @@
+"""Every error has a code in the binary protocol and a status in the admin API."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from broker_core.admin.statuses import STATUSES, status_of
+from broker_core.errors import BrokerError, InvalidConfiguration, ServerError, TopicNotFound
+from broker_core.wire import pulsar_api_pb2 as pb
+
+
+def all_errors(of: type[BrokerError] = BrokerError) -> Iterator[type[BrokerError]]:
+    for kind in of.__subclasses__():
+        if kind.__module__.startswith("broker_core."):
+            yield kind
+            yield from all_errors(kind)
+
+
+def test_the_codes_are_those_of_the_protocol() -> None:
+    in_protocol = {name.lower(): int(number) for name, number in pb.ServerError.items()}
+    assert {code.name.replace("_", "").lower(): int(code) for code in ServerError} == in_protocol
+
+
+@pytest.mark.parametrize("kind", [kind for kind in all_errors() if kind is not InvalidConfiguration])
+def test_every_error_that_a_client_can_see_has_a_status(kind: type[BrokerError]) -> None:
+    assert any(known in STATUSES for known in kind.__mro__), "add the error to broker_core.admin.statuses"
+
+
+def test_an_error_without_a_status_has_that_of_the_class_above_it() -> None:
+    class NarrowerError(TopicNotFound):
+        pass
+
+    assert status_of(NarrowerError()) == STATUSES[TopicNotFound]
