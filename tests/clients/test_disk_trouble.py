@@ -13,8 +13,8 @@ from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.broker_core.server.test_protocol import producer, send
 from tests.broker_core.storage.faulty_disk import FaultyDisk
-from tests.broker_core.test_protocol import producer, send
 from tests.clients.conftest import TIMEOUT_MS
 from tests.condition import wait_until
 from tests.raw_client import RawClient

@@ -15,7 +15,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.test_batch_index_acks import publish, receive, still_open
+from tests.broker_core.topic.test_batch_index_acks import publish, receive, still_open
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 

@@ -16,8 +16,8 @@ from broker_core.wire.commands import frame
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.test_key_shared import publish
-from tests.broker_core.test_protocol import producer
+from tests.broker_core.dispatch.test_key_shared import publish
+from tests.broker_core.server.test_protocol import producer
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 

@@ -14,7 +14,7 @@ from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.test_protocol import producer, send
+from tests.broker_core.server.test_protocol import producer, send
 from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/t-partition-1"  # the second name in order is its active consumer

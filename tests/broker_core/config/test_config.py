@@ -7,7 +7,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.sources import load_config
 from broker_core.errors import InvalidConfiguration
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 RELEASED = """\
 ### --- General broker settings --- ###

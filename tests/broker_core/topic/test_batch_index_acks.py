@@ -14,7 +14,7 @@ from broker_core.wire.batch import BatchMessage, join_batch
 from broker_core.wire.commands import frame
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.test_protocol import producer
+from tests.broker_core.server.test_protocol import producer
 from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/t"
