@@ -1,1 +1,1 @@
-"""Hostile input against a live broker while a well-behaved client works beside it; `make abuse`."""
+"""Hostile input against a live broker next to a well-behaved client; `make abuse`."""

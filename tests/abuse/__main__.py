@@ -1,4 +1,4 @@
-"""`make abuse MINUTES=30`: hostile input against a live broker; ends with 0 when nothing gave way."""
+"""`make abuse MINUTES=30`: hostile input against a live broker; exits with 0 if it found no failure."""
 
 import argparse
 import sys

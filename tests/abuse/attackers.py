@@ -22,11 +22,11 @@ from tests.raw_client import Closed, RawClient
 from tests.raw_publishing import producer
 
 ANSWER_SECONDS = 20.0
-PREPARE_EVERY = 300  # inputs; what they deleted is made again
+PREPARE_EVERY = 300  # inputs between two repairs of what they deleted
 TENANT = b'{"allowedClusters":["standalone"]}'
 PREPARATION = (
     ("PUT", "tenants/abuse", TENANT),
-    ("PUT", "namespaces/abuse/wire", b""),  # what the requests do not touch
+    ("PUT", "namespaces/abuse/wire", b""),  # not touched by the requests
     ("PUT", "persistent/abuse/wire/messages", b""),
     ("PUT", "namespaces/abuse/ns", b""),
     ("PUT", "persistent/abuse/ns/t", b""),
@@ -37,7 +37,7 @@ PREPARATION = (
 
 
 class Requests:
-    """Requests byte by byte as they are given, one after the other, on one connection while it lasts."""
+    """Sends requests byte for byte, one after the other, on one connection while it is open."""
 
     def __init__(self, http_url: str) -> None:
         parts = urlsplit(http_url)
@@ -46,7 +46,7 @@ class Requests:
         self._socket: socket.socket | None = None
 
     def ask(self, method: str, target: str, body: bytes = b"") -> tuple[int, bytes]:
-        """The status and the body. Raises `OSError` or `http.client.HTTPException` when there is no answer."""
+        """Returns status and body. Raises `OSError` or `http.client.HTTPException` if there is no answer."""
         reused = self._socket is not None
         try:
             return self._ask(method, target, body)
@@ -61,7 +61,7 @@ class Requests:
             self._socket = socket.create_connection(self.address, ANSWER_SECONDS)
         head = f"{method} {target} HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: {len(body)}\r\n"
         kind = "Content-Type: application/json\r\n" if body else ""
-        with contextlib.suppress(ConnectionError):  # it may have answered before it was sent all
+        with contextlib.suppress(ConnectionError):  # it may answer before it has received everything
             self._socket.sendall(f"{head}{kind}\r\n".encode() + body)
         response = http.client.HTTPResponse(self._socket, method=method)
         response.begin()
@@ -77,7 +77,7 @@ class Requests:
 
 
 class Attack:
-    """What the three have in common: who they attack, what they report to, and when they end."""
+    """The common part of the attackers: target, tally, and end."""
 
     def __init__(self, service_url: str, http_url: str, tally: Tally, seed: int) -> None:
         self.service_url = service_url
@@ -123,7 +123,7 @@ class Attack:
         except TimeoutError:
             self.tally.fail(f"no PONG within {ANSWER_SECONDS:g} s: {one.name}")
         except (ConnectionError, Closed):
-            pass  # to close the connection is an answer
+            pass  # closing the connection is a valid answer
         self.tally.sent("commands", one.name, started)
 
     def _exchange(self, data: bytes, prepared: bool) -> None:
@@ -190,7 +190,7 @@ class Attack:
             for status, body in http_table.TABLE[name](target):
                 self.tally.answered(name, status, body)
         except ConnectionError:
-            pass  # to hang up is an answer to what is not HTTP
+            pass  # closing is a valid answer to what is not HTTP
         except (OSError, http.client.HTTPException) as error:
             self.tally.fail(f"no answer: {name}: {type(error).__name__}: {error}")
         self.tally.sent("connections", name, started)

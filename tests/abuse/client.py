@@ -1,7 +1,7 @@
 """The well-behaved client: publishes and consumes all the time, `python -m tests.abuse.client URL`.
 
-Each line on stdin is answered with what was seen since the last one: how many messages came back, whether one was
-missing or out of order, and the slowest way of one message from `send` to `receive`.
+It answers each line on stdin with what it saw since the last one: the number of messages received, whether one was
+missing or out of order, and the longest time from `send` to `receive`.
 """
 
 import json

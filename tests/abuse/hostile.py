@@ -1,4 +1,4 @@
-"""Hostile values by name: what goes where a number, a text, or a whole JSON document is expected."""
+"""Hostile values by name, for numbers, texts, and whole JSON documents."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ WIDTH = 20_000
 
 
 class Raw:
-    """JSON text that no Python value stands for, put into a document as it is."""
+    """JSON text that no Python value represents, inserted into a document unchanged."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -59,7 +59,7 @@ SHAPES: dict[str, Any] = {
 }
 VALUES: dict[str, Any] = {**NUMBERS, **TEXTS, **SHAPES}
 
-# Whole bodies that are not what any route expects, most of them not JSON.
+# Whole bodies that no route expects, most of them not JSON.
 BODIES: dict[str, bytes] = {
     "empty": b"",
     "not-json": b"{bad",
@@ -79,7 +79,7 @@ BODIES: dict[str, bytes] = {
     "two-megabytes": b'"' + b"x" * (2 << 20) + b'"',
 }
 
-# Parts of a path, as they stand in the request line.
+# Parts of a path, as in the request line.
 PARTS: dict[str, str] = {
     "space": "%20",
     "nul": "a%00b",
@@ -102,7 +102,7 @@ PARTS: dict[str, str] = {
 
 
 def document(value: Any) -> bytes:
-    """`value` as JSON, with every `Raw` in it as it is."""
+    """Encodes `value` as JSON, with every `Raw` in it unchanged."""
     return _text(value).encode("utf-8", "surrogatepass")
 
 
@@ -117,7 +117,7 @@ def _text(value: Any) -> str:
 
 
 def places(example: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where a value of the example may be replaced, the whole included."""
+    """The paths of all values in the example, including the whole."""
     yield path
     if isinstance(example, dict):
         for key, value in example.items():
@@ -128,12 +128,12 @@ def places(example: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 def replaced(example: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """The example with another value at that place."""
+    """Returns the example with another value at that path."""
     if not path:
         return value
     first, rest = path[0], path[1:]
     if isinstance(example, list):
         return [replaced(one, rest, value) if index == first else one for index, one in enumerate(example)]
-    if not isinstance(example, dict):  # a former replacement took its place
+    if not isinstance(example, dict):  # an earlier replacement removed it
         return example
     return {key: replaced(one, rest, value) if key == first else one for key, one in example.items()}

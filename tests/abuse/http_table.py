@@ -1,4 +1,4 @@
-"""What misbehaves below the routes: requests that are not HTTP, uploads that end, answers that are never read."""
+"""Misbehavior below the routes: requests that are not HTTP, aborted uploads, answers that are never read."""
 
 import contextlib
 import gzip
@@ -49,12 +49,12 @@ Script = Callable[[Target], Answers]
 
 
 def _raw(data: bytes) -> Script:
-    """Sends the bytes and yields the answer, if there is one before the connection ends."""
+    """Sends the bytes and yields the answer, if one arrives before the connection ends."""
 
     def script(target: Target) -> Answers:
         with target.open() as one:
             host = f"Host: {target.requests.host}".encode()
-            with contextlib.suppress(OSError):  # answered, and closed, before all was sent
+            with contextlib.suppress(OSError):  # answered and closed before everything was sent
                 one.sendall(data.replace(b"Host: %", host))
                 one.shutdown(socket.SHUT_WR)
             yield from _answer(one)
@@ -72,7 +72,7 @@ def _answer(one: socket.socket) -> Answers:
 
 
 def _aborted(head: bytes, part: bytes) -> Script:
-    """A part of the body, and then a reset."""
+    """Sends a part of the body, then resets the connection."""
 
     def script(target: Target) -> Answers:
         with target.open() as one:
@@ -88,7 +88,7 @@ def target_is_there(target: Target) -> Answers:
 
 
 def _held(count: int, data: bytes) -> Script:
-    """Many connections that begin and do not end."""
+    """Opens many connections that never finish a request."""
 
     def script(target: Target) -> Answers:
         with contextlib.ExitStack() as open_ones:
@@ -104,7 +104,7 @@ def _held(count: int, data: bytes) -> Script:
 
 
 def _unread(path: str) -> Script:
-    """Twenty answers that are asked for and not read."""
+    """Requests twenty answers and reads none."""
 
     def script(target: Target) -> Answers:
         publish(target, pb.ZSTD, BOMB_BYTES)
@@ -119,7 +119,7 @@ def _unread(path: str) -> Script:
 
 
 def _bomb(codec: int, size: int) -> Script:
-    """A message of zeros that is small while it is compressed, looked at."""
+    """Peeks at a message of zeros that is small when compressed."""
 
     def script(target: Target) -> Answers:
         publish(target, codec, size)

@@ -1,13 +1,13 @@
 """What `make abuse` leaves out, each with its reason. Patterns match the names of inputs, as in `fnmatch`."""
 
-# Failures that are known and not mended yet.
+# Known failures that are not fixed yet.
 KNOWN: dict[str, str] = {
-    "PING 10,000 in one write": "what arrives in one read is handled in one turn of the loop, here 40 to 80 ms",
+    "PING 10,000 in one write": "the broker handles one read in one iteration of the event loop, here 40 to 80 ms",
 }
 
-# Reasons of answers that are 500 in Pulsar too, and that its tools tell apart by just that.
+# Reasons of 500 answers that Pulsar gives too, and that its tools depend on.
 EXPECTED_500 = (
-    "Managed ledger of ",  # internal-info of a topic that is not there
-    "Incompatible",  # whether a schema would be taken, asked by POST .../compatibility
+    "Managed ledger of ",  # internal-info of a missing topic
+    "Incompatible",  # POST .../compatibility with an incompatible schema
     "Invalid schema",
 )

@@ -1,4 +1,4 @@
-"""What the broker's own process shows: memory, its log, and how long its loop stood still."""
+"""What the broker process shows: its memory, its log, and how long its event loop was blocked."""
 
 import json
 import os
@@ -13,7 +13,7 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """`own`: seconds that the loop stood still though its thread had, or did not ask for, a processor."""
+    """`own`: seconds for which the loop was blocked while its thread had a processor or needed none."""
 
     ended: float
     own: float
@@ -37,7 +37,7 @@ def resident_mb(pid: int) -> float:
 
 
 def peak_mb(pid: int) -> float:
-    """The most memory that was ever resident."""
+    """The peak resident memory."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 

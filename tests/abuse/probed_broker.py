@@ -1,10 +1,10 @@
 """`pulsarctl standalone` with a watch on its event loop: `python -m tests.abuse.probed_broker STALLS ...`.
 
-The watch is a timer of 10 ms on the loop. A timer that comes late was kept waiting by the loop's own work, by a thread
-that held the interpreter, or by the machine. The kernel says how long each thread was ready to run and had no processor
-(`/proc/self/task/*/schedstat`, second figure); what the loop's thread, or one that it may have waited for, lost in this
-way is subtracted. What the loop's thread computed itself always counts. One line of JSON per stall goes to the file
-STALLS, with the stack that a second thread found while the loop stood still.
+The watch is a 10 ms timer on the event loop. The loop's own work, a thread that holds the interpreter, or the machine
+can delay it. The kernel reports how long each thread was ready but had no processor (`/proc/self/task/*/schedstat`,
+second number); that time of the loop's thread, or of a thread that it may have waited for, is subtracted. The time that
+the loop's thread computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
+second thread saw during the stall.
 """
 
 import argparse
@@ -33,7 +33,7 @@ FRAMES = 12
 
 
 class LoopWatch:
-    """Started on the loop's own thread; ends with the process."""
+    """Must start on the thread of the loop; ends with the process."""
 
     def __init__(self, stalls: Path) -> None:
         self._file = stalls.open("a")
@@ -49,13 +49,13 @@ class LoopWatch:
         threading.Thread(target=self._look, daemon=True).start()
 
     def _queued(self) -> dict[int, float]:
-        """Seconds that each thread was ready and had no processor."""
+        """Seconds for which each thread was ready but had no processor."""
         if self._ticks % TICKS_BETWEEN_LISTS == 0:
             self._list_threads()
         self._ticks += 1
         found = {}
         for thread, file in self._threads.items():
-            with contextlib.suppress(OSError):  # it ended
+            with contextlib.suppress(OSError):  # the thread ended
                 found[thread] = int(os.pread(file, 100, 0).split()[1]) / 1e9
         return found
 

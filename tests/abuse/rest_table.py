@@ -1,6 +1,6 @@
-"""Hostile requests per REST route: an example of each body and query, every part of them and of the path replaced.
+"""Hostile requests for each REST route, made by replacing every part of its path and of an example body and query.
 
-`ROWS` has a row for each path of the routing table. The methods are those that the path is routed with.
+`ROWS` has a row for each path of the routing table. The methods come from the routing table.
 """
 
 import random
@@ -16,7 +16,7 @@ TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 SCHEMA = "/admin/v2/schemas/{tenant}/{namespace}/{topic}"
 WRITES = ("PUT", "POST")
 
-# What a working request has in its path.
+# The path values of a valid request.
 ORDINARY = {
     "domain": "persistent",
     "tenant": "abuse",
@@ -41,7 +41,7 @@ TOPICS = ("t", "parted", "t-partition-0", "parted-partition-1", "messages")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`body`: an example of what its PUT and POST take. `query`: the names that the handlers read."""
+    """`body`: an example for PUT and POST. `query`: the names that the handlers read."""
 
     body: Any = None
     query: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RestInput:
-    """`content`: bytes, or what becomes JSON only when it is sent; tens of thousands of them are kept."""
+    """`content`: bytes, or a value that is encoded only when sent, since there are tens of thousands of requests."""
 
     name: str
     method: str
@@ -121,7 +121,7 @@ POLICIES: dict[str, Any] = {
     "maxMessageSize": 1000,
     "deduplicationEnabled": False,
 }
-# Queries of single policies, beside `applied`.
+# Queries of single policies, in addition to `applied`.
 POLICY_QUERIES = {"messageTTL": ("messageTTL",), "backlogQuota": ("backlogQuotaType",)}
 
 OF_NAMESPACES_ONLY = """
@@ -216,7 +216,7 @@ QUERY_VALUES = {**PARTS, "true": "true", "empty": "", "one": "1"}
 
 
 def row_name(path: str) -> str:
-    """The path of a route as ROWS spells it."""
+    """The path of a route, as spelled in ROWS."""
     for prefix, letter in ((NAMESPACE, "N"), (SCHEMA, "S"), (TOPIC, "T")):
         if path == prefix or path.startswith(prefix + "/"):
             return letter + path[len(prefix) :]
@@ -249,7 +249,7 @@ def _bodies(route: Route, row: Row) -> Iterator[RestInput]:
 
 
 def generated(routes: tuple[Route, ...], chance: random.Random) -> RestInput:
-    """Any route, with several parts of path, query and body replaced."""
+    """A random route with several parts of path, query, and body replaced."""
     route = chance.choice(routes)
     row = ROWS[row_name(route.path)]
     variables, names = {"topic": chance.choice(TOPICS)}, []

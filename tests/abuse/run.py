@@ -1,4 +1,4 @@
-"""One abusive run: a live broker, a well-behaved client beside three attackers, and what became of it."""
+"""One abusive run: a live broker, a well-behaved client, three attackers, and the result."""
 
 import threading
 import time
@@ -23,12 +23,12 @@ LOOK_SECONDS = 1.0
 
 @dataclass
 class Report:
-    """`stall_seconds`: the longest time that the loop may stand still."""
+    """`stall_seconds`: the longest time for which the event loop may be blocked."""
 
     tally: Tally
     stall_seconds: float = STALL_SECONDS
     seconds: float = 0.0
-    memory: tuple[float, float, float] = (0.0, 0.0, 0.0)  # MB before, after, most
+    memory: tuple[float, float, float] = (0.0, 0.0, 0.0)  # MB before, after, and at most
     log: Log = field(default_factory=lambda: Log(0, 0, 0, ""))
     stalls: list[Stall] = field(default_factory=list)
     client: dict[str, Any] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Report:
         return max((stall.own for stall in self.stalls), default=0.0)
 
     def failures(self) -> list[str]:
-        """One sentence for each thing that must not be."""
+        """One sentence for each failure."""
         found = [f"{sentence} ({count} times)" for sentence, count in self.tally.failures.most_common(SHOWN)]
         if self.log.tracebacks:
             found.append(f"{self.log.tracebacks} tracebacks in the log, the first:\n{self.log.first_traceback}")
@@ -53,7 +53,7 @@ class Report:
         return found
 
     def _stalled(self) -> list[str]:
-        """The longest stall of each place in the code, with the inputs that were under way."""
+        """The longest stall at each place in the code, with the inputs in progress."""
         worst: dict[str, Stall] = {}
         counts: Counter[str] = Counter()
         for stall in sorted(self.stalls, key=lambda one: one.own):
@@ -102,7 +102,7 @@ def run(directory: Path, seconds: float, seed: int, stall_seconds: float = STALL
 
 
 def _attack(broker: BrokerProcess, report: Report, seconds: float, seed: int, client: ClientProcess) -> None:
-    """Memory is measured first after a warm-up: what is loaded on first use is no leak."""
+    """Memory is measured after a warm-up, since modules loaded on first use are not a leak."""
     attack = Attack(broker.service_url, broker.http_url, report.tally, seed)
     client.ask("report")
     started = time.monotonic()
@@ -125,7 +125,7 @@ def _attack(broker: BrokerProcess, report: Report, seconds: float, seed: int, cl
 
 
 def _settled(pid: int, seconds: float) -> float:
-    """The least memory within that time: bombs under way are not counted."""
+    """The minimum within that time, so that requests in progress do not count."""
     least, deadline = resident_mb(pid), time.monotonic() + seconds
     while time.monotonic() < deadline:
         threading.Event().wait(min(LOOK_SECONDS, seconds))

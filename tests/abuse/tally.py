@@ -1,4 +1,4 @@
-"""What an abusive run found: inputs sent, answers that must not be, and which input was under way at which moment."""
+"""The findings of an abusive run: inputs sent, wrong answers, and which input was in progress when."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ SHOWN = 60
 
 @dataclass
 class Tally:
-    """Shared by the attackers; `failures` holds one sentence per kind of failure and input."""
+    """Shared by the attackers; `failures` has one sentence for each kind of failure and input."""
 
     inputs: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -36,12 +36,12 @@ class Tally:
             self._recent.append((started, time.time(), name))
 
     def under_way(self, since: float, until: float) -> list[str]:
-        """The inputs that were sent, or waited for an answer, between two moments of the wall clock."""
+        """The inputs that were sent, or waited for an answer, between two wall clock times."""
         with self._lock:
             return [name for started, ended, name in self._recent if started <= until and ended >= since]
 
     def answered(self, name: str, status: int, body: bytes) -> None:
-        """Judges one HTTP answer: no 500, and a reason with every 4xx."""
+        """Checks one HTTP answer: no 500, and a reason with every 4xx."""
         with self._lock:
             self.statuses[status] += 1
         reason = _reason(body)

@@ -1,4 +1,4 @@
-"""Every command and every route has its hostile inputs, and a broker withstands them for half a minute."""
+"""Every command and route has hostile inputs, and a broker withstands them for half a minute."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.abuse.wire_table import EXAMPLES
 
 SECONDS = 30.0
 SEED = 8
-STALL_SECONDS = 0.25  # other tests run beside this one; `make abuse` holds the broker to 50 ms
+STALL_SECONDS = 0.25  # other tests run at the same time; `make abuse` allows 50 ms
 
 
 def test_every_command_has_hostile_inputs() -> None:

@@ -1,7 +1,7 @@
-"""Hostile inputs per wire command: an example of each, every field of it replaced, and what once cost much.
+"""Hostile inputs for each wire command: an example with every field replaced, and inputs that were once expensive.
 
-`EXAMPLES` has a row for each command that the broker serves, and for SEND. The fields and their types are those of
-the protobuf descriptors, so a new field of Pulsar's protocol is abused as soon as it is in the `.proto`.
+`EXAMPLES` has a row for each command that the broker serves, and for SEND. The fields and their types come from
+the protobuf descriptors, so the run covers a new field of Pulsar's protocol as soon as it is in the `.proto`.
 """
 
 import json
@@ -25,7 +25,7 @@ _T = pb.BaseCommand
 
 TOPIC = "persistent://abuse/wire/wire"
 MANY = 100_000
-# Stands for bytes that are no UTF-8; protobuf would not take them, so they are put into the encoded command.
+# Placeholder for bytes that are not UTF-8. Protobuf refuses them, so they replace it in the encoded command.
 NOT_UTF8_STAND_IN, NOT_UTF8 = "ÿþ".encode(), b"\xff\xfe\xff\xfe"
 
 EXAMPLES: dict[int, dict[str, Any]] = {
@@ -78,7 +78,7 @@ METADATA: dict[str, Any] = {"producer_name": "p", "sequence_id": 1, "publish_tim
 
 @dataclass(frozen=True, slots=True)
 class WireInput:
-    """What `make` returns is sent on a connection of its own, after the prelude where `prepared`."""
+    """The result of `make` is sent on its own connection, after the prelude if `prepared`."""
 
     name: str
     make: Callable[[], bytes]
@@ -86,7 +86,7 @@ class WireInput:
 
 
 def prelude() -> bytes:
-    """For a connection that has a producer 1: a Shared consumer, also with id 1, and three messages."""
+    """For a connection with a producer 1: a Shared consumer, also with ID 1, and three messages."""
     hold = client_commands.subscribe(2, TOPIC, "wire", 1, sub_type=pb.CommandSubscribe.Shared)
     return hold + client_commands.flow(1, 10) + b"".join(send(n) for n in range(3))
 
@@ -123,7 +123,7 @@ def _variants(descriptor: Any, example: dict[str, Any]) -> Iterator[tuple[str, d
 
 
 def _values(field: FieldDescriptor, *, inner: bool = False) -> Iterator[tuple[str, Any]]:
-    """Hostile values of one field; of a repeated field also none and many. Messages are taken apart one level deep."""
+    """Hostile values of one field. A repeated field is also empty or long. Nested messages vary one level deep."""
     repeated = is_repeated(field)
     for what, value in _single(field, inner):
         yield what, [value] if repeated else value
@@ -188,7 +188,7 @@ def _body_exists(kind: int) -> bool:
 
 
 def _body(kind: int) -> Any:
-    """The message of a command; its field in BaseCommand has the number of its type."""
+    """The message of a command. Its field number in BaseCommand equals its type."""
     return getattr(_T(), _T.DESCRIPTOR.fields_by_number[kind].name)
 
 
@@ -220,7 +220,7 @@ def _command(kind: int, fields: dict[str, Any]) -> _T:
 
 
 def _cut(command: _T, entry: bytes = b"") -> bytes:
-    """The frame, also of a command that lacks what it must have, and with bytes that are no UTF-8."""
+    """Encodes a frame, even if required fields are missing or text is not UTF-8."""
     encoded = _encoded(command)
     return SIZES.pack(4 + len(encoded) + len(entry), len(encoded)) + encoded + entry
 
@@ -240,11 +240,11 @@ def _built(kind: int, fields: dict[str, Any]) -> bytes:
 
 
 def send_with(metadata: dict[str, Any], payload: bytes = b"payload") -> bytes:
-    """A SEND of producer 1 with this metadata, also with texts that are no UTF-8."""
+    """A SEND of producer 1 with this metadata, whose text may be invalid UTF-8."""
     return _raw_entry(_encoded(_message(pb.MessageMetadata(), metadata)), payload)
 
 
-# What once cost seconds or gigabytes, and what no single field shows.
+# Inputs that once took seconds or gigabytes, and those that vary more than one field.
 
 
 def special() -> Iterator[WireInput]:
@@ -304,7 +304,7 @@ def _ping() -> bytes:
     return frame(_T(type=_T.PING, ping=pb.CommandPing()))
 
 
-# Name -> how it is made, and whether it comes after the prelude.
+# Name -> how it is made, and whether it follows the prelude.
 SPECIAL: dict[str, tuple[Callable[[], bytes], bool]] = {
     "SUBSCRIBE twice, 16,000 sticky ranges": (lambda: _sticky(16_000) + _sticky(16_000, 3), True),
     "SUBSCRIBE twice, 500 sticky ranges": (lambda: _sticky(500) + _sticky(500, 3), True),

@@ -1,4 +1,4 @@
-"""A real broker on free ports, and an HTTP client that sends paths as they are given."""
+"""A real broker on free ports, and an HTTP client that sends paths unchanged."""
 
 import asyncio
 import http.client
@@ -38,7 +38,7 @@ class Reply:
 
 
 class Admin:
-    """`await admin("PUT", "tenants/t", {...})`; a path that starts with `/` is taken whole."""
+    """`await admin("PUT", "tenants/t", {...})`; a path that starts with `/` is used unchanged."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -63,7 +63,7 @@ class Admin:
             connection.close()
 
     async def publish(self, topic: str, payloads: list[bytes], **metadata: Any) -> list[Position]:
-        """Messages through the topic's own way in, one entry each."""
+        """Publishes messages through the topic, one entry each."""
         loaded = await self.broker.topics.get(parse_topic(topic), create=True)
         return [await _publish(self.broker, loaded, payload, metadata) for payload in payloads]
 
@@ -99,7 +99,7 @@ async def admin(tmp_path: Path, config: BrokerConfig) -> AsyncIterator[Admin]:
 
 @pytest.fixture
 async def shop(admin: Admin) -> Admin:
-    """With the namespace `acme/shop`, the topic `plain` and the topic `parted` of three partitions."""
+    """A broker with the namespace `acme/shop`, the topic `plain`, and the topic `parted` of three partitions."""
     await admin("PUT", "tenants/acme", {"allowedClusters": ["standalone"]})
     await admin("PUT", "namespaces/acme/shop")
     await admin("PUT", "persistent/acme/shop/plain")

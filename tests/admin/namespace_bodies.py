@@ -1,4 +1,4 @@
-"""What official tools send with a new namespace: pulsar-admin's Policies object, and the Go library's zero values."""
+"""Bodies of official tools for a new namespace: pulsar-admin's Policies object and the Go library's zero values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The fields of Pulsar 4.0.7's stats objects in its order; two of newer versions at the end of the topic's."""
+"""The fields of Pulsar 4.0.7's stats objects in order, with two from newer versions at the end of the topic's."""
 
 TOPIC_FIELDS = [
     "msgRateIn",

@@ -1,6 +1,6 @@
-"""A sample of everything that the admin API sets: two bodies for each route that changes something.
+"""Two sample bodies for each route of the admin API that changes something.
 
-The routes come from the routing table; one that is in none of the tables below fails `test_restarts`.
+The routes come from the routing table. `test_restarts` fails for a route that is in none of the tables below.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def _persistence(copies: int) -> dict[str, Any]:
     return {**quorums, "managedLedgerMaxMarkDeleteRate": 1.5}
 
 
-# Policies by the last part of their path, of a namespace and of a topic.
+# Policies of namespaces and topics, by the last part of their path.
 POLICIES: dict[str, Bodies] = {
     "retention": (
         {"retentionTimeInMinutes": 100, "retentionSizeInMB": 1000},
@@ -101,7 +101,7 @@ POLICIES: dict[str, Bodies] = {
     ),
 }
 
-# What else is set, by method and path; the sample bodies, or the reason why nothing is.
+# Other setters by method and path: the sample bodies, or the reason why there are none.
 OTHERS: dict[tuple[str, str], Bodies | str] = {
     ("POST", f"{TOPIC}/{{subscription}}/dispatchRate"): POLICIES["dispatchRate"],
     ("PUT", f"{TOPIC}/subscription/{{subscription}}"): "creates; the test makes its subscriptions by it",
@@ -148,7 +148,7 @@ NOTHING_SET: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Setter:
-    """`remover`: whether DELETE takes it back."""
+    """`remover`: whether DELETE undoes it."""
 
     method: str
     path: str
@@ -157,7 +157,7 @@ class Setter:
 
 
 def setters(prefix: str) -> list[Setter]:
-    """Those of the routing table whose paths begin like that."""
+    """The routes whose paths have that prefix."""
     return [found for found in _all() if found.path.startswith(f"{prefix}/") or found.path == prefix]
 
 
@@ -171,7 +171,7 @@ def _all() -> Iterator[Setter]:
 
 
 def sample(route: Route) -> Bodies | str | None:
-    """Bodies, or why there are none; None for a route that nobody thought of."""
+    """Bodies, or the reason why there are none; None for an unknown route."""
     own = OTHERS.get((route.method, route.path))
     if own is not None:
         return own
@@ -182,7 +182,7 @@ def sample(route: Route) -> Bodies | str | None:
 
 
 def without_sample() -> list[str]:
-    """Changing routes that are in no table; a DELETE is covered where its path has a setter."""
+    """Routes that change something and are in no table. A DELETE is covered if its path has a setter."""
     listed = all_routes().listed
     known = {route.path for route in listed if route.method in ("PUT", "POST") and sample(route) is not None}
     return [

@@ -1,4 +1,4 @@
-"""Where a body becomes typed: what makes no sense is refused with a reason, and what is refused has stored nothing."""
+"""Invalid bodies are refused with a reason, and a refused body stores nothing."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ PARTS = {
 }
 
 HUGE = "9" * 400
-# JSON texts that no route expects, and that go in the place of every value of a sample body.
+# JSON texts that no route expects; each replaces every value of a sample body.
 HOSTILE = {
     "huge": HUGE,
     "long": str(1 << 63),
@@ -50,7 +50,7 @@ HOSTILE = {
 
 
 def _samples() -> Iterator[tuple[str, str, Any]]:
-    """Method, path and an ordinary body of every route that takes one."""
+    """Method, path, and a valid body of every route that takes one."""
     for route in all_routes().listed:
         bodies = setters.sample(route)
         if route.method in ("PUT", "POST"):
@@ -63,7 +63,7 @@ def _samples() -> Iterator[tuple[str, str, Any]]:
 
 
 def _spoiled(body: Any, hostile: str) -> Iterator[str]:
-    """The body as JSON text, each of its values, and the whole of it, replaced."""
+    """The body as JSON text, with each value and the whole replaced."""
     yield hostile
     if isinstance(body, dict):
         for key in body:
@@ -75,7 +75,7 @@ def _spoiled(body: Any, hostile: str) -> Iterator[str]:
 
 
 def _stored(admin: Admin) -> str:
-    """Everything that a request could have stored, but for positions of cursors."""
+    """Everything that a request could store, except positions of cursors."""
     metadata = admin.broker.storage.metadata
     kinds = ("cluster", "tenant", "namespace", "topic", "topic-policies", "partitioned-topic", "schema")
     documents = {kind: metadata.list(kind) for kind in kinds}

@@ -1,4 +1,4 @@
-"""Requests of web pages, told from those of tools by what browsers send along."""
+"""Requests of web pages, recognized by the headers that browsers send."""
 
 import asyncio
 import http.client
@@ -97,7 +97,7 @@ def test_the_fetch_site_header_decides_about_pages_of_other_sites(site: str, ans
 
 
 def test_a_browser_request_without_an_origin_is_refused() -> None:
-    """Browsers send `Sec-Fetch-Site` to trustworthy addresses only, and http:// with the machine's name is none."""
+    """Browsers send `Sec-Fetch-Site` only to trustworthy origins; http:// with the machine's name is not one."""
     assert "the host name localhost, or curl" in (refused(Host="box.lan:8080", User_Agent=FIREFOX) or "")
 
 
@@ -163,7 +163,7 @@ class TestWithAnAllowedName:
 
 
 async def ask_raw(admin: Admin, request: bytes) -> bytes:
-    """All that comes back until the broker closes the connection."""
+    """Everything that the broker sends until it closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
     writer.write(request)
     answer = await asyncio.wait_for(reader.read(), 10)

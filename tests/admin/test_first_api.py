@@ -1,4 +1,4 @@
-"""Topics with names of four parts, and the paths at which Pulsar's first API has them."""
+"""Topics with names of four parts, and their paths in Pulsar's first admin API."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a client of the admin API may hold: connections, heads, bodies, answers, and all of them for how long."""
+"""Limits on what a client of the admin API may hold: connections, heads, bodies, and answers, and for how long."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ POST = b"POST /admin/v2/namespaces/public/default/retention HTTP/1.1\r\nHost: lo
 
 @pytest.fixture
 def config(request: pytest.FixtureRequest) -> BrokerConfig:
-    """With the limits that a test gives as a parameter."""
+    """A broker with the limits that the test parameter gives."""
     return BrokerConfig(server=PORT_ZERO, http=replace(HttpConfig(), **getattr(request, "param", {})))
 
 
@@ -33,7 +33,7 @@ def limits(**values: Any) -> pytest.MarkDecorator:
 
 
 async def answer(admin: Admin, sent: bytes) -> tuple[int, str]:
-    """Status and reason of the answer to these bytes, on a connection that the broker then closes."""
+    """Status and reason of the answer to these bytes, on a connection that the broker closes afterwards."""
     reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
     try:
         writer.write(sent)
@@ -61,7 +61,7 @@ async def test_a_body_that_never_arrives_is_408(admin: Admin) -> None:
 
 async def test_a_head_with_too_many_lines_is_431(admin: Admin) -> None:
     status, reason = await answer(admin, b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(5000)))
-    assert status in (400, 431)  # whichever limit is reached first: of lines or of bytes
+    assert status in (400, 431)  # either the limit of lines or that of bytes comes first
     assert reason
 
 
@@ -130,7 +130,7 @@ async def test_half_a_character_is_refused_for_a_reason_that_can_be_read(admin: 
     assert (reply.status, reply.reason) == (400, reason)
 
 
-# Messages that are shown.
+# Messages shown by peek and examine
 
 
 async def publish_zeros(admin: Admin, megabytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Limits as the REST API tells of them."""
+"""Limits over REST."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Peek, examine and get a message by its id over REST."""
+"""Peek, examine, and get a message by ID over REST."""
 
 import asyncio
 import http.client
@@ -17,7 +17,7 @@ FULL = "persistent://acme/shop/plain"
 
 
 async def fetch(admin: Admin, path: str) -> tuple[Message, bytes]:
-    """Headers and body of a message that is there."""
+    """Headers and body of an existing message."""
 
     def request() -> tuple[Message, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", admin.server.web_port, timeout=10)

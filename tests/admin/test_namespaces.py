@@ -5,7 +5,7 @@ import pytest
 from broker_core.names import parse_topic
 from tests.admin.conftest import Admin
 
-# What Pulsar 4.0.7 answers for a namespace that was just created.
+# The answer of Pulsar 4.0.7 for a new namespace.
 FRESH = {
     "auth_policies": {"namespace_auth": {}, "destination_auth": {}, "subscription_auth_roles": {}},
     "replication_clusters": ["standalone"],

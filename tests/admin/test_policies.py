@@ -1,4 +1,4 @@
-"""Retention, TTL and compaction threshold over REST, of a namespace and of a topic."""
+"""Retention, TTL, and compaction threshold of a namespace and a topic over REST."""
 
 import asyncio
 from typing import Any

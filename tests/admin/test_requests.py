@@ -1,4 +1,4 @@
-"""What every request has in common: paths, bodies, errors."""
+"""What all requests share: paths, bodies, errors."""
 
 import asyncio
 import socket

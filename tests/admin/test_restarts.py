@@ -1,7 +1,7 @@
-"""Nothing that the admin API answered with success is undone by a restart: every setter and remover there is.
+"""No restart undoes a successful request: the test covers every setter and remover.
 
-One broker process: everything is set, then it stops cleanly; everything is set to something else, then it is
-killed. After each of the two every GET answers what it answered before.
+One broker process sets everything and stops cleanly; then it sets everything to other values and is killed. After
+each of the two, every GET returns what it returned before.
 """
 
 import http.client
@@ -26,7 +26,7 @@ Answers = dict[str, tuple[int, str]]  # status and body, by path
 NAMESPACES: dict[str, Any] = {"ours": None, "pulsar-admin": PULSAR_ADMIN, "full": FULL, "go": GO}
 
 PARTITIONED = {"partitions": 2, "properties": {"made": "so"}}
-TOPICS: dict[str, tuple[str, str, Any]] = {  # name: domain, what follows the topic's path, body
+TOPICS: dict[str, tuple[str, str, Any]] = {  # name: domain, suffix of the topic's path, body
     "plain": ("persistent", "", None),
     "with-properties": ("persistent", "", {"made": "so"}),
     "parted": ("persistent", "/partitions", 2),
@@ -34,13 +34,13 @@ TOPICS: dict[str, tuple[str, str, Any]] = {  # name: domain, what follows the to
     "volatile-parted": ("non-persistent", "/partitions", 2),
 }
 
-# Of these GETs the answer depends on more than on what was set: rates, times, addresses, messages.
+# The answers of these GETs depend on more than settings: rates, times, addresses, messages.
 CHANGING = ("tats", "internal-info", "essage", "/ledger/", "/position/", "/compaction", "/metrics", "brokers", "lookup")
 
 
 @dataclass
 class Subject:
-    """One thing that has policies: the parts of its paths, and whether what is set is taken back again."""
+    """An owner of policies: the parts of its paths, and whether its settings are removed again."""
 
     prefix: str
     parts: Mapping[str, str]
@@ -51,7 +51,7 @@ class Subject:
 
 
 class Client:
-    """One connection to the admin API of a process; it ends before the process does."""
+    """One connection to the admin API of a process; close it before the process ends."""
 
     def __init__(self, broker: BrokerProcess) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", int(broker.http_url.rpartition(":")[2]), timeout=30)
@@ -101,7 +101,7 @@ def test_every_change_survives_a_restart_and_kill_9(broker: BrokerProcess) -> No
 
 
 def _of_each(broker: BrokerProcess, subjects: Iterable[Subject], work: Callable[[Client, Subject], Answers]) -> Answers:
-    """Side by side, so that changes share their waits for the disk."""
+    """Runs the requests concurrently, so that changes share their waits for the disk."""
 
     def run(subject: Subject) -> Answers:
         with Client(broker) as client:
@@ -131,10 +131,10 @@ def _create(client: Client) -> list[Subject]:
 
 
 def _changed(client: Client, subject: Subject, turn: int) -> Answers:
-    """Sets everything to the sample of that turn, and takes it back where it is to be; then as `_shown`."""
+    """Sets everything to the sample of that turn, removes what is to be removed, then returns `_shown`."""
     for setter in _setters_of(subject):
         path = subject.path(setter.path)
-        if path.endswith("/messageTTL") and subject.prefix == TOPIC:  # the one value that stands in the query
+        if path.endswith("/messageTTL") and subject.prefix == TOPIC:  # the only value in the query
             client.must(setter.method, f"{path}?messageTTL={setter.bodies[turn]}")
         else:
             client.must(setter.method, path, setter.bodies[turn])
@@ -145,13 +145,13 @@ def _changed(client: Client, subject: Subject, turn: int) -> Answers:
 
 def _setters_of(subject: Subject) -> list[Setter]:
     found = setters.setters(subject.prefix)
-    if subject.parts.get("domain") == "non-persistent":  # it has properties and subscriptions only while it is used
+    if subject.parts.get("domain") == "non-persistent":  # it has properties and subscriptions only while in use
         found = [one for one in found if "properties" not in one.path and "/subscription/" not in one.path]
     return found
 
 
 def _shown(client: Client, subject: Subject) -> Answers:
-    """What every GET answers that shows something set; of topics also what is in force."""
+    """The answers of all GETs that show settings, and for topics also the settings in force."""
     return {path: client("GET", path) for path in _gets(subject)}
 
 

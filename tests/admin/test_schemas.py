@@ -1,4 +1,4 @@
-"""Schemas over REST: statuses and bodies as a 4.0.7 gives them."""
+"""Schemas over REST, with the statuses and bodies of Pulsar 4.0.7."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stats over REST: the shape that clients rely on, and figures of traffic that an official client made."""
+"""Stats over REST: the fields that clients rely on, and the numbers after traffic of an official client."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -21,7 +21,7 @@ FULL = "persistent://acme/shop"
 
 
 class Client:
-    """An official client whose blocking calls leave the broker's loop alone."""
+    """An official client whose blocking calls do not run on the broker's event loop."""
 
     def __init__(self, client: pulsar.Client) -> None:
         self._client = client
@@ -92,7 +92,7 @@ async def test_individual_acknowledgments_leave_a_backlog_with_gaps(shop: Admin,
     received = [await asyncio.to_thread(consumer.receive, 5000) for _ in range(6)]
     for index in (1, 3, 4):
         await asyncio.to_thread(consumer.acknowledge, received[index])
-    # The acknowledgements travel behind our back; closing waits until the broker has them.
+    # The client sends acknowledgments later; closing waits until the broker has them.
     await asyncio.to_thread(consumer.close)
 
     stats = (await shop("GET", f"{PLAIN}/stats")).json
@@ -148,7 +148,7 @@ async def test_partitioned_stats_sum_up_and_show_each_partition(shop: Admin, cli
     assert "address" not in publisher
     assert "deduplicationStatus" not in shown
     partition = shown["partitions"][f"{FULL}/parted-partition-0"]
-    assert partition.pop("oldestBacklogMessageSubscriptionName") == "s"  # only with a backlog
+    assert partition.pop("oldestBacklogMessageSubscriptionName") == "s"  # present only with a backlog
     assert list(partition) == TOPIC_FIELDS
 
 

@@ -9,7 +9,7 @@ from tests.admin.conftest import PORT_ZERO, Admin
 
 
 async def compacted(admin: Admin, topic: str) -> dict[str, str]:
-    """The status once the compaction that was started is over, asked for as a tool would."""
+    """Polls the status of a compaction until it is finished."""
     async with asyncio.timeout(10):
         while (status := (await admin("GET", f"{topic}/compaction")).json)["status"] == "RUNNING":
             pass

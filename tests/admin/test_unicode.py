@@ -1,4 +1,4 @@
-"""Names with spaces, %, umlauts and emoji, and / where Pulsar allows it, through REST and back."""
+"""Names with spaces, %, umlauts, emoji, and, where Pulsar allows it, /, through REST and back."""
 
 from urllib.parse import quote
 
@@ -35,7 +35,7 @@ async def test_a_plus_in_a_path_is_a_space(shop: Admin) -> None:
 
 
 ENCODED_TWICE = [(name, quote(quote(name, safe=""), safe="")) for name in [*NAMES, "a/b", "/"]]
-# A name that itself looks encoded must be encoded twice, as for Pulsar.
+# A name that looks encoded must be encoded twice, as in Pulsar.
 ENCODED_ONCE = [(name, quote(name, safe="")) for name in [*NAMES, "a/b", "/"] if name not in ("a+b", "a%20b")]
 
 

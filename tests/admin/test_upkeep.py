@@ -1,4 +1,4 @@
-"""What operators do to topics beside messages: properties, trimming, sizes, whole namespaces."""
+"""Operations on topics other than messages: properties, trimming, sizes, whole namespaces."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""Changes of one thing that come at once, and changes that take longer than their request may."""
+"""Concurrent changes of one resource, and changes that outlast the timeout of their request."""
 
 import asyncio
 import sqlite3
@@ -39,7 +39,7 @@ def disk() -> HeldDisk:
 
 @pytest.fixture
 async def hasty(tmp_path: Path, disk: HeldDisk) -> AsyncIterator[Admin]:
-    """A broker whose requests may take a fifth of a second."""
+    """A broker with a request timeout of a fifth of a second."""
     server = Server(HASTY, tmp_path / "data", disk=disk)
     await server.start()
     yield Admin(server)
@@ -48,7 +48,7 @@ async def hasty(tmp_path: Path, disk: HeldDisk) -> AsyncIterator[Admin]:
 
 
 def stored(admin: Admin, namespace: str) -> dict[str, Any]:
-    """What a restart would find."""
+    """The state that a restart would find."""
     return admin.broker.storage.metadata.get("namespace", namespace) or {}
 
 

@@ -1,1 +1,1 @@
-"""Speed, memory and start-up of the broker, measured through clients we did not write; `make bench`."""
+"""Speed, memory, and start time of the broker, measured with official clients; `make bench`."""

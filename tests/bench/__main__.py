@@ -1,7 +1,7 @@
 """`make bench`: one table with the machine and the medians.
 
-Every round runs every row against each broker in turn, so that a busy neighbour hits both alike. With a
-peer the first round is dropped: a JVM is up to four times slower until it is warm.
+Every round runs every row against each broker in turn, so that other load on the machine affects both. With a peer,
+the first round is dropped: a JVM is up to four times slower until it is warm.
 """
 
 import argparse
@@ -102,13 +102,13 @@ def run_rounds(rows: list[Row], brokers: list[Broker], options: argparse.Namespa
 
 
 def with_sources(rows: list[Row]) -> list[Row]:
-    """The rows and those whose topics they read, in the table's order."""
+    """The rows, plus those whose topics they read, in the order of the table."""
     wanted = {row.name for row in rows} | {row.after for row in rows if row.after}
     return [row for row in ROWS if row.name in wanted]
 
 
 def process_tag(brokers: list[Broker]) -> str:
-    """Keeps topics of this call apart from those that an earlier one left on the peer."""
+    """A prefix that separates the topics of this run from those that an earlier one left on the peer."""
     return str(brokers[0].pid)
 
 
@@ -123,7 +123,7 @@ def speed_table(rows: list[Row], brokers: list[Broker], runs: Runs) -> str:
 
 
 def figures(found: list[Result]) -> list[str]:
-    """The medians over the runs, one cell each; `-` for what the row does not measure."""
+    """The medians over the runs, one cell each; `-` for values that the row does not measure."""
     cells = []
     for key, form in (
         ("msg_s", ",.0f"),
@@ -144,7 +144,7 @@ def print_memory(brokers: list[Broker]) -> None:
 
 
 def print_syncs(rows: list[Row], brokers: list[Broker], scale: float) -> None:
-    """A run of its own under strace, whose speed does not count."""
+    """A separate run under strace, whose speed does not count."""
     for row in rows:
         for broker in brokers:
             messages = int(row.shape["count"] * scale) + row.shape.get("warmup", 0)

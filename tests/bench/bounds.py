@@ -1,8 +1,8 @@
-"""Memory under loads that a broker must not try to hold: `python -m tests.bench.bounds`.
+"""Memory under loads that do not fit in it: `python -m tests.bench.bounds`.
 
 slow-disk     publishers faster than a disk of 10 MB/s, for 60 s: resident memory of the broker
-stalled       100 consumers that stop reading their sockets over a 2 GB backlog, while one goes on:
-              resident memory, and that one's rate against its rate alone
+stalled       100 consumers that stop reading their sockets over a 2 GB backlog, while one continues:
+              resident memory, and the rate of that one compared with its rate alone
 slow-sync     pipelined publish with a sync of 20 ms: messages a second
 """
 
@@ -45,7 +45,7 @@ def new_client(url: str) -> pulsar.Client:
 
 
 class Peak(threading.Thread):
-    """The most resident memory of a process while it runs, looked at ten times a second."""
+    """The peak resident memory of a process, sampled ten times a second."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -72,7 +72,7 @@ def slow_disk(seconds: float) -> str:
             client.create_producer(f"{TOPIC}-{index}", block_if_queue_full=True, send_timeout_millis=0)
             for index in range(4)
         ]
-        sent = [0, 0]  # messages handed over, receipts
+        sent = [0, 0]  # messages sent, receipts
         deadline = time.monotonic() + seconds
         payload = bytes(10_000)
 
@@ -105,7 +105,7 @@ def stalled(gigabytes: float) -> str:
 
 
 def wait_until_idle(pid: int, seconds: float = 60) -> None:
-    """Until the process uses less than a twentieth of a core: every stalled socket is full then."""
+    """Waits until the process uses less than a twentieth of a core: then every stalled socket is full."""
     deadline = time.monotonic() + seconds
     before, pause = cpu_seconds(pid), threading.Event()
     while time.monotonic() < deadline:

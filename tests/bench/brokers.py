@@ -1,4 +1,4 @@
-"""The brokers under load: ours, started for the purpose, and a peer that runs already."""
+"""The brokers under load: ours, which the benchmark starts, and a peer that is already running."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from tests.broker_process import BrokerProcess
 
 @dataclass(frozen=True)
 class Broker:
-    """Where a load goes, and the process whose CPU time counts (None: not known)."""
+    """The target of a load, and the process whose CPU time counts (None if unknown)."""
 
     name: str
     url: str
@@ -23,12 +23,12 @@ def ours(process: BrokerProcess) -> Broker:
 
 
 def running(name: str, url: str, pid: int | None = None) -> Broker:
-    """A broker that somebody else started; its process is looked up by its port on this machine."""
+    """A broker that is already running; its process is found by its port on this machine."""
     return Broker(name, url, pid or listener_pid(urlsplit(url).port or 6650))
 
 
 def listener_pid(port: int) -> int | None:
-    """The process that listens on a TCP port of this machine, or None (also where `ss` is missing)."""
+    """The process that listens on a TCP port of this machine; None if unknown or without `ss`."""
     if not shutil.which("ss"):
         return None
     listing = subprocess.run(["ss", "-Hltnp", f"sport = :{port}"], capture_output=True, text=True).stdout
@@ -37,7 +37,7 @@ def listener_pid(port: int) -> int | None:
 
 
 def scratch_dir(parent: Path, name: str) -> Path:
-    """An empty data directory, and no log of an earlier run beside it."""
+    """An empty data directory without the log of an earlier run."""
     shutil.rmtree(parent / name, ignore_errors=True)
     (parent / f"{name}.log").unlink(missing_ok=True)
     return parent / name

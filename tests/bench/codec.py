@@ -1,7 +1,7 @@
-"""What the wire codec costs per message, alone: `python -m tests.bench.codec`.
+"""The cost of the wire codec for each message: `python -m tests.bench.codec`.
 
-Nanoseconds, best of many rounds, so that the neighbours on the machine do not count.  The targets are those of the
-road every message travels: 900 to take a SEND in with its checksum verified, 150 for a receipt, 250 for a MESSAGE.
+Nanoseconds, best of many rounds, so that other load on the machine does not count. The targets of the hot path are
+900 to read a SEND and verify its checksum, 150 for a receipt, and 250 for a MESSAGE.
 """
 
 import time
@@ -28,7 +28,7 @@ def best_ns(call: Callable[[], object], messages: int) -> float:
 
 
 def feed_ns(frames: list[bytes]) -> float:
-    """The same chunk again and again: the layout is learnt once per 128 messages, as in life."""
+    """Repeats the same chunk: the layout is learned once for 128 messages, as in practice."""
     decoder = FrameDecoder(FRAME_SIZE_MAX)
     chunk = b"".join(frames)
     return best_ns(lambda: decoder.feed(chunk), len(frames))
@@ -39,7 +39,7 @@ def one_producer(count: int, size: int) -> list[bytes]:
 
 
 def taking_turns(producers: int, each: int) -> list[bytes]:
-    """`each` messages of one producer after another's, each producer once."""
+    """`each` messages of each producer, one producer after the other."""
     return [send(producer, FIRST + number, b"x" * 100) for producer in range(producers) for number in range(each)]
 
 
@@ -66,7 +66,7 @@ def messages_ns(count: int, redelivered: bool = False) -> float:
 
 
 def measure() -> list[tuple[str, float]]:
-    """Rows of (what, ns per message; for batches per batch)."""
+    """Rows of (name, ns per message, or per batch for batches)."""
     return [
         ("SEND in, 100 B, 400 a chunk", feed_ns(one_producer(400, 100))),
         ("SEND in, 100 B, 10 a chunk", feed_ns(one_producer(10, 100))),
@@ -85,9 +85,9 @@ def measure() -> list[tuple[str, float]]:
 
 
 def main() -> None:
-    print(f"{'':42}{'ns':>8}")  # the command's result
+    print(f"{'':42}{'ns':>8}")  # the result of the command
     for what, nanoseconds in measure():
-        print(f"{what:42}{nanoseconds:8.0f}")  # the command's result
+        print(f"{what:42}{nanoseconds:8.0f}")  # the result of the command
 
 
 if __name__ == "__main__":

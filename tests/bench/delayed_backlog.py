@@ -1,4 +1,4 @@
-"""What a million delayed messages on one subscription cost: memory while they come, and after a restart."""
+"""The memory of a million delayed messages on one subscription, while they arrive and after a restart."""
 
 import json
 import random

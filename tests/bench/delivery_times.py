@@ -1,4 +1,4 @@
-"""How exactly delayed messages come, in strict mode: one due each millisecond."""
+"""The precision of delayed delivery in strict mode, with one message due each millisecond."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ def delivery_times(directory: Path) -> str:
 
 
 def lateness(url: str, topic: str, count: int, lead_ms: int) -> list[int]:
-    """By how many milliseconds each of `count` messages, due one a millisecond, came late; ascending."""
+    """The delays in milliseconds of `count` messages, one due each millisecond, in ascending order."""
     late: list[int] = []
     done = threading.Event()
 

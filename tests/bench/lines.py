@@ -1,4 +1,4 @@
-"""A file of a million lines through `produce --lines` and back through `consume`: whole, and in how much memory."""
+"""A file of a million lines through `produce --lines` and back through `consume`: correctness and memory."""
 
 import base64
 import filecmp
@@ -23,7 +23,7 @@ AWKWARD = (b"", b"not utf-8: \xff\xfe", b"carriage return\r", b"a nul: \x00", b"
 @dataclass(frozen=True)
 class Run:
     seconds: float
-    peak_mb: float  # resident memory of the command's process
+    peak_mb: float  # resident memory of the command
 
     def __str__(self) -> str:
         return f"{self.seconds:.1f} s, {self.peak_mb:.0f} MB"
@@ -37,7 +37,7 @@ def lines(directory: Path) -> str:
     with BrokerProcess(scratch_dir(directory, "lines")) as process:
         addresses = {"PULSARCTL_SERVICE_URL": process.service_url, "PULSARCTL_ADMIN_URL": process.http_url}
         environment = os.environ | addresses
-        for subscription in ("text", "jsonl"):  # before anything is acknowledged and so trimmed
+        for subscription in ("text", "jsonl"):  # before anything is acknowledged and trimmed
             run(environment, ("topics", "create-subscription", TOPIC, "-s", subscription, "-m", "earliest"), nowhere)
         produced = run(environment, ("produce", TOPIC, "--lines", str(source)), nowhere)
         back = ("consume", TOPIC, "-e", "-n", "0")
@@ -55,7 +55,7 @@ def lines(directory: Path) -> str:
 
 
 def write_lines(path: Path) -> None:
-    """Random printable lines of about LINE_BYTES, with what is awkward in between;"""
+    """Random printable lines of about LINE_BYTES, with awkward ones in between;"""
     chance = random.Random(1)
     block = bytes(chance.randrange(32, 127) for _ in range(LINE_BYTES * 64))
     awkward = {LINES // (len(AWKWARD) + 1) * (number + 1): line for number, line in enumerate(AWKWARD)}
@@ -67,7 +67,7 @@ def write_lines(path: Path) -> None:
 
 
 def run(environment: dict[str, str], arguments: tuple[str, ...], output: Path) -> Run:
-    """The command with its stdout in a file. Raises CalledProcessError."""
+    """Runs the command with its stdout in a file. Raises CalledProcessError."""
     started = time.monotonic()
     with output.open("wb") as out:
         process = subprocess.Popen([PULSARCTL, *arguments], env=environment, stdout=out, stderr=subprocess.DEVNULL)

@@ -1,9 +1,9 @@
-"""One load through the official Python client, in a process of its own; one JSON line as its result.
+"""One load through the official Python client in a separate process; prints its result as one JSON line.
 
     python -m tests.bench.load '{"load": "publish", "url": "pulsar://localhost:6650", "count": 200000}'
 
-Every load is timed between the first send or receive and the last acknowledgement; making the client and
-the producers is left out. With `pid`, the broker's CPU time over the same stretch is reported too.
+The time of a load runs from the first send or receive to the last acknowledgment, without the creation of clients
+and producers. With `pid`, the result includes the broker's CPU time over the same period.
 """
 
 import json
@@ -51,7 +51,7 @@ class Load:
 
 
 class Stretch:
-    """Wall time, and CPU time of the broker and of this process, over the body of a `with`."""
+    """Wall time, and CPU time of the broker and of this process, during a `with` block."""
 
     def __init__(self, pid: int | None) -> None:
         self.pid = pid
@@ -75,7 +75,7 @@ class Stretch:
 
 
 def publish(load: Load) -> Result:
-    """Pipelined, one producer. A subscription made before keeps the messages for `consume`."""
+    """Pipelined, one producer. An existing subscription keeps the messages for `consume`."""
     client = connect(load.url)
     client.subscribe(load.topic, SUBSCRIPTION).close()
     producer = load.producer(client, load.topic)
@@ -98,7 +98,7 @@ def fan_in(load: Load) -> Result:
 
 
 def send_all(producers: list[pulsar.Producer], payload: bytes, count: int) -> int:
-    """Sends `count` messages in turn without waiting in between; returns how many were refused."""
+    """Sends `count` messages without waiting; returns how many were refused."""
     refused: list[pulsar.Result] = []
 
     def on_receipt(result: pulsar.Result, _: object) -> None:
@@ -114,7 +114,7 @@ def send_all(producers: list[pulsar.Producer], payload: bytes, count: int) -> in
 
 
 def consume(load: Load) -> Result:
-    """Catch-up: reads and acknowledges, one by one, what `publish` left on the topic."""
+    """Catch-up: reads and acknowledges the messages of `publish` one by one."""
     client = connect(load.url)
     with Stretch(load.pid) as stretch:
         consumer = client.subscribe(load.topic, SUBSCRIPTION)
@@ -125,7 +125,7 @@ def consume(load: Load) -> Result:
 
 
 def sync(load: Load) -> Result:
-    """One message at a time: the next is sent when the receipt of the last has come."""
+    """One message at a time: each is sent after the receipt of the previous one."""
     client = connect(load.url)
     producer = load.producer(client, load.topic)
     payload = bytes(load.size)
@@ -147,7 +147,7 @@ def latency(load: Load) -> Result:
         stdout=subprocess.PIPE,
     )
     assert receiver.stdout is not None
-    receiver.stdout.readline()  # it has subscribed
+    receiver.stdout.readline()  # the consumer has subscribed
     client = connect(load.url)
     producer = load.producer(client, load.topic)
     with Stretch(load.pid) as stretch:
@@ -159,7 +159,7 @@ def latency(load: Load) -> Result:
 
 
 def send_paced(producer: pulsar.Producer, load: Load) -> list[int]:
-    """Sends at `rate`; returns by how many ns each send was behind its schedule."""
+    """Sends at `rate`; returns by how many ns each send missed its schedule."""
     padding, start = bytes(load.size - STAMP_BYTES), time.monotonic_ns()
     lateness: list[int] = []
     for index in range(load.count):

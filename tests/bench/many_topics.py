@@ -1,4 +1,4 @@
-"""What 10,000 topics cost that are all in use: each with a producer and a consumer, on a few connections."""
+"""The cost of 10,000 topics in use, each with a producer and a consumer, on a few connections."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def many_topics(directory: Path) -> str:
 
 
 def attach(client: RawClient, numbers: range) -> None:
-    """A producer and a Shared consumer with permits on each topic; the number is their id on the connection."""
+    """Opens a producer and a Shared consumer with permits on each topic; the number is their ID on the connection."""
     for first in range(numbers.start, numbers.stop, AT_ONCE):
         some = range(first, min(first + AT_ONCE, numbers.stop))
         for number in some:
@@ -52,7 +52,7 @@ def topic(number: int) -> str:
 
 
 def answered(client: RawClient, kind: int, count: int) -> None:
-    """Answers come in any order, PINGs between them."""
+    """Answers arrive in any order, with PINGs between them."""
     while count:
         item = client.next()
         if isinstance(item, Command) and item.type != BaseCommand.PING:

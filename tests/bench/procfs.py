@@ -1,4 +1,4 @@
-"""What a process has used, from /proc: CPU seconds of all its threads, and resident memory."""
+"""CPU seconds of all threads and resident memory of a process, from /proc."""
 
 import os
 import platform

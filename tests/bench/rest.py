@@ -10,7 +10,7 @@ IDLE_SECONDS = 20.0
 
 
 def rest(process: BrokerProcess) -> tuple[float, float]:
-    """(share of a core, resident MB) of a broker left alone, once its start has settled."""
+    """(share of a core, resident MB) of an idle broker some time after its start."""
     time.sleep(SETTLE_SECONDS)
     before = cpu_seconds(process.pid)
     time.sleep(IDLE_SECONDS)

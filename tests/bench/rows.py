@@ -1,4 +1,4 @@
-"""The rows of the speed table: what each one sends, and through which client."""
+"""The rows of the speed table: the load and the client of each."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ class RowSkipped(Exception):
 
 
 class RunFailed(Exception):
-    """A client gave up, or messages were refused; the text says what it printed."""
+    """A client gave up, or messages were refused; the text is its output."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Row:
     title: str
     load: str
     shape: dict[str, Any] = field(default_factory=dict)
-    after: str | None = None  # the row whose topic this one reads; run first, in the same round
+    after: str | None = None  # the row whose topic this one reads; it runs first in the same round
     run: "Callable[[Load], Result]" = field(default=lambda load: run_python(load))
 
 
@@ -108,7 +108,7 @@ BY_NAME = {row.name: row for row in ROWS}
 
 
 def measure(row: Row, broker: Broker, round_id: str, *, scale: float = 1.0) -> Result:
-    """One run of one row. A row with `after` reads the topic which that row left in the same round."""
+    """Runs one row once. A row with `after` reads the topic that the other row wrote in the same round."""
     source = row.after or row.name
     count = max(1, int(row.shape["count"] * scale))
     shape = row.shape | {"count": count}

@@ -1,4 +1,4 @@
-"""How long a seek by time into a big topic takes: from SEEK to SUCCESS, and to the first message after it."""
+"""The time of a seek by time into a large topic: from SEEK to SUCCESS, and to the first message after it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def seek(directory: Path) -> str:
     path = scratch_dir(directory, "seek")
     with BrokerProcess(path) as process:
         client = connect(process.service_url)
-        client.subscribe(TOPIC, "s")  # keeps what is written
+        client.subscribe(TOPIC, "s")  # keeps the messages
         client.close()
     asyncio.run(fill(path))
     with BrokerProcess(path) as process, RawClient(process.service_url) as client:
@@ -47,7 +47,7 @@ def seek(directory: Path) -> str:
 
 @dataclass
 class Run:
-    """The same small message again and again, a millisecond apart."""
+    """The same small message repeatedly, a millisecond apart."""
 
     data: bytes
     starts: list[int]
@@ -79,7 +79,7 @@ def moments() -> list[int]:
 
 
 def seek_to(client: RawClient, publish_time_ms: int) -> tuple[float, float]:
-    """Milliseconds until SUCCESS, and from subscribing again until the first message."""
+    """Milliseconds until SUCCESS, and from the new subscribe to the first message."""
     client.send(client_commands.subscribe(1, TOPIC, "s", 1))
     client.expect(BaseCommand.SUCCESS)
     started = time.perf_counter()

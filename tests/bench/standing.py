@@ -1,4 +1,4 @@
-"""Figures of a broker without load: its start, its memory and CPU at rest, its recovery after kill -9."""
+"""Numbers of a broker without load: its start, its memory and CPU when idle, its recovery after kill -9."""
 
 import os
 import statistics
@@ -57,7 +57,7 @@ def idle(directory: Path) -> str:
 
 
 def idle_loaded(directory: Path) -> str:
-    """As `idle`, with loaded topics and open connections that send nothing but keep-alives."""
+    """As `idle`, with loaded topics and open connections that send only keep-alives."""
     with BrokerProcess(scratch_dir(directory, "idle-loaded")) as process:
         clients = [connect(process.service_url) for _ in range(CONNECTIONS)]
         each = TOPICS // CONNECTIONS
@@ -90,7 +90,7 @@ def recovery(directory: Path) -> str:
 
 
 def fill(url: str) -> None:
-    """RECOVERED_BYTES in batches, evenly over RECOVERED_TOPICS topics; subscribed, so they stay."""
+    """Publishes RECOVERED_BYTES in batches, evenly over RECOVERED_TOPICS topics with a subscription that keeps them."""
     client = connect(url)
     payload, per_topic = bytes(1000), RECOVERED_BYTES // RECOVERED_TOPICS // 1000
     for number in range(RECOVERED_TOPICS):
@@ -105,7 +105,7 @@ def fill(url: str) -> None:
 
 
 def commands(directory: Path) -> str:
-    """Wall time of whole processes, as a shell sees them."""
+    """Wall time of whole processes, as seen from a shell."""
     with BrokerProcess(scratch_dir(directory, "commands")) as process:
         addresses = {"PULSARCTL_ADMIN_URL": process.http_url, "PULSARCTL_SERVICE_URL": process.service_url}
         environment = os.environ | addresses | {"PULSARCONFIG": str(directory / "no-contexts")}

@@ -2,8 +2,8 @@
 
     python -m tests.bench.storage [seconds per row, default 1]
 
-Wall time of the event loop's thread in our own code; the disk is the real one, in a temporary directory, and the
-journal syncs. `append` is the call alone; `append + confirm` adds what happens on the loop after the sync.
+Wall time of the event loop's thread in our own code, on the real disk in a temporary directory, with journal syncs.
+`append` is the call alone; `append + confirm` adds the work on the event loop after the sync.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""How long the disk takes to sync, and how often a broker asks it to."""
+"""How long the disk takes to sync, and how often a broker syncs."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def fdatasync_ms(directory: Path) -> float:
 
 
 def count_syncs(pid: int, load: Callable[[], object]) -> int | None:
-    """Runs `load` and returns how many syncs the process made meanwhile; None where there is no strace."""
+    """Runs `load` and returns the number of syncs of the process during it; None without strace."""
     if not shutil.which("strace"):
         return None
     tracer = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Columns of text, aligned; numbers right, words left."""
+"""Aligned columns of text: numbers to the right, words to the left."""
 
 from collections.abc import Sequence
 

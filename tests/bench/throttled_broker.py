@@ -1,6 +1,6 @@
 """A broker process on a disk of a chosen speed: `python -m tests.bench.throttled_broker DIR --mb-s 10`.
 
-Prints its address when it answers. The disk writes through the same seam as any other, a token bucket in front.
+Prints its address when it is ready. A token bucket in front of the disk limits its speed.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from broker_core.testing import FREE_PORTS
 
 
 class ThrottledDisk(RealDisk):
-    """At most `bytes_per_second` written over all files; each sync takes at least `sync_seconds`."""
+    """Writes at most `bytes_per_second` over all files; each sync takes at least `sync_seconds`."""
 
     def __init__(self, bytes_per_second: float, sync_seconds: float) -> None:
         self._bytes_per_second = bytes_per_second

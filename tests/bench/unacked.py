@@ -1,4 +1,4 @@
-"""What a million unacknowledged messages on one Shared subscription cost, held, given back and half acknowledged."""
+"""A million unacknowledged messages on one Shared subscription: memory when pending, redelivered, half acknowledged."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def publish(process: BrokerProcess) -> None:
 
 
 def take(client: RawClient, count: int) -> list[tuple[int, int]]:
-    """Positions of that many messages, as they come."""
+    """Positions of the next `count` messages, in order of arrival."""
     return list(islice(positions(client), count))
 
 
