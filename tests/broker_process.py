@@ -1,4 +1,4 @@
-"""`pulsarctl standalone` as a process of its own, for what an in-process broker cannot show: kill -9."""
+"""`pulsarctl standalone` as a separate process, for tests with kill -9."""
 
 import json
 import os
@@ -17,15 +17,15 @@ STOP_SECONDS = 20.0
 
 
 class BrokerDied(Exception):
-    """The broker ended, or was not ready in time; the text holds the end of its log."""
+    """The broker exited or was not ready in time; the text contains the end of its log."""
 
 
 class BrokerProcess:
     """One data directory, and at most one running broker on it.
 
-    `settings` are `key=value` pairs handed over by -X, `program` is what to run instead of `pulsarctl
-    standalone`. Ports are chosen at the first start and kept after it, so that clients find a restarted broker
-    again. The broker's stderr is collected in `log_path`.
+    `settings` are `key=value` pairs for -X, `program` replaces `pulsarctl standalone`. The first start chooses
+    the ports, and later starts use them again, so that clients find a restarted broker. `log_path` collects the
+    broker's stderr.
     """
 
     def __init__(self, data_dir: Path, *settings: str, program: Sequence[str] = (str(PULSARCTL), "standalone")) -> None:
@@ -70,16 +70,16 @@ class BrokerProcess:
         self.service_url, self.http_url = urls["service_url"], urls["http_url"]
 
     def is_ready(self) -> bool:
-        """Whether it has printed its addresses (or ended), after a start without waiting."""
+        """Whether it has printed its addresses or exited, after a start without waiting."""
         assert self._process is not None and self._process.stdout is not None
         return bool(select.select([self._process.stdout], [], [], 0)[0])
 
     def kill(self) -> None:
-        """kill -9, and wait until the process is gone."""
+        """Kills the process with kill -9 and waits for its end."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """A clean stop; killed when it takes longer than STOP_SECONDS."""
+        """Stops the broker cleanly; kills it after STOP_SECONDS."""
         self._end(signal.SIGTERM)
 
     def _end(self, how: signal.Signals) -> None:
@@ -106,5 +106,5 @@ class BrokerProcess:
 
 
 def port_of(url: str) -> str:
-    """The port of a service or HTTP URL; `0`, a free one, when there is no URL yet."""
+    """The port of a service or HTTP URL, or `0` for a free port if there is no URL yet."""
     return url.rpartition(":")[2].rstrip("/") if url else "0"

@@ -1,4 +1,4 @@
-"""Room for bodies, shared by requests: waited for in turn, refused, and given back."""
+"""The memory for bodies, shared by requests: they wait in order, are refused, and release it."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What clients can make the broker log: a few lines of each kind, and how many were left out."""
+"""Clients can make the broker log only a few lines of each kind, with the number of lines left out."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Entries to send again may be gone by the time they are read."""
+"""Entries for redelivery may be deleted before they are read."""
 
 from broker_core.dispatch.reader import missing
 from broker_core.dispatch.redelivery import Run

@@ -90,7 +90,7 @@ def test_removing_the_partition_suffix_matches_parsing(local: str, before: str) 
 
 
 def test_only_names_of_normal_length_are_cached() -> None:
-    """Four thousand names of 5 MB each were 20 GB."""
+    """Four thousand names of 5 MB each would take 20 GB."""
     short, long = "persistent://a/b/t", "persistent://a/b/" + "t" * 2000
     assert parse_topic(short) is parse_topic(short)
     assert parse_topic(long) is not parse_topic(long)

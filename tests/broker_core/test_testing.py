@@ -1,4 +1,4 @@
-"""The broker and the fixture that other people's tests use."""
+"""The embedded broker and the fixture for users' tests."""
 
 import asyncio
 import gc

@@ -72,5 +72,5 @@ def test_messages_without_a_key_are_dropped_unless_configured() -> None:
 def test_an_encrypted_batch_is_kept_as_a_whole() -> None:
     sealed = metadata(num_messages_in_batch=2)
     sealed.encryption_keys.add(key="k", value=b"v")
-    entry = build_entry(sealed, b"nobody can read this")
+    entry = build_entry(sealed, b"encrypted bytes")
     assert compact([entry, single("a", b"1")])[0] == (0, entry)

@@ -1,4 +1,4 @@
-"""Alarms ring at wall times, and only then, however the wall clock is set meanwhile."""
+"""Alarms fire at wall clock times and only then, however the wall clock changes in the meantime."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -90,7 +90,7 @@ async def test_canceled_alarms_do_not_accumulate(rung: Rung, clock: SettableCloc
     ringing.set(clock.wall_ms() + 30, lambda: queue.put_nowait("kept"))
     for _ in range(10_000):
         ringing.cancel(ringing.set(clock.wall_ms() + HOUR_MS, lambda: None))
-    assert len(ringing._alarms) < 3000  # what memory they take is the point
+    assert len(ringing._alarms) < 3000  # the test measures their memory
     assert await next_of(queue) == "kept"
 
 

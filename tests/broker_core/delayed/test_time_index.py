@@ -1,4 +1,4 @@
-"""The index by time gives back every row once, in order of time, from memory and from disk, and keeps little of it."""
+"""The index returns every row once, in order of time, from memory and disk, and keeps few of them in memory."""
 
 import asyncio
 import random
@@ -16,7 +16,7 @@ from tests.broker_core.storage.storage import until
 
 
 class Work:
-    """Owns the tasks of an index, and counts what it is told."""
+    """Owns the tasks of an index and counts its calls."""
 
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[None]] = set()
@@ -72,7 +72,7 @@ async def drained(index: TimeIndex, work: Work, rows: int) -> list[Row]:
 
 
 def random_rows(count: int, seed: int = 1) -> list[Row]:
-    random_ = random.Random(seed)  # a load, not a secret
+    random_ = random.Random(seed)  # test data, not a secret
     return [(random_.randrange(1000), 7, entry_id) for entry_id in range(count)]
 
 

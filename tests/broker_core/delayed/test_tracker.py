@@ -1,4 +1,4 @@
-"""A tracker beside a reader that deals blocks as the dispatchers do: compared with what should have been delivered."""
+"""A tracker with a reader that works like a dispatcher, compared with the expected deliveries."""
 
 import asyncio
 import tempfile
@@ -76,7 +76,7 @@ class Reader:
         self.tracker = self._new_tracker()
 
     def wake(self) -> None:
-        """Looks by itself, whenever the test says so."""
+        """Looks for due entries when the test says so."""
 
     def _new_tracker(self) -> DelayedTracker:
         return DelayedTracker(self.services, cast(Any, self.in_force), cast(Any, self.cursor), self.wake)
@@ -111,7 +111,7 @@ class Reader:
         self.cursor.read_position = Position(LEDGER, 0)
 
     def read(self, most: int) -> None:
-        """Sees all that is there, delivers `most` entries of it at the most, and goes on behind them next time."""
+        """Reads what is available, delivers at most `most` entries, and continues after them next time."""
         first = self.cursor.read_position.entry_id
         times = self.times[first:]
         if not times:

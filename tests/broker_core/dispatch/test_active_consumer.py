@@ -1,4 +1,4 @@
-"""Which consumer of a Failover subscription is the active one."""
+"""Which consumer of a Failover subscription is active."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Chunks on a Shared subscription, with consumers that take as much as a test says."""
+"""Chunks on a Shared subscription, with consumers whose permits the test controls."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Who gets which message, and that nobody waits for one that is there; command by command."""
+"""Which consumer gets which message, and no consumer waits for an available one; command by command."""
 
 import errno
 from collections.abc import Iterator
@@ -141,7 +141,7 @@ def test_a_compacted_reader_that_asks_for_redelivery_sees_everything_again(
 
 
 def publish_with_gaps(client: RawClient, *, size: int) -> list[int]:
-    """Batches of which compaction removes every third; returns the entry ids of the others."""
+    """Publishes batches of which compaction removes every third; returns the entry IDs of the others."""
     for sequence_id in range(12):
         key = "again" if sequence_id % 3 == 2 else str(sequence_id)
         publish_batch(client, sequence_id, [f"{key}-{slot}" for slot in range(size)])
@@ -185,7 +185,7 @@ def test_a_reader_of_trimmed_ledgers_continues_after_them(broker: EmbeddedBroker
         assert topic.ledger.entries == 0
         steps = count_steps(topic)
         client.send(client_commands.flow(1, 100))
-        for _ in range(10):  # as many turns of the loop
+        for _ in range(10):  # as many iterations of the event loop
             client.send(commands.ping())
             client.expect(BaseCommand.PONG)
         assert len(steps) < 10
@@ -194,7 +194,7 @@ def test_a_reader_of_trimmed_ledgers_continues_after_them(broker: EmbeddedBroker
 
 
 def count_steps(topic: Topic) -> list[bool]:
-    """Grows by the result of each step that the dispatcher takes from now on."""
+    """A list that receives the result of each further step of the dispatcher."""
     watched = topic.subscriptions["s"].dispatcher
     step, steps = watched.step, list[bool]()
 

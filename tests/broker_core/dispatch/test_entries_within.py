@@ -1,4 +1,4 @@
-"""Permits count messages, entries may hold many."""
+"""Permits count messages; an entry may contain many."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -55,7 +55,7 @@ def publish(client: RawClient, count: int) -> None:
 
 
 class Member(RawClient):
-    """A consumer with a connection of its own."""
+    """A consumer with its own connection."""
 
     def __init__(
         self, broker: EmbeddedBroker, name: str, *, priority: int = 0, epoch: int | None = None, kind: int = FAILOVER
@@ -169,7 +169,7 @@ def test_without_an_epoch_messages_carry_none(broker: EmbeddedBroker, raw: RawCl
 def test_a_read_that_began_before_a_seek_does_not_move_the_cursor(
     broker: EmbeddedBroker, raw: RawClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who takes over from the seeking consumer reads from the disk while the seek is written to the journal."""
+    """The consumer that takes over reads from the disk while the seek is written to the journal."""
     topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
     monkeypatch.setattr(topic.ledger, "read_cached", lambda *_: None)
     with Member(broker, "a") as standby, Member(broker, "b") as active:
@@ -191,5 +191,5 @@ def test_a_read_that_began_before_a_seek_does_not_move_the_cursor(
         active.expect(BaseCommand.SUCCESS)
         assert [standby.is_told() for _ in range(3)] == [True, False, True]
         got = entry_ids(standby.gets(200))
-        first = got.index(50, got.index(50) + 1) if got[0] == 0 else 0  # what it got before the seek does not count
+        first = got.index(50, got.index(50) + 1) if got[0] == 0 else 0  # deliveries before the seek do not count
         assert got[first:] == list(range(50, 50 + len(got) - first))

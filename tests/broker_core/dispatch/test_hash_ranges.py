@@ -1,4 +1,4 @@
-"""Who owns which hashes of a Key_Shared subscription."""
+"""Which consumer of a Key_Shared subscription owns which hashes."""
 
 import time
 from dataclasses import dataclass
@@ -160,7 +160,7 @@ def test_a_join_moves_hashes_only_to_the_new_consumer(count: int) -> None:
 
 
 def test_conflicts_of_many_ranges_are_found_in_one_pass() -> None:
-    """Comparing each range of one consumer with each of another takes minutes here."""
+    """Comparing every pair of ranges would take minutes here."""
     ranges, even, odd = StickyRanges[Member](), Member("even"), Member("odd")
     before = time.process_time()
     ranges.add(even, [(number, number) for number in range(0, RANGE_SIZE, 2)])

@@ -1,4 +1,4 @@
-"""Key_Shared, command by command: a key is at one consumer at a time, in order, whoever comes and goes."""
+"""Key_Shared, command by command: a key is with one consumer at a time and in order, while consumers join and leave."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/t"
 LOW, HIGH = "key1", "key01"  # hashes 293 and 47652 of 65536
-SPLIT = DispatchConfig(unblocking_ms=0, consistent_hashing=False)  # a newcomer takes the lower half
+SPLIT = DispatchConfig(unblocking_ms=0, consistent_hashing=False)  # a new consumer takes the lower half
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def publish(client: RawClient, *keys: str) -> None:
 
 
 class Member(RawClient):
-    """A Key_Shared consumer with a connection of its own; `held` are the ids that it got."""
+    """A Key_Shared consumer with its own connection; `held` has the IDs that it received."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Member(RawClient):
         return self.answer.error if isinstance(self.answer, pb.CommandError) else None
 
     def gets(self, *keys: str) -> list[int]:
-        """The next messages have those keys; returns their redelivery counts."""
+        """Expects messages with these keys; returns their redelivery counts."""
         found = []
         for key in keys:
             item = self.next()
@@ -90,7 +90,7 @@ class Member(RawClient):
         return [one.entryId for one in self.held]
 
     def gets_nothing(self) -> bool:
-        """What was on its way before this question would come before its answer."""
+        """Pending deliveries would arrive before the answer to this request."""
         self.send(client_commands.get_last_message_id(1, 99))
         return self.expect(BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE) is not None
 
@@ -191,7 +191,7 @@ def test_reading_ahead_stops_at_its_limit() -> None:
     ):
         raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         with Member(broker) as upper, Member(broker, permits=1) as lower:
-            publish(raw, LOW, LOW, LOW, LOW, LOW, LOW, HIGH)  # four may wait for two consumers
+            publish(raw, LOW, LOW, LOW, LOW, LOW, LOW, HIGH)  # four entries may wait for two consumers
             lower.gets(LOW)
             assert upper.gets_nothing()
             lower.send(client_commands.flow(1, 2))

@@ -1,4 +1,4 @@
-"""Key_Shared under any sequence of joins, leaves, acknowledgements and redeliveries; one broker, real connections."""
+"""Key_Shared in any sequence of joins, leaves, acknowledgments, and redeliveries; one broker, real connections."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -47,7 +47,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
 
 
 class Member:
-    """A consumer; `held` are the entries that it got and neither acknowledged nor gave back, with their keys."""
+    """A consumer; `held` has its unacknowledged entries with their keys."""
 
     def __init__(self, broker: EmbeddedBroker, topic: str, permits: int) -> None:
         self.client = RawClient(broker.service_url)
@@ -79,7 +79,7 @@ class Member:
         return message_id.entryId
 
     def arrivals(self) -> Iterator[tuple[int, str, pb.MessageIdData]]:
-        """What came until the answer to a question that is asked now."""
+        """Everything that arrives before the answer to a request sent now."""
         self.client.send(client_commands.get_last_message_id(1, 7))
         while isinstance(item := self.client.next(), MessageFrame):
             message_id = item.message.message_id
@@ -129,7 +129,7 @@ class Run:
         wait_until(lambda: len(subscription.consumers) == len(self.members), 5)
 
     def look(self) -> None:
-        """Collects what has come; twice, since an acknowledgement at one connection sets another's messages free."""
+        """Collects deliveries twice, since an acknowledgment on one connection releases messages for another."""
         for _ in range(2):
             for member in self.members:
                 for entry_id, key, message_id in member.arrivals():
@@ -147,7 +147,7 @@ class Run:
         self.came.add(entry_id)
 
     def finish(self) -> None:
-        """Everything comes in the end, and only what was not acknowledged."""
+        """All unacknowledged messages arrive in the end, and no others."""
         if not self.members:
             self.members.append(Member(self.broker, self.topic, 1000))
         for member in self.members:

@@ -1,4 +1,4 @@
-"""What a consumer holds, against a dict of it."""
+"""The pending entries of a consumer, compared with a dict."""
 
 import itertools
 from array import array
@@ -63,7 +63,7 @@ class Model(RuleBasedStateMachine):
 
 
 class CompactingModel(Model):
-    """The same where rows that are no longer held go at once."""
+    """The same when rows are removed at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ def test_entries_can_be_discarded_during_iteration() -> None:
 
 
 def test_entry_ids_may_exceed_32_bits() -> None:
-    """Those of a topic that is not persistent count on in one ledger as long as the broker runs."""
+    """A non-persistent topic counts entries in one ledger for as long as the broker runs."""
     pending, first = Pending(), (1 << 32) - 1
     pending.add(1, first, [1, 1, 1])
     assert pending.discard(1, first + 1) == 1

@@ -1,4 +1,4 @@
-"""What is sent again, and how often it was."""
+"""Redelivered entries and their counts."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +36,7 @@ def test_a_run_spans_several_pieces() -> None:
 
 
 class ASetOfEntries(RuleBasedStateMachine):
-    """`EntrySet` beside a plain set."""
+    """`EntrySet` compared with a plain set."""
 
     def __init__(self) -> None:
         super().__init__()

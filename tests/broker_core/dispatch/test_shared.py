@@ -1,4 +1,4 @@
-"""Shared, command by command: who is served, and what limits of unacknowledged messages hold back."""
+"""Shared, command by command: which consumer is served, and limits on unacknowledged messages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ TOPICS = [f"persistent://public/default/t{number}" for number in range(2)]
 
 
 class Shared:
-    """A broker, a publisher on each of two topics, and one client with consumers of their subscriptions."""
+    """A broker, a producer on each of two topics, and one client with consumers on their subscriptions."""
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self.client = RawClient(broker.service_url)
@@ -160,7 +160,7 @@ def test_a_full_broker_blocks_subscriptions_with_many_unacknowledged_messages(sh
     shared.publish(3, topic=1)
     got = shared.got(10)
     shared.client.send(client_commands.flow(1, 10) + client_commands.flow(2, 10))
-    assert [message.consumer_id for message in shared.got(2)] == [2, 2]  # which has little
+    assert [message.consumer_id for message in shared.got(2)] == [2, 2]  # which has few unacknowledged messages
     many = [message for message in got if message.consumer_id == 1]
     shared.acknowledge(many[:5])
     assert shared.nothing_comes()
@@ -177,7 +177,7 @@ def test_redelivered_messages_no_longer_count_for_the_brokers_limit(shared: Shar
     got = shared.got(10)
     shared.client.send(client_commands.flow(2, 10))
     assert shared.nothing_comes(2)
-    shared.give_back(1, [message for message in got if message.consumer_id == 1])  # and asks for nothing more
+    shared.give_back(1, [message for message in got if message.consumer_id == 1])  # and sends no more permits
     assert [message.consumer_id for message in shared.got(1)] == [2]
 
 

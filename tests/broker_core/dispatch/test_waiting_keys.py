@@ -12,7 +12,7 @@ owners = st.sampled_from(["a", "b"])
 
 
 class AsOneByOne(RuleBasedStateMachine):
-    """`WaitingKeys` beside a plain dict of entries, with owners of hashes that change."""
+    """`WaitingKeys` compared with a plain dict of entries, while the owners of hashes change."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What all connections together hold of frames that are not complete."""
+"""The memory of incomplete frames of all connections together."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -21,7 +21,7 @@ LIMIT = 10 * MB
 
 
 class Holder:
-    """A connection: what it holds, whether it is read, why it was closed."""
+    """A connection: the bytes it holds, whether it is read, and why it was closed."""
 
     def __init__(self, frames: IncompleteFrames) -> None:
         self._frames = frames
@@ -187,7 +187,7 @@ def test_large_messages_arrive_next_to_clients_that_never_finish_theirs(small_br
             try:
                 client.send(large_send(0)[:-1])
             except (TimeoutError, ConnectionError):
-                continue  # not read any more, or closed
+                continue  # no longer read, or closed
         with RawClient(broker.service_url) as honest:
             command = BaseCommand(type=BaseCommand.PRODUCER)
             topic = "persistent://public/default/large"

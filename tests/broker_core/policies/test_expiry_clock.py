@@ -1,4 +1,4 @@
-"""By which time messages expire when the wall clock is set: clocks that are moved by hand."""
+"""The time by which messages expire when the wall clock jumps, with clocks that the test moves."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def expiry(clock: HandClock) -> ExpiryClock:
 
 
 def passed(expiry: ExpiryClock) -> int:
-    """Milliseconds since the start, as expiry sees it."""
+    """Milliseconds since the start, as expiry sees them."""
     return expiry.now_ms() - START_MS
 
 

@@ -91,7 +91,7 @@ def test_any_configuration_is_read_back_from_a_document() -> None:
     in_force = configured(BrokerConfig())
     policies = PolicySet(**{field: getattr(in_force, field) for field in POLICIES})
     found = resolve([PolicySet.from_document(policies.to_document("here"), "here")], BrokerConfig())
-    # Who sets a retention, even none, means it: the broker's grace for the newest messages is not theirs.
+    # An explicit retention, even zero, turns off the broker's grace period for new messages.
     assert found == replace(in_force, retention=replace(in_force.retention, open_ledger_seconds=0))
 
 
@@ -179,7 +179,7 @@ def test_bundles_with_a_gap_are_refused() -> None:
 
 
 class Unspeakable(str):
-    """A key that must not be put into words."""
+    """A key that must not be formatted."""
 
     __slots__ = ()
 

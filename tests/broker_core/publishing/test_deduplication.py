@@ -1,4 +1,4 @@
-"""Messages that are sent again, command by command: stored once, answered in order, remembered over a restart."""
+"""Duplicate messages, command by command: stored once, answered in order, recognized after a restart."""
 
 import errno
 import shutil
@@ -65,7 +65,7 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def create(client: RawClient, name: str = "p", **fields: int) -> int:
-    """The last sequence id that the broker knows of that producer."""
+    """The last sequence ID that the broker knows for that producer."""
     return int(client.ask(producer(TOPIC, producer_name=name, **fields), BaseCommand.PRODUCER_SUCCESS).last_sequence_id)
 
 
@@ -74,7 +74,7 @@ def loaded(broker: EmbeddedBroker) -> Topic:
 
 
 def receipts(client: RawClient, count: int) -> list[tuple[int, bool]]:
-    """(sequence id, whether it was stored) of the next receipts."""
+    """(sequence ID, whether the message was stored) of the next receipts."""
     found = [client.expect(RECEIPT) for _ in range(count)]
     return [(receipt.sequence_id, receipt.message_id.entryId != NOWHERE) for receipt in found]
 
@@ -123,7 +123,7 @@ def test_a_duplicate_of_a_pending_message_waits_for_it(
     with RawClient(broker.service_url) as other:
         raw.close()
         wait_until(lambda: not loaded(broker).producers, 5)
-        assert create(other) == 0  # the answer waits for the first one, too
+        assert create(other) == 0  # the answer also waits for the first one
         other.send(send(0) + send(1) + send(1))
         assert receipts(other, 3) == [(0, False), (1, True), (1, False)]
     assert stored(broker) == [("p", 0), ("p", 1)]
@@ -157,7 +157,7 @@ def test_only_the_last_chunk_consumes_the_sequence_id(broker: EmbeddedBroker, ra
     assert receipts(raw, 2) == [(0, True), (0, True)]
     leave(raw)
     assert create(raw) == -1
-    raw.send(b"".join(chunks))  # the connection broke: the client begins again
+    raw.send(b"".join(chunks))  # the connection broke: the client starts again
     assert receipts(raw, 3) == [(0, False), (0, False), (0, True)]
     raw.send(b"".join(chunks) + send(1))
     assert receipts(raw, 4) == [(0, False)] * 3 + [(1, True)]
@@ -170,7 +170,7 @@ def test_chunks_of_another_message_with_the_same_sequence_id_are_new(broker: Emb
     assert receipts(raw, 3) == [(0, True)] * 3
 
 
-@pytest.mark.parametrize("entries", [1, 3, 1000], ids=["snapshot of all", "some behind it", "no snapshot"])
+@pytest.mark.parametrize("entries", [1, 3, 1000], ids=["snapshot of all", "some after it", "no snapshot"])
 def test_sequence_ids_survive_kill_9(tmp_path: Path, entries: int) -> None:
     settings = config(snapshot_entries=entries)
     with EmbeddedBroker(tmp_path / "running", config=settings) as broker, RawClient(broker.service_url) as client:
@@ -181,12 +181,12 @@ def test_sequence_ids_survive_kill_9(tmp_path: Path, entries: int) -> None:
         client.send(send_batch(4, 7) + send_chunk(8, 0, 2))
         receipts(client, 2)
         wait_until(lambda: snapshot_of(broker) == snapshot_after(6, entries), 5)
-        # Nothing is going on: what the files hold now is what a kill would leave.
+        # The broker is idle, so the files are as a kill would leave them.
         shutil.copytree(tmp_path / "running", tmp_path / "killed")
     with EmbeddedBroker(tmp_path / "killed", config=settings) as broker, RawClient(broker.service_url) as client:
         assert create(client) == 7
         client.send(send(7) + send_chunk(8, 0, 2) + send_chunk(8, 1, 2) + send(8) + send(9))
-        first_chunk_is_known = entries == 1000  # no snapshot speaks of it: it must be behind one
+        first_chunk_is_known = entries == 1000  # no snapshot contains it, so it must come after one
         assert receipts(client, 5) == [(7, False), (8, not first_chunk_is_known), (8, True), (8, False), (9, True)]
 
 
@@ -195,7 +195,7 @@ def snapshot_of(broker: EmbeddedBroker) -> dict[str, str]:
 
 
 def snapshot_after(entries: int, interval: int) -> dict[str, str]:
-    """Of entries with the highest ids 0, 1, 2, 3, 7 and one that has none yet."""
+    """Entries with the highest IDs 0, 1, 2, 3, 7, and one without."""
     taken = entries // interval * interval
     return {"p": str([0, 1, 2, 3, 7, 7][taken - 1])} if taken else {}
 

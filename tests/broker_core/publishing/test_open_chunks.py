@@ -1,4 +1,4 @@
-"""Chunks that are sent again before their message is whole."""
+"""Chunks that are sent again before their message is complete."""
 
 from broker_core.publishing.open_chunks import CHUNKS_MAX, OpenChunks
 from broker_core.wire.send import Chunk

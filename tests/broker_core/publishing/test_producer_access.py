@@ -1,4 +1,4 @@
-"""Access modes: who joins, takes, waits or is refused, and how the topic epoch moves."""
+"""Access modes: which producers join, wait, fence, or are refused, and how the topic epoch changes."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ def access(epoch: int | None = None) -> ProducerAccess[str]:
 
 
 def taken() -> ProducerAccess[str]:
-    """`a` has the topic exclusively."""
+    """Producer `a` has exclusive access."""
     topic = access()
     topic.request("a", EXCLUSIVE, None, occupied=False)
     return topic

@@ -1,4 +1,4 @@
-"""Producers that wait, are fenced, come back or clash by name, command by command."""
+"""Producers that wait, are fenced, return, or use the same name, command by command."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -102,7 +102,7 @@ def test_the_next_producer_replaces_one_that_stopped_waiting(
 
 
 def test_an_owner_that_leaves_before_its_epoch_is_stored_hands_over(topic: str) -> None:
-    """The epoch takes a while to be stored; whoever leaves meanwhile must not keep the topic."""
+    """A producer that leaves while its epoch is being stored must not keep the topic."""
     disk = FaultyDisk()
     with EmbeddedBroker(disk=disk) as broker, RawClient(broker.service_url) as last:
         admission = loaded(broker, topic, create=True).admission
@@ -124,7 +124,7 @@ def test_fencing_closes_producers_and_fails_waiting_ones(
         assert create(fencing, topic, FENCING).topic_epoch == 1
         assert raw.expect(BaseCommand.CLOSE_PRODUCER).producer_id == 1
         assert other.expect(BaseCommand.ERROR).error == pb.ProducerFenced
-        raw.send(send(0))  # on its way when it was closed: dropped, and no reason to close the connection
+        raw.send(send(0))  # sent before the close arrived: dropped without closing the connection
         assert refused(raw, topic, EXCLUSIVE, topic_epoch=0) == pb.ProducerFenced
 
 

@@ -1,4 +1,4 @@
-"""What another cluster's replicator sends: its producers, its markers, and the copies of messages."""
+"""What another cluster's replicator sends: producers, markers, and replicated messages."""
 
 import asyncio
 from collections.abc import Iterator
@@ -123,7 +123,7 @@ def test_a_replicated_message_keeps_its_source_cluster(broker: EmbeddedBroker) -
     assert parse_metadata(entry).replicated_from == "east"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("somebody", SNAPSHOT_REQUEST), (NAME, TRANSACTION_COMMIT)])
+@pytest.mark.parametrize(("name", "kind"), [("other", SNAPSHOT_REQUEST), (NAME, TRANSACTION_COMMIT)])
 def test_other_markers_are_refused(broker: EmbeddedBroker, name: str, kind: int) -> None:
     with RawClient(broker.service_url) as raw:
         attach(raw, name)

@@ -1,4 +1,4 @@
-"""What is new and what is a repetition, by sequence ids."""
+"""Which messages are new and which are duplicates, by sequence ID."""
 
 import itertools
 

@@ -20,7 +20,7 @@ def busy(items: int, seconds: float) -> Iterator[int]:
 
 
 async def turns_of_others(work: Callable[[], Iterator[int]]) -> tuple[list[int], int]:
-    """The items of the work, and how often something else on the loop had its turn meanwhile."""
+    """The items of the work, and how often another task ran in the meantime."""
     turns = 0
 
     async def count() -> None:

@@ -1,4 +1,4 @@
-"""Random pairs of Avro schemas as they follow one another: the second is the first, changed here and there."""
+"""Random pairs of Avro schemas; the second is the first with a few changes."""
 
 import copy
 import random
@@ -13,7 +13,7 @@ DEFAULTS: tuple[Any, ...] = (None, True, 1, 1.5, "a", "RED", [], {}, [1], {"a": 
 
 
 class PairMaker:
-    """`bad_defaults`: how often a default is one that does not fit, from 0 to 1."""
+    """`bad_defaults`: the share of defaults that do not match their type, from 0 to 1."""
 
     def __init__(self, source: random.Random, *, bad_defaults: float = 0.1, names: Sequence[str] = NAMES) -> None:
         self._random = source
@@ -22,7 +22,7 @@ class PairMaker:
         self._names: list[str] = []
 
     def pair(self) -> tuple[Any, Any]:
-        """Two schemas as JSON values; one in a thousand refers to a type that was dropped."""
+        """Two schemas as JSON values; one in a thousand refers to a type that the change removed."""
         self._names = []
         first = self._record(0)
         second = copy.deepcopy(first)
@@ -165,5 +165,5 @@ def _nodes(tree: Any) -> list[Any]:
 
 
 def _defines(field: Any) -> bool:
-    """Whether a named type is defined in it, which others may refer to."""
+    """Whether it defines a named type, which other parts may refer to."""
     return any(isinstance(node, dict) and "namespace" in node for node in _nodes(field))

@@ -1,4 +1,4 @@
-"""Schema resolution: one line a rule, the verdicts of Apache Avro for Java, and fastavro reading real data."""
+"""Schema resolution: one line for each rule, the results of Apache Avro for Java, and fastavro with real data."""
 
 import contextlib
 import io
@@ -168,7 +168,7 @@ def is_readable(writer: Any, reader: Any) -> bool:
 
 
 def with_enum_defaults(schema: Any) -> Any:
-    """To Java a symbol that a reader lacks is no matter of schemas; with a default fastavro reads it too."""
+    """Java ignores a symbol that the reader's schema lacks; with a default, fastavro reads it too."""
     if isinstance(schema, list):
         return [with_enum_defaults(one) for one in schema]
     if not isinstance(schema, dict):
@@ -180,7 +180,7 @@ def with_enum_defaults(schema: Any) -> Any:
 
 
 def holds_itself(schema: AvroType, inside: tuple[int, ...] = ()) -> bool:
-    """Such a schema has no finite data to generate."""
+    """No finite data matches such a schema."""
     if id(schema) in inside:
         return True
     parts = [*schema.branches, *(one.type for one in schema.fields), *([schema.items] if schema.items else [])]
@@ -207,7 +207,7 @@ REFUSED = {
     "an enum's symbol twice": (json.dumps(enum("X", "X")), "Duplicate enum symbol"),
     "a fixed without a size": ('{"type":"fixed","name":"F"}', "Invalid or no size"),
     "an unknown order": (json.dumps(record(field("a", "int", order="up"))), "No such order"),
-    "nothing but brackets": ("[" * 100_000, "nested too deeply"),
+    "only brackets": ("[" * 100_000, "nested too deeply"),
 }
 
 

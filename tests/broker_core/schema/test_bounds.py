@@ -1,4 +1,4 @@
-"""Definitions that are larger or deeper than any may be, and comparisons that would not end."""
+"""Definitions that are too large or too deep, and comparisons that would not end."""
 
 import json
 import time
@@ -33,12 +33,12 @@ def record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def union_of(count: int, prefix: str) -> str:
-    """One field that is a union of records whose names are all different."""
+    """One field: a union of records with different names."""
     return json.dumps(record("R", {"name": "f", "type": [record(f"{prefix}{number}") for number in range(count)]}))
 
 
 def doubling(levels: int) -> str:
-    """A field with a default whose check takes twice as long with each level."""
+    """A field with a default; each level doubles the time to check it."""
     kind: Any = record("L0", {"name": "a", "type": "int", "default": 1})
     for level in range(1, levels):
         below = {"name": "b", "type": f"L{level - 1}", "default": {}}

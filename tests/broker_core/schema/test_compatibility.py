@@ -1,4 +1,4 @@
-"""What each strategy lets follow what, for every type that has rules of its own."""
+"""Which schemas each strategy accepts after others, for every type that has rules."""
 
 import base64
 import json
@@ -37,7 +37,7 @@ def follows(versions: list[SchemaData], new: SchemaData, strategy: Strategy) -> 
     return True
 
 
-# The versions there are -> the new one -> the strategies that accept it, besides ALWAYS_COMPATIBLE.
+# Existing versions -> new version -> strategies that accept it, in addition to ALWAYS_COMPATIBLE.
 EVOLUTION = {
     "field added with a default": (
         ["a"], "a b=", {"BACKWARD", "FORWARD", "FULL", "BACKWARD_TRANSITIVE", "FORWARD_TRANSITIVE", "FULL_TRANSITIVE"}),
@@ -189,7 +189,7 @@ def test_an_incomplete_protobuf_schema_is_refused(schema: SchemaData) -> None:
         validate(schema)
 
 
-# What is no Avro, and what is nothing at all
+# Definitions that are not Avro
 
 
 def legacy(identity: str | None) -> SchemaData:

@@ -1,4 +1,4 @@
-"""The registry with a real metadata store: numbers, identity, and what happens side by side."""
+"""The registry with a real metadata store: version numbers, identity, and concurrent requests."""
 
 import asyncio
 from collections.abc import AsyncIterator

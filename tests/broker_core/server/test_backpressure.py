@@ -1,4 +1,4 @@
-"""When a connection's socket is read, and when it is not; the transport only notes what it is told."""
+"""When the broker reads from a connection and when it pauses; the transport only records the calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -43,7 +43,7 @@ def chunk(gate: ReadGate, sends: int) -> None:
 
 
 def make_busy(gate: ReadGate) -> None:
-    """Far more than the rate at which a connection is busy: two windows at once."""
+    """Sends far above the rate at which a connection counts as busy: two windows at once."""
     for _ in range(2):
         chunk(gate, BUSY_WINDOW)
         gate.finished(BUSY_WINDOW)
@@ -102,7 +102,7 @@ def test_a_connection_that_slows_down_is_no_longer_busy() -> None:
     async def scenario(gate: ReadGate, transport: NotingTransport) -> None:
         make_busy(gate)
         await asyncio.wait_for(transport.resumed.wait(), DEADLINE)
-        await asyncio.sleep(BUSY_WINDOW / 5_000)  # a window's SENDs in that time: 5,000 a second
+        await asyncio.sleep(BUSY_WINDOW / 5_000)  # the SENDs of one window in that time: 5,000 a second
         chunk(gate, BUSY_WINDOW)
         gate.finished(BUSY_WINDOW)
         assert transport.reading

@@ -1,4 +1,4 @@
-"""Commands that no client of good will sends: what they are told, and that the broker is none the worse for them."""
+"""Hostile commands: the error that they get, and that the broker keeps working."""
 
 import contextlib
 import json
@@ -126,7 +126,7 @@ def test_an_entry_that_claims_two_billion_messages_is_refused(pulsar_broker: Emb
 
 @pytest.mark.parametrize("field", ["sequence_id", "highest_sequence_id"])
 def test_a_sequence_id_beyond_what_a_receipt_of_pulsar_holds_is_refused(field: str) -> None:
-    """With deduplication it comes back in the next PRODUCER_SUCCESS, as a signed number."""
+    """With deduplication, it returns in the next PRODUCER_SUCCESS as a signed number."""
     config = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
         client.ask(producer(producer_name="p"), BaseCommand.PRODUCER_SUCCESS)
@@ -160,7 +160,7 @@ def test_huge_permits_stay_a_number_that_clients_can_read(pulsar_broker: Embedde
 
 
 def extreme_commands() -> Iterator[tuple[str, BaseCommand]]:
-    """Every number in every command at the ends of its range, the rest as in a sensible command."""
+    """Sets every number in every command to the ends of its range, with valid values elsewhere."""
     for kind, name in ((kind, BaseCommand.DESCRIPTOR.fields_by_number[kind].name) for kind in COMMANDS):
         for path, field in numbers(sensible(kind, name)):
             for value in EXTREMES.get(field.type, ()):

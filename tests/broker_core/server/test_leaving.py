@@ -1,4 +1,4 @@
-"""Clients that go away, topics that are unloaded or deleted and disks that fail, in the middle of something."""
+"""Clients that leave, topics that are unloaded or deleted, and disks that fail during an operation."""
 
 import asyncio
 import errno
@@ -28,7 +28,7 @@ from tests.raw_client import RawClient
 
 TOPIC = "persistent://public/default/t"
 NAME = parse_topic(TOPIC)
-SLOW = 0.5  # seconds of a sync: long enough that the next step of a test comes before its end
+SLOW = 0.5  # seconds of a sync: long enough for the next step of a test
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 LIVENESS = ConnectionConfig(liveness_timeout_ms=200)
 
@@ -197,7 +197,7 @@ def test_a_topic_used_during_its_deletion_is_a_new_one(broker: EmbeddedBroker, r
 
 
 def test_a_reader_replaces_its_dead_connection(broker: EmbeddedBroker, raw: RawClient) -> None:
-    """The non-durable subscription goes with its last consumer; the successor must not be left on the old one."""
+    """The non-durable subscription ends with its last consumer; the successor must not use the old one."""
     with RawClient(broker.service_url) as dead:
         subscribe(dead, durable=False)
         raw.send(client_commands.subscribe(3, TOPIC, "s", 3, durable=False))
@@ -205,7 +205,7 @@ def test_a_reader_replaces_its_dead_connection(broker: EmbeddedBroker, raw: RawC
         while item.type == BaseCommand.ERROR and item.message.error == pb.ServiceNotReady:  # type: ignore[union-attr]  # commands only
             raw.send(client_commands.subscribe(3, TOPIC, "s", 3, durable=False))
             item = raw.next()
-        assert item.type == BaseCommand.SUCCESS  # type: ignore[union-attr]  # likewise
+        assert item.type == BaseCommand.SUCCESS  # type: ignore[union-attr]  # the same here
     raw.send(client_commands.flow(3, 10))
     with RawClient(broker.service_url) as client:
         publish_to(client)
@@ -272,7 +272,7 @@ def test_a_producer_closed_before_its_creation_is_never_created(
 def test_messages_after_a_failed_publish_are_not_stored_before_it(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
-    """SENDs that were on their way: their client sends them again, behind the one that failed."""
+    """The client sends pending SENDs again, after the one that failed."""
     publish_to(raw)
     disk.failures["sync", ".journal"] = errno.EIO
     raw.send(send(1))
@@ -303,7 +303,7 @@ def test_an_unsubscribing_consumer_receives_only_success(broker: EmbeddedBroker,
 
 
 def test_a_readers_subscription_survives_a_seek(broker: EmbeddedBroker, raw: RawClient) -> None:
-    """Its client comes back with the start that it once asked for; where it goes on is the broker's to know."""
+    """The client reconnects with its original start position; the broker knows where it continues."""
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         sent = [publish(client, sequence_id) for sequence_id in range(5)]
@@ -352,10 +352,10 @@ def test_clients_that_disconnect_before_connected_is_sent_leave_no_state(
 
 
 def test_a_client_that_does_not_read_answers_is_not_read(broker: EmbeddedBroker) -> None:
-    """What waits for it is bounded: the answers, and the questions, too, or its end would hold up everybody."""
+    """The number of pending answers and requests is bounded; otherwise its end would block other clients."""
     question = BaseCommand(type=BaseCommand.GET_TOPICS_OF_NAMESPACE)
     question.getTopicsOfNamespace.request_id, question.getTopicsOfNamespace.namespace = 1, "public/default"
-    question.getTopicsOfNamespace.topics_hash = "x" * 2000  # so that the system's buffers hold few of them
+    question.getTopicsOfNamespace.topics_hash = "x" * 2000  # so that the socket buffers hold few of them
     with RawClient(broker.service_url) as client:
         broker.call(broker.broker.partitioned.create(NAME, 20))
         client.socket.settimeout(0.5)
@@ -364,7 +364,7 @@ def test_a_client_that_does_not_read_answers_is_not_read(broker: EmbeddedBroker)
                 client.send(frame(question) * 10)
         (connection,) = connections(broker.broker)
         assert connection._transport.get_write_buffer_size() < 10_000_000  # the answers to one chunk
-        assert len(connection._tasks) < 1000  # likewise
+        assert len(connection._tasks) < 1000  # the same here
         client.socket.settimeout(5)
         while connection._gate._paused:
             assert client.socket.recv(1_000_000)
@@ -384,7 +384,7 @@ def test_two_clients_that_create_the_same_partitioned_topic_both_get_it() -> Non
 def test_a_subscription_exists_even_if_its_client_left_during_creation(
     broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient
 ) -> None:
-    """A cursor that nobody sees would keep its entries for ever."""
+    """A hidden cursor would keep its entries forever."""
     broker.call(broker.broker.topics.create(NAME))
     topic = loaded(broker)
     disk.sync_seconds = SLOW

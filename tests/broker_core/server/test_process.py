@@ -1,4 +1,4 @@
-"""What only the process that runs nothing but a broker does."""
+"""What only a dedicated broker process does."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The protocol command by command: what is answered, what is refused and how, what closes the connection."""
+"""The protocol, command by command: answers, errors, and what closes the connection."""
 
 from collections.abc import Iterator
 
@@ -177,7 +177,7 @@ def test_receipts_stay_in_order_around_a_refusal(raw: RawClient) -> None:
     raw.send(send(0) + bytes(broken) + send(2) + send(3, txnid_least_bits=1))
     answers = [raw.next() for _ in range(4)]
     receipts = [item.message.sequence_id for item in answers if item.type == BaseCommand.SEND_RECEIPT]  # type: ignore[union-attr]  # a producer gets commands only
-    refused = {item.message.sequence_id for item in answers if item.type == BaseCommand.SEND_ERROR}  # type: ignore[union-attr]  # likewise
+    refused = {item.message.sequence_id for item in answers if item.type == BaseCommand.SEND_ERROR}  # type: ignore[union-attr]  # a producer gets commands only
     assert receipts == [0, 2]
     assert refused == {1, 3}
 
@@ -226,7 +226,7 @@ def test_a_lookup_of_the_empty_listener_name_is_answered(raw: RawClient) -> None
 
 
 def test_a_missing_namespace_is_not_found(raw: RawClient) -> None:
-    raw.send(client_commands.partitioned_metadata(9, "persistent://nobody/nowhere/t"))
+    raw.send(client_commands.partitioned_metadata(9, "persistent://missing/missing/t"))
     refused = raw.expect(BaseCommand.PARTITIONED_METADATA_RESPONSE)
     assert (refused.request_id, refused.error) == (9, pb.TopicNotFound)
 

@@ -1,4 +1,4 @@
-"""Schemas as the protocol carries them: PRODUCER, SUBSCRIBE, GET_SCHEMA and GET_OR_CREATE_SCHEMA, answer by answer."""
+"""Schemas in the protocol: PRODUCER, SUBSCRIBE, GET_SCHEMA, and GET_OR_CREATE_SCHEMA."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def avro(*names: str, default: int | None = None) -> str:
 
 @dataclass
 class Talk:
-    """What a client asks about one topic; each answer is a version, or the text of a refusal."""
+    """Requests of a client about one topic; each returns a version or the text of an error."""
 
     raw: RawClient
     topic: str
@@ -47,7 +47,7 @@ class Talk:
         return answer.schema_version if isinstance(answer, pb.CommandProducerSuccess) else _refusal(answer)
 
     def subscribe(self, schema_type: int | None = None, data: str = "") -> str:
-        """Empty when it went well."""
+        """Empty on success."""
         command = BaseCommand(type=BaseCommand.SUBSCRIBE)
         command.subscribe.topic = self.topic
         command.subscribe.request_id = command.subscribe.consumer_id = next(self._ids)
@@ -102,7 +102,7 @@ def talk(pulsar_broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Itera
 
 @pytest.fixture
 def policies(pulsar_broker: EmbeddedBroker) -> Iterator[Any]:
-    """Sets policies of the namespace, until the test is over."""
+    """Sets policies of the namespace until the end of the test."""
     touched: dict[str, Any] = {}
 
     def change(**values: Any) -> None:

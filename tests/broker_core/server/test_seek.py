@@ -1,4 +1,4 @@
-"""SEEK, where readers start, and GET_LAST_MESSAGE_ID, command by command (docs/protocol.md "Seek")."""
+"""SEEK, start positions of readers, and GET_LAST_MESSAGE_ID, command by command (docs/protocol.md "Seek")."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +41,7 @@ def client(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", permits: int = 100, **fields: object) -> int:
-    """Returns the refusal's ServerError, 0 for none."""
+    """Returns the ServerError, or 0 on success."""
     fields.setdefault("initial_position", pb.CommandSubscribe.Earliest)
     client.send(client_commands.subscribe(consumer_id, TOPIC, name, consumer_id, **fields))  # type: ignore[arg-type]  # by name
     answer = client.next()
@@ -96,7 +96,7 @@ def test_a_seek_by_the_standby_of_a_failover_subscription_closes_the_active_cons
 
 
 def passing_over(client: RawClient, kind: int) -> Any:
-    """The next command of that type, whatever comes before it."""
+    """The next command of that type; skips others."""
     while not (isinstance(item := client.next(), Command) and item.type == kind):
         pass
     return item.message

@@ -1,4 +1,4 @@
-"""SENDs that are refused: with which error, and what happens to the connection and to the messages around them."""
+"""Refused SENDs: their error, and the effect on the connection and on the messages around them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +33,7 @@ def raw(pulsar_broker: EmbeddedBroker, topic: str) -> Iterator[RawClient]:
 
 
 def answers(client: RawClient, count: int) -> dict[int, int | None]:
-    """Sequence id -> error, None for a receipt, of the next answers."""
+    """Maps the sequence IDs of the next answers to their error, or None for a receipt."""
     found: dict[int, int | None] = {}
     for _ in range(count):
         item = client.next()

@@ -1,4 +1,4 @@
-"""GET_TOPICS_OF_NAMESPACE and WATCH_TOPIC_LIST on the wire, where official clients show little of them."""
+"""GET_TOPICS_OF_NAMESPACE and WATCH_TOPIC_LIST on the wire, since official clients hide most of them."""
 
 import asyncio
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ NAMES = [f"{PREFIX}{name}" for name in ("other", "t-1", "t-2")]
 
 @pytest.fixture
 def pulsar_broker() -> Iterator[EmbeddedBroker]:
-    """One for each test: they say exactly which topics there are."""
+    """A new broker for each test, since the tests list all topics."""
     with EmbeddedBroker() as broker:
         yield broker
 
@@ -138,7 +138,7 @@ def test_requests_of_a_client_that_does_not_read_cost_one_answer(pulsar_broker: 
     with RawClient(pulsar_broker.service_url, receive_buffer=4096) as raw:
         raw.send(frame(list_command()) * 500)
         raw.socket.settimeout(10)
-        raw.socket.recv(1)  # the first answer is on its way
+        raw.socket.recv(1)  # the first answer is being sent
         assert pulsar_broker.call(_measured(pulsar_broker.broker)) < 3_000_000
 
 
@@ -166,7 +166,7 @@ def test_a_watcher_learns_of_created_and_deleted_topics(pulsar_broker: EmbeddedB
 
 
 class Sent:
-    """What a watcher wants of a connection."""
+    """The part of a connection that a watcher needs."""
 
     def __init__(self) -> None:
         self.writable = True
@@ -197,7 +197,7 @@ async def test_what_changes_while_a_watcher_looks_at_the_first_topics_is_in_its_
     namespace = parse_topic(NAMES[0]).namespace
 
     def changing() -> Iterator[str]:
-        """The topics of a moment, which others change while the watcher filters them."""
+        """A list of topics that changes while the watcher filters it."""
         yield f"{PREFIX}t-1"
         yield f"{PREFIX}t-2"
         watcher.topic_changed(parse_topic(f"{PREFIX}t-1"), exists=False)

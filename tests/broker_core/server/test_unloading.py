@@ -1,4 +1,4 @@
-"""What an unload tells clients: where to find the topic, if they understand it."""
+"""An unload tells clients where to find the topic, if they support it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A real disk that fails, fills up or waits where a test says so."""
+"""A real disk that fails, fills up, or waits when a test says so."""
 
 import errno
 import os
@@ -50,7 +50,7 @@ class FaultyDisk(RealDisk):
         super().sync(fd)
 
     def write_synced(self, fd: int, data: bytes, offset: int) -> None:
-        """In two steps, as on a platform that has no call for both: either may fail."""
+        """Two steps, as on a platform without a combined call. Either may fail."""
         self.pwrite(fd, data, offset)
         self.sync(fd)
 

@@ -1,8 +1,8 @@
-"""Writes the tiny directory that is kept for a released format: `python -m tests.broker_core.storage.make_format DIR`.
+"""Writes the small test directory of a released format: `python -m tests.broker_core.storage.make_format DIR`.
 
-It is left as by a crash: one topic behind a checkpoint, with a sealed and an open ledger and acknowledged ranges, a
-second one and later acknowledgements in the journal. A third one holds entries with delivery times, in
-both places. Never run again for a format that was released.
+The directory is left as after a crash. One topic is in a checkpoint, with a sealed and an open ledger and acknowledged
+ranges. A second one and later acknowledgments are in the journal. A third one has entries with delivery times in both
+places. Do not run this again for a format that was released.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ async def make(target: Path) -> None:
         for file in (copy / "journal").iterdir():
             file.write_bytes(file.read_bytes().rstrip(b"\0"))
         (copy / "LOCK").unlink()
-        (copy / "metadata.sqlite-shm").unlink(missing_ok=True)  # an index of the WAL, made anew
+        (copy / "metadata.sqlite-shm").unlink(missing_ok=True)  # an index of the WAL, which SQLite rebuilds
         shutil.copytree(copy, target)
 
 

@@ -1,4 +1,4 @@
-"""What the storage tests share: runs of entries, an opened engine, waiting for appends."""
+"""Shared by the storage tests: runs of entries, an open engine, waiting for appends."""
 
 import asyncio
 import shutil
@@ -14,12 +14,12 @@ from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
 
 MANY = 1 << 30
-PATIENCE_SECONDS = 60.0  # far more than a busy machine needs; only a failing test takes them
+PATIENCE_SECONDS = 60.0  # only a failing test takes this long
 
 
 @dataclass
 class Run:
-    """Entries as the wire layer hands them in: slices of one chunk."""
+    """Entries as the wire layer passes them: slices of one chunk."""
 
     data: bytes
     starts: list[int]
@@ -36,7 +36,7 @@ def run_of(
     delivery: Sequence[int] = (),
     gap: int = 20,
 ) -> Run:
-    """A run with `gap` foreign bytes in front of each entry, as between the messages of a chunk."""
+    """A run with `gap` other bytes before each entry, as between the messages of a chunk."""
     data = b""
     starts, ends = [], []
     for entry in entries:
@@ -50,7 +50,7 @@ def run_of(
 
 
 async def append(ledger: ManagedLedger, run: Run) -> Position:
-    """Append and wait for the sync; raises what `done` was told."""
+    """Appends and waits for the sync; raises the error that `done` receives."""
     future: asyncio.Future[Position] = asyncio.get_running_loop().create_future()
 
     def done(position: Position | None, error: StorageError | None) -> None:
@@ -71,7 +71,7 @@ def entries_of(block: Block) -> list[bytes]:
 async def read_all(
     ledger: ManagedLedger, start: Position = EARLIEST, max_entries: int = 100
 ) -> list[tuple[Position, bytes]]:
-    """Everything that can be read, with positions."""
+    """All readable entries with their positions."""
     found: list[tuple[Position, bytes]] = []
     while len(block := await ledger.read(start, max_entries, MANY)):
         found += [(Position(block.ledger_id, block.first_entry_id + i), e) for i, e in enumerate(entries_of(block))]
@@ -89,14 +89,14 @@ async def opened(path: Path, config: StorageConfig | None = None, **options: obj
 
 
 async def until(condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait until the condition holds; looks again each time the loop comes round."""
+    """Waits until the condition holds; checks it in each iteration of the event loop."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # what real threads bring about has no event to wait for
             await asyncio.sleep(0)
 
 
 def crash(path: Path) -> Path:
-    """The directory as a killed process leaves it: what was written by now."""
+    """A copy of the directory as a killed process leaves it."""
     copy = path.with_name(path.name + ".crashed")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path, copy, copy_function=_copy_sparse, ignore=shutil.ignore_patterns("RESERVE"))
@@ -104,7 +104,7 @@ def crash(path: Path) -> Path:
 
 
 def _copy_sparse(source: str, target: str) -> None:
-    """Preallocated space stays unwritten, as it is in the source."""
+    """Keeps preallocated space unwritten, as in the source."""
     try:
         data = Path(source).read_bytes()
     except FileNotFoundError:

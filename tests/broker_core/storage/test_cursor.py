@@ -1,4 +1,4 @@
-"""A cursor, step by step; what Hypothesis makes of it is in test_model.py."""
+"""A cursor, step by step. test_model.py has the property tests."""
 
 import asyncio
 from pathlib import Path
@@ -33,7 +33,7 @@ async def test_a_cumulative_acknowledgment_before_a_ledger_ends_in_the_previous_
 
 
 async def test_acknowledged_messages_of_a_batch_survive_a_failed_journal_write(tmp_path: Path) -> None:
-    """Whatever the lost records held is in the next ones."""
+    """The next records contain what the lost ones held."""
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     place = await append(ledger, run_of(b"a", b"b", b"c", counts=[3, 3, 3]))
@@ -54,7 +54,7 @@ async def test_acknowledged_messages_of_a_batch_survive_a_failed_journal_write(t
 
 
 async def test_acknowledging_the_end_of_a_batch_with_unknown_size_survives_a_crash(tmp_path: Path) -> None:
-    """That messages were acknowledged at all shows only once the size is known; it is on disk long before."""
+    """Acknowledged messages count only once the batch size is known; they are on disk before that."""
     engine = await opened(tmp_path / "d")
     ledger = await engine.open_ledger("t")
     place = await append(ledger, run_of(b"a", counts=[5]))
@@ -62,7 +62,7 @@ async def test_acknowledging_the_end_of_a_batch_with_unknown_size_survives_a_cra
     await engine.close()
     engine = await opened(tmp_path / "d")
     cursor = (await engine.open_ledger("t")).cursors["s"]
-    assert cursor.acknowledge_indexes(place, 0b00011) == (0, False)  # not in memory, and its client did not say
+    assert cursor.acknowledge_indexes(place, 0b00011) == (0, False)  # not in memory, and the client sent no size
     await cursor.flush()
     copy = crash(tmp_path / "d")
     await engine.close()
@@ -74,7 +74,7 @@ async def test_acknowledging_the_end_of_a_batch_with_unknown_size_survives_a_cra
 
 
 async def test_a_backlog_measurement_is_discarded_when_its_cursor_is_reset(tmp_path: Path) -> None:
-    """As many entries are acknowledged in the second ledger as before, but others, with fewer messages."""
+    """The second ledger has as many acknowledged entries as before, but different ones with fewer messages."""
     engine = await opened(tmp_path)
     ledger = await engine.open_ledger("t")
     await append(ledger, run_of(b"a"))

@@ -1,4 +1,4 @@
-"""One test per kind of damage: a torn tail is dropped in silence, anything else is reported and nothing else hidden."""
+"""One test for each kind of damage. A torn tail is dropped silently, other damage is reported, the rest is served."""
 
 import errno
 import shutil
@@ -32,7 +32,7 @@ ENTRIES = [b"entry %d" % i for i in range(RUNS * 3)]
 
 
 async def written(path: Path, *, checkpoint: bool = False) -> Path:
-    """A crashed directory with two topics of four runs each, in the journal or behind a checkpoint."""
+    """A crashed directory with two topics of four runs each, in the journal or in a checkpoint."""
     engine = await opened(path)
     for name in ("t", "other"):
         ledger = await engine.open_ledger(name)
@@ -68,7 +68,7 @@ def flip(path: Path, offset: int) -> None:
 
 
 async def salvaged(engine: StorageEngine, name: str) -> list[bytes]:
-    """What is left of a topic once each loss that a read meets is accepted."""
+    """The remaining entries of a topic after each loss is accepted."""
     ledger = await engine.open_ledger(name)
     while True:
         try:
@@ -78,7 +78,7 @@ async def salvaged(engine: StorageEngine, name: str) -> list[bytes]:
 
 
 async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:
-    """What can be read of a topic, and the reasons of the damage reported."""
+    """The readable entries of a topic, and the reported damage."""
     engine = await opened(path)
     try:
         found = await contents(await engine.open_ledger(name))
@@ -127,7 +127,7 @@ async def test_a_flipped_bit_before_the_tail_of_the_journal_is_reported(tmp_path
     assert await contents(await engine.open_ledger("other")) == ENTRIES
     kept = (
         ENTRIES if region.startswith("group") else ENTRIES[:3] + ENTRIES[6:]
-    )  # a group's records vouch for themselves
+    )  # the records of a group have their own checksums
     assert await salvaged(engine, "t") == kept
     await append(await engine.open_ledger("t"), run_of(b"new"))
     assert await contents(await engine.open_ledger("t")) == [*kept, b"new"]
@@ -379,7 +379,7 @@ async def test_a_failed_write_leaves_the_metadata_file_consistent(tmp_path: Path
 
 
 async def a_flipped_group(tmp_path: Path) -> Path:
-    """A crashed directory whose journal lost a run of `t`."""
+    """A crashed directory whose journal lost a run of topic `t`."""
     copy = await written(tmp_path / "d")
     groups = groups_in(journal_of(copy).read_bytes())
     flip(journal_of(copy), groups[1][0] + JOURNAL_REGIONS["record blob"])

@@ -1,4 +1,4 @@
-"""Which entries have a delivery time is known wherever a block comes from: memory, a ledger file, the journal."""
+"""Delivery times of entries are known for blocks from memory, a ledger file, and the journal."""
 
 from pathlib import Path
 

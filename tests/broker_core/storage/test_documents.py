@@ -1,4 +1,4 @@
-"""Documents of the metadata store: durable and visible together, whoever waits for them."""
+"""Documents of the metadata store become durable and visible together, even if their caller stops waiting."""
 
 import asyncio
 import errno
@@ -10,7 +10,7 @@ from broker_core.storage.errors import StorageError
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import opened, until
 
-SLOW_SECONDS = 0.2  # of a commit: long enough that its caller goes away before its end
+SLOW_SECONDS = 0.2  # of a commit: long enough to cancel its caller first
 
 
 async def test_a_document_whose_writer_was_canceled_is_visible_and_durable(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ async def test_a_document_whose_writer_was_canceled_is_visible_and_durable(tmp_p
     engine = await opened(tmp_path, disk=disk)
     disk.sync_seconds = SLOW_SECONDS
     writer = asyncio.create_task(engine.metadata.put("kind", "key", {"a": 1}))
-    await asyncio.sleep(0)  # it has handed its document in
+    await asyncio.sleep(0)  # it has submitted its document
     writer.cancel()
     disk.sync_seconds = 0.0
     await until(lambda: engine.metadata.get("kind", "key") == {"a": 1})

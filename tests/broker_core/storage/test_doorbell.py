@@ -1,4 +1,4 @@
-"""A ring is heard once, whether it comes before the wait or during it, on every platform's doorbell."""
+"""A ring ends one wait, whether it comes before or during it, with the doorbell of every platform."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""`storage dump` and `storage check`: our files as lines, damage pointed at."""
+"""`storage dump` and `storage check`: files as text, with damage marked."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.broker_core.storage.storage import append, crash, opened, run_of
 
 
 async def crashed(path: Path) -> Path:
-    """Every kind of file and record."""
+    """A directory with every kind of file and record."""
     engine = await opened(path)
     await engine.metadata.put("tenant", "täg", {"a": 1})
     ledger = await engine.open_ledger("t")

@@ -1,4 +1,4 @@
-"""Failed and refused writes: who is told, what is fenced, what heals."""
+"""Failed and refused writes: which callers get an error, what is fenced, and what recovers."""
 
 import asyncio
 import errno
@@ -93,7 +93,7 @@ async def test_a_full_disk_refuses_entries_accepts_acks_and_recovers(
         ledger.append(run_of(b"refused"), lambda position, error: None)
     assert len(await ledger.read(first, 10, 1 << 20)) > 0
     cursor.acknowledge(first.ledger_id, [0, 1, 2, 5])
-    disk.full = False  # the reserve was given up, which the fake does not count
+    disk.full = False  # the broker released its reserve, which the fake does not count
     await cursor.flush()
     await until(lambda: engine.space.full is None)
     await append(ledger, run_of(b"healed"))
@@ -129,7 +129,7 @@ async def test_the_journal_stays_while_a_ledger_cannot_be_written(tmp_path: Path
 
 async def test_a_ledger_file_is_rewritten_from_the_journal_after_a_failed_sync(tmp_path: Path) -> None:
     class LosesPages(FaultyDisk):
-        """Once, a failed sync throws the unsynced bytes away, as a kernel may do."""
+        """Discards unsynced bytes at one failed sync, as a kernel may do."""
 
         armed = False
 

@@ -1,4 +1,4 @@
-"""An entry is found by its publish time through the indexes, whatever lies before it."""
+"""An entry is found by its publish time through the indexes, regardless of the entries before it."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ CONFIG = StorageConfig(max_entries_per_ledger=ENTRIES, cache_mb=0, reserve_mb=0)
 
 
 class CountingDisk(RealDisk):
-    """`read` counts the bytes that were asked of files."""
+    """`read` counts the bytes read from files."""
 
     read = 0
 

@@ -1,4 +1,4 @@
-"""A tiny directory of every released format is opened for ever."""
+"""A small directory of every released format can always be opened."""
 
 import re
 import shutil
@@ -77,7 +77,7 @@ async def test_batch_acknowledgments_are_read_from_a_directory_of_their_first_fo
 
 
 def hex_bytes(text: str) -> bytes:
-    """The bytes of a drawing: the hex pairs at the beginning of each line."""
+    """The bytes of a diagram: the hex pairs at the start of each line."""
     pairs = [re.match(r"(?:[0-9a-f]{2} ?)+", line) for line in text.splitlines()]
     return b"".join(bytes.fromhex(found[0]) for found in pairs if found)
 

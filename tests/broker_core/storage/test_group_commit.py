@@ -1,4 +1,4 @@
-"""One sync answers everything that arrived meanwhile; answers come in order; nothing is answered before its sync."""
+"""One sync confirms everything that arrived in the meantime, in order, and nothing is confirmed before its sync."""
 
 import asyncio
 from functools import partial

@@ -1,4 +1,4 @@
-"""A catalog that is lost or damaged is refused at start, and rebuilt with everything that was in it."""
+"""A start refuses a lost or damaged catalog, and a rebuild restores everything that was in it."""
 
 import random
 import shutil
@@ -21,7 +21,7 @@ SUBSCRIPTION = "s"
 
 
 async def written(path: Path, *, stopped: bool) -> Path:
-    """A directory with acknowledged and open entries behind a checkpoint and in the journal; crashed, or stopped."""
+    """A crashed or stopped directory with acknowledged and open entries in a checkpoint and in the journal."""
     engine = await opened(path)
     for number in range(TOPICS):
         ledger = await engine.open_ledger(f"t{number}")
@@ -98,7 +98,7 @@ def ledgers_in(path: Path) -> dict[Path, bytes]:
 
 
 async def refused(path: Path) -> str:
-    """What a start says; it must leave the directory alone."""
+    """The error of a start, which must not change the directory."""
     before = ledgers_in(path)
     with pytest.raises(CatalogUnusable) as caught:
         await opened(path)
@@ -219,7 +219,7 @@ async def test_a_damaged_catalog_of_an_older_format_restores_what_sqlite_can_rea
     await (await opened(path)).close()
     filenames.catalog_log(path).unlink()
     data = bytearray(database(path).read_bytes())
-    data[-100:] = bytes(100)  # of the table of batches, which is last
+    data[-100:] = bytes(100)  # of the last table, that of batches
     data[24:40] = b"\xff" * 16
     database(path).write_bytes(data)
     await refused(path)

@@ -22,9 +22,9 @@ _T = TypeVar("_T")
 
 
 class Model(RuleBasedStateMachine):
-    """`log` is what was appended and not trimmed; `open` what the subscription has not acknowledged.
+    """`log` has the entries that are not trimmed, `open` those that the subscription has not acknowledged.
 
-    `parts` has the open messages of entries of which others are acknowledged.
+    `parts` has the open messages of partly acknowledged entries.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Model(RuleBasedStateMachine):
         bits = sum(1 << i for i in range(7) if i not in indexes)
         newly, done = self.cursor.acknowledge_indexes(position, bits, size if knows else 0)
         expected = bool(before and not left)
-        assert done == expected or (expected and not knows)  # of unknown size: `measure` finds that it is done
+        assert done == expected or (expected and not knows)  # of unknown size: `measure` finds that it is complete
         if expected:
             self.acknowledged({position})
         elif left != before:

@@ -1,4 +1,4 @@
-"""Bit sets of batches that are acknowledged in part."""
+"""Bit sets of partly acknowledged batches."""
 
 import pytest
 from hypothesis import given

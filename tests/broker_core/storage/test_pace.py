@@ -11,7 +11,7 @@ STREAMED = 2 * int(STREAM_BYTES_PER_SECOND * CYCLE) + FULL_BYTES  # bytes of a g
 
 
 def after(pace: Pace, groups: int, entries: int, size: int, *, waiting: bool) -> float:
-    """The pause after the last of so many equal groups."""
+    """The pause after the last of `count` equal groups."""
     pause = 0.0
     for number in range(groups):
         pause = pace.pause(entries, size, 1.0 + CYCLE * number, waiting=waiting)

@@ -1,4 +1,4 @@
-"""Arithmetic on positions against the plain list of all entries."""
+"""Arithmetic on positions, compared with a plain list of all entries."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

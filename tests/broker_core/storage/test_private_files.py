@@ -1,4 +1,4 @@
-"""What others on the machine can see of a data directory, and what they can make a broker overwrite."""
+"""What other users of the machine can read in a data directory, and what they can make a broker overwrite."""
 
 import os
 import stat
@@ -26,7 +26,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def shared(folder: Path) -> list[str]:
-    """What somebody else has any right to."""
+    """The files that other users can access."""
     return [name for name, mode in modes(folder).items() if mode & 0o077]
 
 

@@ -1,4 +1,4 @@
-"""After a crash: everything synced is there, nothing twice, and ids go on."""
+"""After a crash, everything synced exists once, and IDs continue."""
 
 import asyncio
 from pathlib import Path
@@ -100,7 +100,7 @@ async def test_trimmed_ledgers_stay_trimmed(tmp_path: Path) -> None:
     for i in range(6):
         await append(ledger, run_of(b"%d" % i))
     ids = [info.id for info in ledger.ledger_infos()]
-    assert await ledger.trim(Retention(0, 0), 0) == ids  # no durable cursor holds anything back
+    assert await ledger.trim(Retention(0, 0), 0) == ids  # no durable cursor keeps entries
     await append(ledger, run_of(b"new"))
     copy = crash(tmp_path)
     await engine.close()

@@ -1,4 +1,4 @@
-"""Which ledgers may go: the rule as a table."""
+"""Which ledgers may be trimmed, as a table."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MINUTE = 60_000
 
 
 def log(*written: int, consumed: Position = LATEST, open_last: bool = True, size: int = 100) -> LogView:
-    """Ledgers 1, 2, ... of ten entries, each written last at the given time."""
+    """Ledgers 1, 2, ... of ten entries, with the given times of their last write."""
     ledgers = [LedgerView(i, 10, size, at, open_last and i == len(written)) for i, at in enumerate(written, 1)]
     return LogView(ledgers, consumed)
 

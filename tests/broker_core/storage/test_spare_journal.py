@@ -1,4 +1,4 @@
-"""Journal files are used again, and what they held before is never read as their own."""
+"""Journal files are reused, and their old content is never replayed."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_leftovers_of_a_killed_process_are_removed(spare: SpareFiles, tmp_path: 
 
 
 class CountingDisk(RealDisk):
-    """Counts the journal files that were spare ones, and the spare files that were journal files."""
+    """Counts journal files that were spare files, and spare files that were journal files."""
 
     def __init__(self) -> None:
         self.taken = self.kept = 0
@@ -73,7 +73,7 @@ class CountingDisk(RealDisk):
 
 
 async def test_old_content_of_a_journal_file_is_not_replayed(tmp_path: Path) -> None:
-    """Each round uses files of 128 KB again and crashes within one of them."""
+    """Each round reuses files of 128 KB and crashes within one of them."""
     config = StorageConfig(reserve_mb=0, journal_max_mb=1, journal_pace_ms=0)
     expected: list[bytes] = []
     directory = tmp_path / "0"

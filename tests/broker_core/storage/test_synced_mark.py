@@ -1,4 +1,4 @@
-"""What the mark of the journal's synced end finds: losses at the very end, where a torn tail would look the same."""
+"""The mark of the journal's synced end distinguishes a loss at the end from a torn tail."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ENTRIES = [b"%d" % number for number in range(4)]
 
 
 async def crashed(path: Path) -> Path:
-    """A directory whose journal was synced, and marked as such, up to its end."""
+    """A directory whose journal is synced and marked up to its end."""
     engine = await opened(path)
     ledger = await engine.open_ledger("t")
     for entry in ENTRIES:
@@ -29,7 +29,7 @@ async def crashed(path: Path) -> Path:
 
 
 async def start(directory: Path) -> tuple[list[bytes], list[DamageReport]]:
-    """What is left of the topic, and what a start says of the rest."""
+    """The remaining entries of the topic, and the damage that a start reports."""
     engine = await opened(directory)
     found = engine.damage.open
     left = await salvaged(engine, "t") if engine.exists("t") else []

@@ -1,4 +1,4 @@
-"""What was acknowledged and is not in the journal yet."""
+"""Acknowledgments that are not in the journal yet."""
 
 from pathlib import Path
 

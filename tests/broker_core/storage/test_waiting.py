@@ -1,4 +1,4 @@
-"""Nothing that may wait for a disk runs on the event loop, and nothing held is without bound."""
+"""The event loop never waits for the disk, and everything in memory is bounded."""
 
 import asyncio
 import os
@@ -21,9 +21,9 @@ TURNS = 3
 
 
 class WatchingDisk(FaultyDisk):
-    """While it is watched, every sync and commit lasts until the loop has come round a few times since it began.
+    """While watched, every sync and commit lasts for a few iterations of the event loop.
 
-    `stopped` has those for which it did not: the loop waited for them.
+    `stopped` has those for which the loop did not run: it waited for them.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class WatchingDisk(FaultyDisk):
 
 
 class HeldLedgers(FaultyDisk):
-    """Syncs of ledger files wait for `let_go`; `gave_up` when it never came."""
+    """Syncs of ledger files wait for `let_go`; `gave_up` if it is never set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ async def test_publishers_are_slowed_when_the_disk_cannot_keep_up(tmp_path: Path
         highest = max(highest, engine.pressure.bytes)
     assert highest <= engine.pressure.limit + len(run.data)
     await engine.checkpoint()
-    await append(ledger, run)  # what is in the files by now makes room for it
+    await append(ledger, run)  # entries that are in the files by now make room for it
     assert engine.cache.tail_bytes <= 4 << 20
     await engine.close()
 
@@ -170,7 +170,7 @@ async def test_the_journal_is_bounded_while_a_checkpoint_lags(tmp_path: Path) ->
     await until(lambda: disk.held)
     for _ in range(10):
         ledger.append(run, done)
-    for _ in range(20):  # as long as another journal on that disk takes for twice as much
+    for _ in range(20):  # the time that another journal on that disk takes for twice as much
         await append(await other.open_ledger("t"), run)
     assert told == 0
     assert engine.journal.live_bytes < 2 << 20
@@ -203,7 +203,7 @@ def test_open_files_are_bounded_and_the_least_recently_used_closes_first(tmp_pat
         for path in paths[1:]:
             with files.use(path, create=True):
                 pass
-        os.fstat(fd)  # in use: still open although three others were opened since
+        os.fstat(fd)  # in use, so still open after three others were opened
     files.close()
     for fd in descriptors.values():
         try:

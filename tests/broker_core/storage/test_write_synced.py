@@ -1,4 +1,4 @@
-"""A group is written and synced by one call where the platform has one, and by two everywhere else."""
+"""A group is written and synced in one call if the platform has one, else in two."""
 
 import asyncio
 import errno
@@ -18,7 +18,7 @@ needs_the_call = pytest.mark.skipif(not hasattr(os, "RWF_DSYNC"), reason="this p
 
 
 class WatchedDisk(RealDisk):
-    """Notes the calls of the test and of the sync thread."""
+    """Records the calls of the test and of the sync thread."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

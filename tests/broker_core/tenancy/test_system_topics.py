@@ -1,4 +1,4 @@
-"""Which topics are the broker's own, and what does not hold for them."""
+"""Which topics are system topics, and which limits do not apply to them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tenancy over a store in memory that tells apart what was written, and can be made to fail."""
+"""Tenancy with a store in memory that can be made to fail."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ TOPIC = parse_topic("persistent://public/default/orders")
 
 
 class MemoryDocuments:
-    """What the metadata store promises, without a disk; writes fail when `broken`, wait at `gate`."""
+    """A metadata store without a disk; writes fail when `broken` and wait at `gate`."""
 
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], str] = {}
@@ -364,7 +364,7 @@ def test_stored_but_unsupported_policies_are_not_in_force() -> None:
 
 
 def _written_by_an_older_release(documents: MemoryDocuments) -> None:
-    """It kept policies a second time as they had been sent, and so wrote old ones over what was set later."""
+    """It also stored policies as they were sent, and so overwrote later changes."""
     document = {
         "replication_clusters": ["standalone"],
         "bundles": {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1},

@@ -36,7 +36,7 @@ def client(broker: EmbeddedBroker) -> Iterator[RawClient]:
 
 
 def publish(broker: EmbeddedBroker, *sizes: int) -> list[pb.MessageIdData]:
-    """Batches of these sizes; 0 is a message outside of any batch. Returns their ids."""
+    """Publishes batches of these sizes; 0 is a message outside a batch. Returns their IDs."""
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         return [send(client, sequence_id, size) for sequence_id, size in enumerate(sizes)]
@@ -247,7 +247,7 @@ def test_without_batch_index_acknowledgment_the_whole_batch_is_redelivered() -> 
 def test_an_impossible_batch_size_is_ignored(
     broker: EmbeddedBroker, client: RawClient, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    """Nor paid for in memory, where the broker would have to read the entry to know better."""
+    """It takes no memory either, since the broker would have to read the entry to check it."""
     (batch,) = publish(broker, 4)
     subscribe(client, SHARED)
     receive(client)

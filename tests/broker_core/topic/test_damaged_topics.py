@@ -1,4 +1,4 @@
-"""Topics that lost messages: who waits at them, who passes over them, and where it is shown."""
+"""Topics that lost messages: which subscriptions wait or skip them, and where the loss is shown."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def config(**storage: Any) -> BrokerConfig:
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
-    """The messages 0 to 9, of which two cannot be read; `s` has acknowledged none of them."""
+    """A topic with messages 0 to 9, two of them unreadable; `s` has acknowledged none."""
     with EmbeddedBroker(tmp_path, config=config()) as broker:
         client = connect(broker.service_url)
         client.subscribe(TOPIC, "s", pulsar.ConsumerType.Shared).close()
@@ -54,7 +54,7 @@ def message(number: int) -> bytes:
 
 
 def damage(directory: Path) -> None:
-    """Flips a bit of each message to be lost."""
+    """Flips a bit of each of these messages."""
     [path] = [path for path in directory.rglob("*.ledger") if message(0) in path.read_bytes()]
     data = bytearray(path.read_bytes())
     for number in LOST:
@@ -70,7 +70,7 @@ def consumer_of(broker: EmbeddedBroker, consumer_type: Any) -> Iterator[pulsar.C
 
 
 def received(consumer: pulsar.Consumer, count: int) -> list[bytes]:
-    """The payloads of the next messages, which are acknowledged."""
+    """Receives and acknowledges the next messages; returns their payloads."""
     found = []
     for _ in range(count):
         one = consumer.receive(PATIENCE_MS)
@@ -148,7 +148,7 @@ def test_a_redelivery_of_lost_messages_waits_or_skips_them(tmp_path: Path, skips
 
 
 def evict(broker: EmbeddedBroker) -> None:
-    """What was published is in its file and no longer in memory."""
+    """Waits until published messages are in their file and no longer in memory."""
 
     async def work() -> None:
         storage = broker.broker.storage

@@ -1,4 +1,4 @@
-"""What use creates, by configuration and by the policies of a namespace, as clients see it."""
+"""Automatic creation of topics by configuration and namespace policies, as clients see it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What nobody uses for long goes, where that is asked for; time passes on a clock of the test."""
+"""Inactive topics and subscriptions are deleted if configured; the test moves the clock."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ class LaterClock(SystemClock):
 
 
 class Looking:
-    """A broker that looks for unused topics only when it is told to, and its clock."""
+    """A broker that looks for inactive topics only when the test says so, and its clock."""
 
     def __init__(self, broker: EmbeddedBroker, clock: LaterClock) -> None:
         self.broker = broker
@@ -45,7 +45,7 @@ class Looking:
         return self.broker.broker.topics.exists(name)
 
     def look_twice(self, seconds: float = MAX_SECONDS) -> None:
-        """Once, and again so much later."""
+        """Checks once, and again after that time."""
         self.broker.call(self.broker.broker.inactivity.look_at_topics())
         self._clock.passed += seconds
         self.broker.call(self.broker.broker.inactivity.look_at_topics())
@@ -129,7 +129,7 @@ def test_with_the_matching_policy_a_caught_up_subscription_does_not_keep_a_topic
         broker.subscribe()
         with RawClient(broker.broker.service_url) as raw:
             last = publish(raw)
-        broker.broker.call(broker.broker.broker.topics.unload(NAME))  # whoever is still leaving has left
+        broker.broker.call(broker.broker.broker.topics.unload(NAME))  # all closing clients are closed
         broker.load()
         broker.look_twice()
         assert broker.exists()  # it has a backlog

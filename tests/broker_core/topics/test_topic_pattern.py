@@ -1,4 +1,4 @@
-"""Patterns choose topics as Pulsar's do, in time that grows with the name alone."""
+"""Patterns select topics as in Pulsar, in time proportional to the length of the name."""
 
 import re
 import time

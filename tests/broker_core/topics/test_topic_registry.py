@@ -1,4 +1,4 @@
-"""Topics that several ask for at once, and policies that change while a topic is loaded."""
+"""Concurrent requests for a topic, and policies that change while a topic loads."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -119,7 +119,7 @@ async def test_setting_properties_during_a_deletion_does_not_restore_the_topic(b
     deleting = asyncio.ensure_future(broker.topics.delete(NAME))
     await asyncio.sleep(0)
     with pytest.raises(TopicNotFound):
-        await broker.topics.change_properties(NAME, lambda _: {"owner": "nobody"})
+        await broker.topics.change_properties(NAME, lambda _: {"owner": "ada"})
     await deleting
     assert not broker.topics.exists(NAME)
 
