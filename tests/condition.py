@@ -8,7 +8,7 @@ INTERVAL_SECONDS = 0.02
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> float:
-    """Returns after how many seconds the condition held; fails when it does not within `seconds`."""
+    """Waits until the condition holds; returns the time in seconds. Fails after `seconds`."""
     started = time.monotonic()
     pause = threading.Event()
     while not condition():

@@ -1,4 +1,4 @@
-"""The connections of a broker in this process, as the objects they are."""
+"""The connection objects of a broker in this process."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""The managed ledger below a topic of a broker in this process."""
+"""The managed ledger of a topic in a broker in this process."""
 
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.topic.topic import Topic

@@ -1,4 +1,4 @@
-"""The official Python client, quiet: its own log would otherwise go to stdout, where the results are."""
+"""The official Python client without its log, which would go to stdout with the results."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A client that speaks the protocol command by command, for what official clients never do or hide."""
+"""A client that sends single commands, for tests of what official clients never do or hide."""
 
 import socket
 import time
@@ -19,7 +19,7 @@ class Closed(Exception):
 
 
 class RawClient:
-    """Connected and handshaken; `next` returns items in order, `expect` the next of a type, passing over PING."""
+    """A connected client. `next` returns items in order, and `expect` the next one of a type; both skip PING."""
 
     def __init__(self, service_url: str, *, handshake: bool = True, receive_buffer: int | None = None) -> None:
         host, _, port = service_url.removeprefix("pulsar://").rpartition(":")
@@ -40,7 +40,7 @@ class RawClient:
         return self.expect(answer)
 
     def next(self, seconds: float = DEADLINE_SECONDS) -> Command | MessageFrame:
-        """Raises `Closed`, or `TimeoutError` when nothing comes in time."""
+        """Raises `Closed`, or `TimeoutError` if nothing arrives in time."""
         deadline = time.monotonic() + seconds
         while not self._items:
             self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -56,18 +56,18 @@ class RawClient:
 
     @property
     def arrived(self) -> int:
-        """How many items came with the last one, behind it."""
+        """How many items arrived together with the last one, after it."""
         return len(self._items)
 
     def expect_any(self, seconds: float = DEADLINE_SECONDS) -> Any:
-        """The next command but PING, whatever it is."""
+        """The next command, except PING."""
         while True:
             item = self.next(seconds)
             if not isinstance(item, Command) or item.type != BaseCommand.PING:
                 return item.message
 
     def expect(self, kind: int, seconds: float = DEADLINE_SECONDS) -> Any:
-        """The next command but PING; it must be of that type."""
+        """The next command, except PING; it must have that type."""
         while True:
             item = self.next(seconds)
             if isinstance(item, Command) and item.type == BaseCommand.PING and kind != BaseCommand.PING:
@@ -77,7 +77,7 @@ class RawClient:
             return item.message
 
     def is_closed(self, seconds: float = DEADLINE_SECONDS) -> bool:
-        """Whether the broker closes the connection within that time, whatever it still sends before."""
+        """Whether the broker closes the connection within that time; ignores what it sends before."""
         deadline = time.monotonic() + seconds
         try:
             while True:

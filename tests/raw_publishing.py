@@ -1,4 +1,4 @@
-"""PRODUCER, SEND and CLOSE_PRODUCER by hand, for a `RawClient`; ids and sequence ids as a test wants them."""
+"""PRODUCER, SEND, and CLOSE_PRODUCER for a `RawClient`, with IDs and sequence IDs that the test chooses."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def send(
 
 
 def send_batch(lowest: int, highest: int, *, name: str = "p") -> bytes:
-    """The frame of a batch with the sequence ids `lowest` to `highest`; its payload is not one."""
+    """The frame of a batch with the sequence IDs `lowest` to `highest`; its payload is not a valid batch."""
     count = highest - lowest + 1
     described = {"highest_sequence_id": highest, "num_messages_in_batch": count}
     return send(lowest, b"batch", name=name, metadata=described, highest_sequence_id=highest, num_messages=count)

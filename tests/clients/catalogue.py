@@ -1,7 +1,8 @@
-"""What the official clients show: the features, and per client the tests that show each.
+"""The features that tests with official clients cover, and the tests of each client for them.
 
-A file of tests is a feature, in every language: `KeySharedTest.java`, `key_shared_test.go`, `key_shared.test.js`; a
-Python module names its features by `pytestmark = pytest.mark.feature(...)`. Sources are read here; `run.py` runs them.
+In Java, Go, and JavaScript a test file is a feature: `KeySharedTest.java`, `key_shared_test.go`, `key_shared.test.js`.
+A Python module names its features with `pytestmark = pytest.mark.feature(...)`. This module reads the sources; `run.py`
+runs them.
 """
 
 import ast
@@ -58,7 +59,7 @@ FEATURES = {
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of tests of one client: its path below this directory, its features and the names of its tests."""
+    """A test file of one client: its path below this directory, its features, and the names of its tests."""
 
     client: str
     path: Path
@@ -67,7 +68,7 @@ class SourceFile:
 
 
 def source_files() -> list[SourceFile]:
-    """Every file of tests, in the order of CLIENTS and names."""
+    """All test files, in the order of CLIENTS and names."""
     return [*python_files(), *java_files(), *go_files(), *node_files()]
 
 

@@ -1,6 +1,6 @@
-"""The table of docs/compatibility.md: which client's tests show which feature, and how many of them passed.
+"""The table in docs/compatibility.md: the tests of each client for each feature, and how many of them passed.
 
-`make test-clients ARGS=--write-docs` writes it, `python -m tests.clients.compatibility_table` does from the last run.
+`make test-clients ARGS=--write-docs` writes it; `python -m tests.clients.compatibility_table` uses the last run.
 """
 
 import json
@@ -22,14 +22,14 @@ def last_run() -> list[Outcome]:
 
 
 def write_page(outcomes: Iterable[Outcome]) -> None:
-    """Puts the table of a run between the page's two marks."""
+    """Writes the table of a run between the two marks of the page."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n\n{table(outcomes)}\n{END}{after}", encoding="utf-8")
 
 
 def table(outcomes: Iterable[Outcome]) -> str:
-    """Markdown. Python's tests are those of `make test`, so they are named here and not counted."""
+    """The table as Markdown. The Python tests are part of `make test`, so they are named and not counted."""
     passed = {(outcome.client, outcome.test) for outcome in outcomes if outcome.result == PASSED}
     files = source_files()
     lines = ["| feature | " + " | ".join(CLIENTS) + " |", "|---" * (len(CLIENTS) + 1) + "|"]
@@ -55,12 +55,12 @@ def entry(file: SourceFile, passed: set[tuple[str, str]]) -> str:
 
 
 def run_names(file: SourceFile) -> list[str]:
-    """The names that the tool chain reports for a file's tests: Java's have their class in front."""
+    """The names that the tool chain reports for the tests of a file; in Java, with the class name."""
     return [f"{file.path.stem}.{test}" if file.client == "Java" else test for test in file.tests]
 
 
 def counts_in_page() -> Mapping[str, int]:
-    """Path below tests/clients -> the number of its tests that the page tells of; 0 for Python's."""
+    """Path below tests/clients -> the number of its tests on the page; 0 for Python."""
     text = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     found = re.findall(r"\(\.\./tests/clients/([^)]+)\)(?: (?:\d+ of )?(\d+))?", text)
     return {path: int(count or 0) for path, count in found}

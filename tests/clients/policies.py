@@ -1,4 +1,4 @@
-"""Setting policies of a topic in a test that has the broker in its process."""
+"""Sets policies of topics and namespaces of a broker in the same process."""
 
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
@@ -11,12 +11,12 @@ def set_topic_policies(broker: EmbeddedBroker, topic: str, **policies: object) -
 
 
 def set_namespace_policies(broker: EmbeddedBroker, topic: str, **policies: object) -> None:
-    """Of the namespace of the topic."""
+    """Sets policies of the topic's namespace."""
     broker.call(broker.broker.tenancy.set_namespace_policies(parse_topic(topic).namespace, **policies))
 
 
 def make_namespace(broker: EmbeddedBroker, name: str) -> str:
-    """A namespace `public/<name>` of its own; returns the beginning of its topics' names."""
+    """Creates the namespace `public/<name>`; returns the prefix of its topic names."""
     topic = f"persistent://public/{name}/"
     broker.call(broker.broker.tenancy.create_namespace(parse_topic(f"{topic}t").namespace))
     return topic

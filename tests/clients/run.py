@@ -1,8 +1,8 @@
-"""`make test-clients`: the official Java, Go and Node clients against this broker (or, with --service-url and
---admin-url, against any other).
+"""`make test-clients`: runs the Java, Go, and Node tests against this broker, or against another one with
+--service-url and --admin-url.
 
-Starts a broker of its own, runs each tool chain, writes every outcome to build/clients/results.json and ends with 0
-when every test passed. A missing tool chain is a failure, never a skip.
+It starts a broker, runs each tool chain, writes every outcome to build/clients/results.json, and exits with 0 if every
+test passed. A missing tool chain is a failure, never a skip.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
 from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
 
-# The tests of backlog quotas wait for the broker to look; by default it does so once a minute.
+# The tests of backlog quotas wait for the broker's check, which by default runs once a minute.
 SETTINGS = ("backlogQuotaCheckIntervalInSeconds=1", "preciseTimeBasedBacklogQuotaCheck=true")
 
 
@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=[chain.client.lower() for chain in TOOL_CHAINS])
     parser.add_argument("--service-url", help="of a running broker, instead of one of our own")
     parser.add_argument("--admin-url", help="of the same broker")
-    parser.add_argument("--write-docs", action="store_true", help="put this run's table into docs/compatibility.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the table to docs/compatibility.md")
     options = parser.parse_args()
     chains = [chain for chain in TOOL_CHAINS if not options.only or chain.client.lower() in options.only]
     try:

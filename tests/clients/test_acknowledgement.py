@@ -1,4 +1,4 @@
-"""Acknowledging with the official client: one by one, up to a message, and inside of batches."""
+"""Acknowledging with the official client: individually, cumulatively, and inside batches."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ KEY_SHARED = pulsar.ConsumerType.KeyShared
 
 
 def publish(client: pulsar.Client, topic: str, *values: int, batched: bool = False) -> list[pulsar.MessageId]:
-    """Batched: all of them in one batch."""
+    """`batched` sends all messages in one batch."""
     ids: list[pulsar.MessageId] = []
     producer = client.create_producer(
         topic,
@@ -41,7 +41,7 @@ def values(messages: list[pulsar.Message]) -> list[int]:
 
 
 def gets_only(consumer: pulsar.Consumer, *expected: int) -> bool:
-    """Those messages come, in that order, and no more."""
+    """Expects exactly these messages, in this order."""
     assert values(receive(consumer, len(expected))) == list(expected)
     with pytest.raises(pulsar.Timeout):
         consumer.receive(timeout_millis=200)

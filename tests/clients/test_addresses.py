@@ -39,7 +39,7 @@ def test_a_client_reaches_the_broker_by_any_name(
 
 
 class Forwarder:
-    """Forwards a port of its own to another one, as an SSH tunnel or a container's port mapping does."""
+    """Forwards a local port to another one, like an SSH tunnel or a container's port mapping."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = host, port
@@ -57,7 +57,7 @@ class Forwarder:
         self._thread.join(10)
 
     async def _serve(self) -> None:
-        """Ends with all connections: `asyncio.run` cancels what is left."""
+        """Ends with all connections, since `asyncio.run` cancels remaining tasks."""
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
@@ -88,7 +88,7 @@ def test_a_client_needs_only_one_forwarded_port(pulsar_broker: EmbeddedBroker, t
 
 @pytest.mark.skipif(not HAS_IPV6, reason="this machine has no IPv6")
 def test_the_same_ports_answer_on_the_ipv6_loopback(pulsar_broker: EmbeddedBroker, topic: str) -> None:
-    """Through a forwarder, because the Python client takes no IPv6 address in its URL."""
+    """Uses a forwarder, because the Python client accepts no IPv6 address in its URL."""
     with Forwarder("::1", port_of(pulsar_broker.service_url)) as forwarder:
         round_trip(f"pulsar://127.0.0.1:{forwarder.port}", topic)
     with socket.create_connection(("::1", port_of(pulsar_broker.http_url)), timeout=10) as connection:

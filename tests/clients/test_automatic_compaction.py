@@ -1,4 +1,4 @@
-"""A topic compacts itself when what is not compacted has outgrown its threshold."""
+"""The broker compacts a topic when its uncompacted messages exceed the threshold."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
 
 
 def publish(client: pulsar.Client, topic: str, generation: int) -> dict[str, str]:
-    """More than the threshold, to five keys; returns their last values."""
+    """Publishes more than the threshold to five keys; returns their last values."""
     producer = client.create_producer(topic)
     values = {}
     for number in range(200):
@@ -72,7 +72,7 @@ def test_automatic_compaction_does_not_start_again_too_early(
     wait_until(lambda: is_compacted(broker, topic), SECONDS)
     began = compaction(broker, topic).last_start
     publish(client, topic, 2)
-    publish(client, f"{topic}-later", 1)  # what is looked at later is compacted, so the first was looked at, too
+    publish(client, f"{topic}-later", 1)  # a topic that is checked later is compacted, so the first one was checked too
     wait_until(lambda: is_compacted(broker, f"{topic}-later"), SECONDS)
     assert compaction(broker, topic).last_start == began
 
@@ -92,7 +92,7 @@ def test_the_number_of_concurrent_compactions_is_limited(
     places = loaded.compaction._at_a_time
 
     async def occupied() -> bool:
-        """Whether the compaction waits while every place is taken by others."""
+        """Whether the compaction waits while others use all slots."""
         async with places, places:
             loaded.compaction.start()
             other = broker.broker.spawn(loaded.ledger.read(loaded.ledger.first_position, 1, 1))

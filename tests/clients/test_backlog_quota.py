@@ -1,4 +1,4 @@
-"""Backlog quotas by size and age: producers held, producers refused, old messages dropped; and the end of all that."""
+"""Backlog quotas by size and age: they hold or refuse producers, or drop old messages, until the backlog shrinks."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 
 
 class LaterClock(SystemClock):
-    """The wall clock of a machine on which time can be made to pass."""
+    """A wall clock that the test moves."""
 
     passed_ms = 0
 
@@ -47,7 +47,7 @@ def clock() -> LaterClock:
 
 @pytest.fixture
 def precise(clock: LaterClock) -> Iterator[EmbeddedBroker]:
-    """A broker that takes the age of a backlog from its oldest message."""
+    """A broker that uses the oldest message for the age of a backlog."""
     config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
     with EmbeddedBroker(config=config, clock=clock) as broker:
         yield broker
@@ -62,7 +62,7 @@ def publish(client: pulsar.Client, topic: str, count: int, size: int = KB) -> No
 
 
 def check(broker: EmbeddedBroker, topic: str) -> None:
-    """What the broker does at every interval."""
+    """Runs the check that the broker runs at every interval."""
     broker.call(loaded(broker, topic).quotas.check())
 
 
@@ -90,7 +90,7 @@ def test_above_the_quota_no_producer_connects_until_the_backlog_shrinks(
 
 
 class ChangingClock(SystemClock):
-    """Something happens the next time that somebody looks at the wall clock."""
+    """Calls a function the next time the wall clock is read."""
 
     def __init__(self) -> None:
         self.event: Callable[[], None] | None = None
@@ -141,7 +141,7 @@ def test_held_producers_continue_when_the_backlog_shrinks(
     producer = client.create_producer(topic, batching_enabled=False)
     set_topic_policies(pulsar_broker, topic, size_quota=BacklogQuota(5 * KB, 0, HOLD))
     for _ in range(10):
-        producer.send(b"x" * KB)  # the quota is soft between two checks
+        producer.send(b"x" * KB)  # between two checks the quota can be exceeded
     check(pulsar_broker, topic)
     assert not loaded(pulsar_broker, topic).producers
     with ThreadPoolExecutor() as pool:
@@ -232,7 +232,7 @@ def test_whole_ledgers_that_are_too_old_are_dropped(clock: LaterClock, topic: st
         assert backlog_of(broker, topic) == 8
         clock.passed_ms = 101_000
         check(broker, topic)
-        assert backlog_of(broker, topic) == 3  # the open ledger is as old, but not whole
+        assert backlog_of(broker, topic) == 3  # the open ledger is as old, but not full
         client.close()
 
 

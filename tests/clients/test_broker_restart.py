@@ -1,4 +1,4 @@
-"""A client process that stays up while its broker is killed and started again."""
+"""A client process that keeps running while its broker is killed and restarted."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def client(broker: BrokerProcess) -> Iterator[pulsar.Client]:
 
 
 class Publisher(threading.Thread):
-    """Publishes numbers one after the other until told to stop; an error of `send` is kept."""
+    """Publishes numbers until stopped; keeps an error of `send`."""
 
     def __init__(self, producer: pulsar.Producer) -> None:
         super().__init__(daemon=True)
@@ -53,7 +53,7 @@ class Publisher(threading.Thread):
 
 
 def receive_new(consumer: pulsar.Consumer, seen: list[int], count: int) -> None:
-    """Receives until `count` numbers are there that were not seen before; repeats are allowed, gaps are not."""
+    """Receives until it has `count` new numbers; duplicates are allowed, gaps are not."""
     highest = max(seen, default=-1)
     wanted = highest + count
     while highest < wanted:

@@ -1,4 +1,4 @@
-"""The catalogue of client tests and the table in docs/compatibility.md, against the sources."""
+"""The catalog of client tests and the table in docs/compatibility.md match the sources."""
 
 from tests.clients.catalogue import FEATURES, source_files
 from tests.clients.compatibility_table import counts_in_page
@@ -18,7 +18,7 @@ def test_every_file_of_tests_has_tests() -> None:
 
 
 def test_the_table_counts_every_test_that_the_tool_chains_run() -> None:
-    """When this fails: `make test-clients ARGS=--write-docs`."""
+    """If this fails, run `make test-clients ARGS=--write-docs`."""
     told = {path: count for path, count in counts_in_page().items() if not path.endswith(".py")}
     assert told == {file.path.as_posix(): len(file.tests) for file in source_files() if file.client != "Python"}
 
@@ -29,6 +29,6 @@ def test_the_python_tests_of_the_table_exist() -> None:
 
 
 def test_node_tests_have_unique_names() -> None:
-    """The tool tells a test's name and not its file."""
+    """The tool reports the name of a test without its file."""
     names = [name for file in source_files() if file.client == "Node" for name in file.tests]
     assert len(names) == len(set(names))

@@ -1,4 +1,4 @@
-"""Messages larger than the largest entry: the official client cuts and joins them, the broker passes the chunks on."""
+"""Messages above the maximum entry size: the client splits and joins them, and the broker passes the chunks on."""
 
 import contextlib
 import threading
@@ -189,6 +189,6 @@ def test_a_large_message_sent_again_is_stored_once(
     consumer = client.subscribe(topic, "s")
     deduplicate(pulsar_broker, topic)
     producer = chunking(client, topic, producer_name="p")
-    for sequence_id in (1, 1, 2, 1, 2, 3):  # the client takes 0 for none
+    for sequence_id in (1, 1, 2, 1, 2, 3):  # the client treats 0 as unset
         producer.send(payload(sequence_id), sequence_id=sequence_id)
     assert receive(consumer, 3) == [payload(1), payload(2), payload(3)]

@@ -1,4 +1,4 @@
-"""The wall clock is set by a day, forwards and back, while messages flow."""
+"""The wall clock jumps by a day, forward and back, while messages flow."""
 
 import contextlib
 import threading
@@ -25,7 +25,7 @@ TOPIC = "jumps"
 
 
 class SettableClock(SystemClock):
-    """A wall clock that someone sets; the other clocks go on, unless time itself is made to pass."""
+    """A wall clock that the test sets; the other clocks advance, and the test can let time pass."""
 
     def __init__(self) -> None:
         self.offset_ms = 0
@@ -39,7 +39,7 @@ class SettableClock(SystemClock):
 
 
 class Load(threading.Thread):
-    """Publishes numbers until told to stop; keeps the ids that the broker gave."""
+    """Publishes numbers until stopped; keeps their message IDs."""
 
     def __init__(self, client: pulsar.Client) -> None:
         super().__init__(daemon=True)
@@ -107,7 +107,7 @@ def test_nothing_expires_early_after_a_jump_back() -> None:
 
 
 def test_nothing_expires_early_after_a_jump_ahead() -> None:
-    """TTL, retention, a quota by age and a request to expire: none drops what is not that old."""
+    """TTL, retention, a quota by age, and a request to expire drop no message that is not old enough."""
     clock = SettableClock()
     config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
     with EmbeddedBroker(clock=clock, config=config) as broker:
@@ -139,7 +139,7 @@ def test_nothing_expires_early_after_a_jump_ahead() -> None:
 
 
 def housekeeping(broker: EmbeddedBroker) -> None:
-    """All that drops messages by age, at once: quotas, a request over REST, TTL and retention by a trim."""
+    """Runs everything that drops messages by age: quotas, a REST request, and a trim with TTL and retention."""
     topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
     broker.call(topic.quotas.check())
     url = f"{broker.http_url}/admin/v2/persistent/public/default/{TOPIC}/subscription/s/expireMessages/3600"

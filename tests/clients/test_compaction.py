@@ -1,4 +1,4 @@
-"""Compaction, seen by compacted readers of the official client."""
+"""Compaction, as seen by compacted readers of the official client."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,10 +51,10 @@ def publish(client: pulsar.Client, topic: str, messages: Sequence[tuple[str | No
 
 
 def read_compacted(client: pulsar.Client, topic: str) -> list[tuple[str, bytes]]:
-    """What is left of each key.
+    """The remaining messages by key.
 
-    This client shows the emptied slots of a compacted batch as messages without key and value, against
-    Apache Pulsar 4.0.7 just as here; they are left out.
+    This client returns the empty slots of a compacted batch as messages without key and value, also with
+    Apache Pulsar 4.0.7. They are left out.
     """
     reader = client.create_reader(topic, pulsar.MessageId.earliest, is_read_compacted=True)
     found = []
@@ -132,7 +132,7 @@ def test_a_reader_finds_keys_of_trimmed_ledgers_before_later_ones(tmp_path: Path
     with EmbeddedBroker(tmp_path, config=config) as broker:
         client = pulsar.Client(broker.service_url)
         consumer = client.subscribe("t", "s")
-        for n in range(20):  # one by one, so that no run of entries reaches across the end of a ledger
+        for n in range(20):  # one by one, so that no run of entries spans the end of a ledger
             publish(client, "t", [(str(n % 5), str(n).encode())], batch=False)
         ledger = managed_ledger(compact(broker, "t"))
         broker.call(ledger.roll())
@@ -141,7 +141,7 @@ def test_a_reader_finds_keys_of_trimmed_ledgers_before_later_ones(tmp_path: Path
         for _ in range(21):
             last = consumer.receive(timeout_millis=TIMEOUT_MS)
         consumer.acknowledge_cumulative(last)
-        wait_until(lambda: ledger.entries == 1, 5)  # only what came after the compaction is in the log
+        wait_until(lambda: ledger.entries == 1, 5)  # only messages after the compaction are in the log
         expected = [*((str(n % 5), str(n).encode()) for n in range(15, 20)), ("new", b"1")]
         assert read_compacted(client, "t") == expected
         reader = client.create_reader("t", pulsar.MessageId.earliest, is_read_compacted=True)

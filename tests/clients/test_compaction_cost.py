@@ -1,4 +1,4 @@
-"""What compaction and compacted reads cost, and what a kill in the middle leaves."""
+"""The cost of compaction and compacted reads, and the state after a kill during compaction."""
 
 import errno
 import http.client
@@ -113,7 +113,7 @@ def client_visible_subscriptions(broker: EmbeddedBroker) -> list[str]:
 
 
 class DiskThatBreaksAtTheEnd(FaultyDisk):
-    """Once a compacted ledger is on disk, no sync of the journal works."""
+    """Fails every sync of the journal once a compacted ledger is on disk."""
 
     breaks = False
 

@@ -1,4 +1,4 @@
-"""What is not taken comes again, counted, and goes to a dead letter topic in the end; by the official client."""
+"""With the official client, nacked messages are redelivered with a count and end up in a dead letter topic."""
 
 import pulsar
 import pytest
@@ -45,7 +45,7 @@ def test_only_the_nacked_message_of_a_batch_is_redelivered(client: pulsar.Client
         topic,
         "s",
         SHARED,
-        negative_ack_redelivery_delay_ms=5 * NACK_MS,  # the others are acknowledged by then
+        negative_ack_redelivery_delay_ms=5 * NACK_MS,  # the others are acknowledged by now
         batch_index_ack_enabled=True,
     )
     publish(client, topic, *range(10), batched=True)
@@ -93,7 +93,7 @@ def test_a_message_that_is_always_nacked_becomes_a_dead_letter(
 
 
 def give_back_ones(consumer: pulsar.Consumer, value: int) -> int:
-    """Takes everything but that message until no more comes; returns how often it came."""
+    """Acknowledges everything except that message until no more arrive; returns how often it arrived."""
     seen = 0
     while True:
         try:
@@ -121,7 +121,7 @@ def test_a_dead_letter_topic_has_its_initial_subscription(client: pulsar.Client,
 
 
 def test_a_consumer_that_leaves_creates_no_dead_letters(client: pulsar.Client, topic: str) -> None:
-    """Restarting an application is no redelivery, as in Pulsar."""
+    """A restart of the application does not count as a redelivery, as in Pulsar."""
     first = client.subscribe(topic, "s", SHARED)
     publish(client, topic, 0)
     receive(first, 1)

@@ -1,6 +1,6 @@
-"""Deduplication as the official client sees it: sequence ids of the application, and those it goes on from.
+"""Deduplication with the official client: sequence IDs of the application, and those that a client continues from.
 
-The Python client takes a sequence id of 0 for none, so those given here begin with 1.
+The Python client treats a sequence ID of 0 as unset, so the IDs here start with 1.
 """
 
 from collections.abc import Iterator

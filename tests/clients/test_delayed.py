@@ -1,4 +1,4 @@
-"""Delayed delivery with the official client: nothing comes early or gets lost, and the rest does not wait for it."""
+"""Delayed delivery with the official client: no message arrives early or is lost, and others do not wait."""
 
 import json
 import time
@@ -53,7 +53,7 @@ def now_ms() -> int:
 
 
 def receive(consumer: pulsar.Consumer, count: int) -> list[tuple[bytes, int]]:
-    """Contents and when they came (ms); everything is acknowledged."""
+    """Receives and acknowledges messages; returns their contents and arrival times (ms)."""
     found = []
     for _ in range(count):
         message = consumer.receive(TIMEOUT_MS)
@@ -326,7 +326,7 @@ def test_the_index_on_disk_is_deleted_when_no_message_is_delayed(tmp_path: Path,
 
 
 def test_strict_delivery_is_never_early_and_barely_late(tmp_path: Path) -> None:
-    """How late on a machine at rest is for `make bench` to say (row `delivery-times`)."""
+    """`make bench` measures the delay on an idle machine (row `delivery-times`)."""
     with BrokerProcess(tmp_path / "data", delivery_times.STRICT) as process:
         late = delivery_times.lateness(process.service_url, "t", 1000, lead_ms=1000)
     assert late[0] >= 0

@@ -1,4 +1,4 @@
-"""A disk that is slow, full or failing, as clients see it."""
+"""A slow, full, or failing disk, as clients see it."""
 
 import errno
 import time
@@ -47,7 +47,7 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
 
 
 def ignore(result: pulsar.Result, message_id: pulsar.MessageId) -> None:
-    """The callback of a publish whose result does not matter."""
+    """A publish callback that ignores the result."""
 
 
 def test_a_slow_disk_delays_only_receipts(broker: EmbeddedBroker, disk: FaultyDisk, client: pulsar.Client) -> None:
@@ -95,7 +95,7 @@ def test_a_full_disk_refuses_publishes_and_recovers(
 
 
 def publish_until_refused(raw: RawClient) -> Any:
-    """What was preallocated may still take messages; they count as published."""
+    """Preallocated space can still take messages, which count as published."""
     for sequence_id in range(200):
         raw.send(send(sequence_id, bytes(1_000_000)))
         item = raw.next()
@@ -111,7 +111,7 @@ def can_publish(broker: EmbeddedBroker) -> bool:
         if raw.next().type != BaseCommand.PRODUCER_SUCCESS:  # type: ignore[union-attr]  # a producer gets commands only
             return False
         raw.send(send(0))
-        return raw.next().type == BaseCommand.SEND_RECEIPT  # type: ignore[union-attr]  # likewise
+        return raw.next().type == BaseCommand.SEND_RECEIPT  # type: ignore[union-attr]  # a command too
 
 
 def test_a_failed_sync_fails_its_publishes_and_the_topic_recovers(broker: EmbeddedBroker, disk: FaultyDisk) -> None:

@@ -1,4 +1,4 @@
-"""End-to-end encryption with the official client; to the broker an encrypted payload is bytes like any other."""
+"""End-to-end encryption with the official client; the broker treats an encrypted payload like any other."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.clients.conftest import TIMEOUT_MS
 
 pytestmark = pytest.mark.feature("publishing")
 
-KEYS = Path(__file__).parent / "keys"  # made for these tests, and of no use elsewhere
+KEYS = Path(__file__).parent / "keys"  # made for these tests only
 READER = pulsar.CryptoKeyReader(str(KEYS / "public.pem"), str(KEYS / "private.pem"))
 NAMESPACE = parse_topic("persistent://public/sealed/t").namespace
 
@@ -55,7 +55,7 @@ def test_with_required_encryption_encrypted_messages_are_accepted(client: pulsar
 
 
 def test_with_required_encryption_a_plain_producer_is_refused(pulsar_broker: EmbeddedBroker, sealed_topic: str) -> None:
-    # The client tries again until its patience ends: to it this error is one that may pass.
+    # The client treats this error as temporary and retries until it times out.
     quiet = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
     impatient = pulsar.Client(pulsar_broker.service_url, operation_timeout_seconds=1, logger=quiet)
     with pytest.raises(pulsar.PulsarException):

@@ -1,4 +1,4 @@
-"""TTL and retention act when they are due, seen through an official client and the files on disk."""
+"""TTL and retention act when due, as seen by an official client and in the files on disk."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Limits of producers, consumers, subscriptions and topics: refused when full, lifted when their cause ends."""
+"""Limits on producers, consumers, subscriptions, and topics refuse when reached, and admit again when one leaves."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ SHARED = pulsar.ConsumerType.Shared
 
 @pytest.fixture
 def topics(pulsar_broker: EmbeddedBroker, request: pytest.FixtureRequest) -> str:
-    """A namespace of the test's own: the beginning of its topics' names."""
+    """A namespace for this test; returns the prefix of its topic names."""
     return make_namespace(pulsar_broker, request.node.name.replace("[", "-").replace("]", ""))
 
 

@@ -1,4 +1,4 @@
-"""The data directory goes away under a running broker: nothing more is acknowledged, and the broker says so."""
+"""When the data directory of a running broker is gone, it acknowledges nothing more and reports the reason."""
 
 import shutil
 import subprocess

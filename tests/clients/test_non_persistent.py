@@ -1,4 +1,4 @@
-"""Non-persistent topics: what consumers can take now they get, the rest is dropped, counted and never stored."""
+"""Non-persistent topics: ready consumers get the messages, the rest is dropped, counted, and never stored."""
 
 import json
 import urllib.error
@@ -121,7 +121,7 @@ def test_without_a_subscription_all_messages_are_dropped(client: pulsar.Client, 
 
 
 def test_unacknowledged_messages_do_not_block_a_consumer(client: pulsar.Client, topic: str) -> None:
-    """More than maxUnackedMessagesPerConsumer would allow, given back and never acknowledged: nothing comes again."""
+    """More messages than maxUnackedMessagesPerConsumer allows, nacked and never acknowledged, are not redelivered."""
     consumer = client.subscribe(
         topic, "s", consumer_type=pulsar.ConsumerType.Shared, negative_ack_redelivery_delay_ms=100
     )

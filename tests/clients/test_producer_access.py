@@ -1,4 +1,4 @@
-"""Access modes, names and initial sequence ids with the official client."""
+"""Access modes, names, and initial sequence IDs with the official client."""
 
 import threading
 from collections.abc import Iterator

@@ -201,7 +201,7 @@ def test_seek_by_id_goes_back(client: pulsar.Client, topic: str) -> None:
     consumer.seek(ids[4])
     found = [int(message.data()) for message in receive(consumer, 5)]
     assert found[-1] == 9
-    assert found[0] in (4, 5)  # whether the message itself is shown is the client's choice
+    assert found[0] in (4, 5)  # the client decides whether the message itself is included
 
 
 def test_seek_by_time_goes_back_to_that_time(client: pulsar.Client, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""Publish, dispatch and subscribe rates as an official client meets them: slower, and refused only to subscribe."""
+"""Publish, dispatch, and subscribe rates with an official client: they slow it down, and refuse only to subscribe."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ def no_policies(pulsar_broker: EmbeddedBroker, topic: str) -> Iterator[None]:
 
 
 def seconds_to_publish(client: pulsar.Client, topic: str, messages: int, size: int = 1) -> float:
-    """From the first message until all have receipts."""
+    """The time from the first message until all have receipts."""
     producer = client.create_producer(topic, block_if_queue_full=True, batching_enabled=False)
     start = time.monotonic()
     for _ in range(messages):
@@ -47,7 +47,7 @@ def seconds_to_publish(client: pulsar.Client, topic: str, messages: int, size: i
 
 
 def published_within(broker: EmbeddedBroker, topic: str, seconds: float, payload: bytes) -> int:
-    """How many messages get a receipt in that time, from a client that always has more to send; then lifts the rate."""
+    """The number of receipts in that time for a client that always has more to send; removes the rate afterwards."""
     client = official_client.connect(broker.service_url)
     sending = client.create_producer(topic, max_pending_messages=1000, block_if_queue_full=True, batching_enabled=False)
     receipts, ended = [0], threading.Event()
@@ -158,7 +158,7 @@ def closing(consumer_id: int) -> BaseCommand:
 
 
 def seconds_to_consume(client: pulsar.Client, topic: str, messages: int, subscription: str = "s") -> float:
-    """From the first message on; they are there already."""
+    """The time from the first message to the last; all are stored already."""
     consumer = client.subscribe(topic, subscription, pulsar.ConsumerType.Shared, initial_position=EARLIEST)
     consumer.receive(TIMEOUT_MS)
     start = time.monotonic()
@@ -260,7 +260,7 @@ def test_a_batch_counts_as_one_message_if_configured() -> None:
 
 
 def consumed_within(broker: EmbeddedBroker, topic: str, subscription: str, seconds: float) -> int:
-    """How many messages come in that time after the first, to a client that takes whatever comes."""
+    """The number of messages that a client without limits receives in that time after the first."""
     client = official_client.connect(broker.service_url)
     consumer = client.subscribe(topic, subscription)
     consumer.receive(TIMEOUT_MS)

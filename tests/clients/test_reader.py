@@ -20,7 +20,7 @@ EARLIEST, LATEST = pulsar.MessageId.earliest, pulsar.MessageId.latest
 
 @pytest.fixture(autouse=True)
 def kept(pulsar_broker: EmbeddedBroker, topic: str) -> None:
-    """No subscription keeps what is only read."""
+    """No subscription keeps messages that are only read."""
     set_namespace_policies(pulsar_broker, topic, retention=KEEP)
 
 

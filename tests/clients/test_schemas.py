@@ -36,7 +36,7 @@ class First(Record):  # type: ignore[misc]  # the client ships no types
 
 
 class Second(Record):  # type: ignore[misc]  # the client ships no types
-    """As `First`, with a field more that may be missing."""
+    """`First` with an additional optional field."""
 
     _avro_namespace = "shop"
     name = String()
@@ -49,7 +49,7 @@ class Other(Record):  # type: ignore[misc]  # the client ships no types
 
 
 class PlainSchema(Schema):  # type: ignore[misc]  # the client ships no types
-    """A type that the client has no class for; what travels is bytes."""
+    """A type without a class in the client; it sends bytes."""
 
     def __init__(self, schema_type: _pulsar.SchemaType, definition: str = "") -> None:
         super().__init__(bytes, schema_type, None, schema_type.name)
@@ -70,7 +70,7 @@ def received(consumer: pulsar.Consumer, count: int = 1) -> list[Any]:
 
 
 def as_second(schema: Any) -> Any:
-    """A schema of `Second` under the name of `First`, as a class that was changed would have it."""
+    """A schema of `Second` with the name of `First`, like a class that was changed."""
     definition = {**Second.schema(), "name": "First"}
     if schema is AvroSchema:
         return AvroSchema(None, schema_definition=definition)

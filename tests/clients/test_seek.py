@@ -1,4 +1,4 @@
-"""Seeking with the official client: by id, into batches, by time, to the ends; alone and with others connected."""
+"""Seek with the official client: by ID, into batches, by time, to both ends, with one or several consumers."""
 
 import contextlib
 import itertools
@@ -24,7 +24,7 @@ TYPES = [EXCLUSIVE, SHARED, FAILOVER, KEY_SHARED]
 
 @pytest.fixture(autouse=True)
 def kept(pulsar_broker: EmbeddedBroker) -> None:
-    """What is acknowledged stays, or there would be nothing to go back to."""
+    """Retains acknowledged messages, so that a seek can go back to them."""
     set_namespace_policies(pulsar_broker, "persistent://public/default/t", retention=RetentionPolicy(-1, -1))
 
 
@@ -92,7 +92,7 @@ def test_seek_moves_all_consumers_of_a_shared_subscription(client: pulsar.Client
 
 
 def shared_out(count: int, *consumers: pulsar.Consumer) -> list[int]:
-    """The next `count` messages, whoever gets them; acknowledged."""
+    """Receives and acknowledges the next `count` messages of all consumers."""
     found: list[int] = []
     for consumer in itertools.cycle(consumers):
         if len(found) == count:

@@ -1,4 +1,4 @@
-"""Stats as admin tools read them, of what an official client does."""
+"""Stats, as admin tools read them, after the actions of an official client."""
 
 import json
 import urllib.request

@@ -1,4 +1,4 @@
-"""Failover, Key_Shared and Shared with the official client."""
+"""Failover, Key_Shared, and Shared with the official client."""
 
 from collections import defaultdict
 
@@ -50,7 +50,7 @@ def test_partitions_of_a_failover_subscription_are_spread_over_its_consumers(
 
 
 def drain(consumer: pulsar.Consumer) -> list[pulsar.Message]:
-    """What comes until nothing does for a moment."""
+    """Receives until nothing arrives for a moment."""
     messages: list[pulsar.Message] = []
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Table views and readers on every kind of topic that they can be on."""
+"""Table views and readers on every kind of topic."""
 
 import pulsar
 import pytest
@@ -40,7 +40,7 @@ def test_a_table_view_of_a_partitioned_topic(client: pulsar.Client, pulsar_broke
 def test_a_reader_of_a_partitioned_topic_reads_all_of_it(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
-    """The client names its subscriptions `<topic>-multiTopicsReader-...`; they are like any other."""
+    """The client names its subscriptions `<topic>-multiTopicsReader-...`; the broker treats them like others."""
     pulsar_broker.create_partitioned_topic(topic, 3)
     values = {str(number): b"%d" % number for number in range(12)}
     put(client, topic, values)

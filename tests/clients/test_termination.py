@@ -1,4 +1,4 @@
-"""A terminated topic takes no messages and gives all that it has."""
+"""A terminated topic accepts no messages and delivers all that it has."""
 
 import json
 import urllib.request
@@ -127,7 +127,7 @@ def test_other_clients_are_not_told_of_the_end(
 def test_messages_before_the_end_have_receipts_and_lower_positions(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
-    """Publishes race with the termination: each is either stored at or before the last id, or refused."""
+    """Publishes race with the termination: each is stored at or before the last ID, or refused."""
     producer = client.create_producer(topic)
     outcomes: dict[int, tuple[pulsar.Result, pulsar.MessageId]] = {}
     for index in range(200):

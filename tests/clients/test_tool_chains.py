@@ -1,4 +1,4 @@
-"""How the results of the other languages' tools are read, and what happens without the tools."""
+"""Reading the results of the other languages' tools, and running without these tools."""
 
 import json
 import sys

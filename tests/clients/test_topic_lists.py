@@ -1,6 +1,6 @@
 """Consumers of many topics, by list and by regular expression.
 
-That a pattern finds later topics is shown on the wire: this client looks for them once a minute, whatever it is told.
+The wire tests show that a pattern finds later topics, since this client looks for them only once a minute.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Clients go on over an unload, and over growing partitions."""
+"""Clients continue after an unload and when partitions are added."""
 
 import pulsar
 import pytest
@@ -18,7 +18,7 @@ def test_producer_and_consumer_continue_after_an_unload(
     for round_ in range(3):
         producer.send(b"%d" % round_)
         while (message := consumer.receive(TIMEOUT_MS)).data() != b"%d" % round_:
-            assert message.data() < b"%d" % round_  # its acknowledgement was not on its way yet
+            assert message.data() < b"%d" % round_  # its acknowledgment was not sent yet
         consumer.acknowledge_cumulative(message)
         pulsar_broker.call(pulsar_broker.broker.topics.unload(parse_topic(topic)))
 
@@ -34,7 +34,7 @@ def test_new_partitions_get_the_subscriptions_and_their_messages(
     producer = client.create_producer(topic, message_routing_mode=pulsar.PartitionsRoutingMode.RoundRobinDistribution)
     for index in range(6):
         producer.send(b"%d" % index)
-    consumer.close()  # it would look for partitions once a minute; a new one finds them at once
+    consumer.close()  # it looks for partitions once a minute; a new client finds them at once
     consumer = client.subscribe(topic, "s")
     found = {consumer.receive(TIMEOUT_MS).data() for _ in range(6)}
     assert found == {b"%d" % index for index in range(6)}

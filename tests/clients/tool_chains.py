@@ -1,6 +1,6 @@
-"""The tool chains of the other languages: each runs its tests against a broker and tells how every test ended.
+"""The tool chains of the other languages. Each runs its tests against a broker and reports the outcome of every test.
 
-A test that takes parameters counts as one; it passed when it did so with all of them.
+A parameterized test counts as one and passes if all its cases do.
 """
 
 import json
@@ -22,12 +22,12 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
 class ToolChainMissing(Exception):
-    """A program that the tests of a language need is not installed; the text names it."""
+    """A required program is not installed; the text names it."""
 
 
 @dataclass(frozen=True)
 class Broker:
-    """Where the broker under test is found."""
+    """The addresses of the broker under test."""
 
     service_url: str
     admin_url: str
@@ -35,7 +35,7 @@ class Broker:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a test ended, and for a failure the first line of why."""
+    """The outcome of a test, with the first line of the reason for a failure."""
 
     client: str
     test: str
@@ -44,7 +44,7 @@ class Outcome:
 
 
 class ToolChain(ABC):
-    """One language: the programs it needs, the command that runs the tests, the results that it leaves."""
+    """One language: its programs, the command that runs its tests, and its results."""
 
     client: str
     programs: tuple[str, ...]
@@ -56,7 +56,7 @@ class ToolChain(ABC):
                 raise ToolChainMissing(f"the {self.client} client's tests need `{program}`, which is not installed")
 
     def run(self, broker: Broker) -> list[Outcome]:
-        """Runs all tests; what the tools print goes to a log below BUILD, which is named when there are no results."""
+        """Runs all tests. The output goes to a log below BUILD, which an error names if there are no results."""
         log = BUILD / f"{self.client.lower()}.log"
         self.prepare()
         environment = os.environ | {
@@ -76,7 +76,7 @@ class ToolChain(ABC):
         return self.verdicts(merged(self.outcomes(log)), log)
 
     def verdicts(self, outcomes: list[Outcome], log: Path) -> list[Outcome]:
-        """The outcomes, or one failure when there are none: nothing compiled, or nothing could be fetched."""
+        """The outcomes, or one failure if there are none because compiling or downloading failed."""
         return outcomes or [Outcome(self.client, "(the tests did not run)", FAILED, f"see {log}")]
 
     @property
@@ -84,7 +84,7 @@ class ToolChain(ABC):
         return HERE / self.client.lower()
 
     def prepare(self) -> None:
-        """Makes room for the results, and clears those of an earlier run."""
+        """Creates the directory for the results and deletes those of an earlier run."""
         BUILD.mkdir(parents=True, exist_ok=True)
 
     @abstractmethod
@@ -119,7 +119,7 @@ class Java(ToolChain):
 class Node(ToolChain):
     client = "Node"
     programs = ("node", "npm")
-    # TAP, since a forced exit cuts off what other reporters still hold back.
+    # TAP, since a forced exit cuts off what other reporters buffer.
     ended = re.compile(r"(not ok|ok) \d+ - (.*?)( # SKIP.*)?$")
 
     def prepare(self) -> None:
@@ -130,7 +130,7 @@ class Node(ToolChain):
             )
 
     def command(self) -> list[str]:
-        """The client leaves timers and sockets behind when it is closed, hence the forced exit."""
+        """Forces an exit, because the client leaves timers and sockets open when it is closed."""
         run = ["node", "--test", "--test-force-exit", "--test-concurrency=4", "--test-timeout=60000"]
         return [*run, "--test-reporter=tap", "."]
 
@@ -176,7 +176,7 @@ def junit_outcome(client: str, test: str, case: ElementTree.Element) -> Outcome:
 
 
 def merged(outcomes: Iterator[Outcome]) -> list[Outcome]:
-    """One outcome per test: the worst of those that it had."""
+    """One outcome for each test: its worst one."""
     worst = {PASSED: 0, SKIPPED: 1, FAILED: 2}
     tests: dict[str, Outcome] = {}
     for outcome in outcomes:

@@ -1,1 +1,1 @@
-"""Damage to every kind of file of a data directory: nothing wrong is served, and nothing is lost in silence."""
+"""Damage to every kind of file in a data directory: no wrong data is served, and every loss is reported."""

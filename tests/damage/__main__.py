@@ -1,4 +1,4 @@
-"""`make damage`: injures every kind of file of a data directory and reads what is left of it."""
+"""`make damage`: damages every kind of file in a data directory and checks what the broker serves and reports."""
 
 import argparse
 import multiprocessing

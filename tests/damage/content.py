@@ -1,4 +1,4 @@
-"""What a data directory promises: the entries that each subscription has before it, and those of compacted readers."""
+"""The expected content of a data directory: the unacknowledged entries of each subscription, and compacted reads."""
 
 import zlib
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Reader = tuple[str, str]  # topic, subscription
 
 @dataclass
 class Content:
-    """`unread`: why a reader could not go on, where that was not said to be damage."""
+    """`unread`: why a reader could not continue, if the reason is not reported damage."""
 
     entries: dict[Reader, Entries] = field(default_factory=dict)
     policies: str = ""
@@ -27,7 +27,7 @@ class Content:
 
 
 async def read_content(broker: Broker, topics: list[str], policies_of: str) -> Content:
-    """Reads every topic with each of its subscriptions, as their consumers would, and with a compacted reader."""
+    """Reads every topic with each of its subscriptions, like their consumers, and with a compacted reader."""
     found = Content()
     for name in topics:
         topic = await broker.topics.get(parse_topic(name))
@@ -49,7 +49,7 @@ async def _unacknowledged(topic: Topic, name: str, found: Content) -> Entries:
 
 
 async def _read(source: object, start: Position, log: TopicLog, found: Content) -> Entries:
-    """Everything from `start` on; what is lost is noted and passed over."""
+    """Reads everything from `start`; records and skips lost entries."""
     entries: Entries = {}
     while True:
         try:

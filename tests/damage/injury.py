@@ -38,7 +38,7 @@ def kind_of(path: Path) -> str:
 
 
 def injure(directory: Path, seed: int) -> Injury:
-    """Damages a file of the kind that is the seed's turn, or of the next kind that there is."""
+    """Damages a file of the kind that the seed selects, or of the next existing kind."""
     draw = random.Random(seed)
     files: dict[str, list[Path]] = {}
     for path in sorted(path for path in directory.rglob("*") if path.is_file()):
@@ -52,7 +52,7 @@ def injure(directory: Path, seed: int) -> Injury:
 
 
 def _where(kind: str, path: Path, draw: random.Random) -> int:
-    """An offset in what means something: not in preallocated space, and of an index in the index."""
+    """An offset that matters: outside preallocated space, and for an index inside the index."""
     data = path.read_bytes()
     first, stop = 0, len(data.rstrip(b"\0"))
     if kind == "index":

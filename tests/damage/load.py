@@ -1,4 +1,4 @@
-"""The data that is damaged: a real load over the official client, as a kill and as a clean stop leave it behind."""
+"""The data to damage: a real load with the official client, after a kill and after a clean stop."""
 
 import shutil
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ KEYS = 20
 
 @dataclass(frozen=True)
 class Sample:
-    """A data directory and what it promises."""
+    """A data directory and its expected content."""
 
     name: str
     directory: Path
@@ -65,7 +65,7 @@ def compact(broker: EmbeddedBroker) -> None:
 
 
 def publish(client: pulsar.Client, first: int) -> None:
-    """As many messages to each topic; a subscription acknowledges a part of them, another one none."""
+    """Publishes the same number of messages to each topic; one subscription acknowledges some, another one none."""
     for topic in TOPICS:
         batches = topic.endswith("batched")
         for name in ("some", "none"):
@@ -99,7 +99,7 @@ def acknowledge_some(client: pulsar.Client, topic: str) -> None:
 
 
 def settle(broker: EmbeddedBroker) -> None:
-    """Everything is synced, and the mark says so."""
+    """Waits until everything is synced and marked."""
     storage = broker.broker.storage
 
     async def work() -> None:

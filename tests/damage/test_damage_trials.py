@@ -1,4 +1,4 @@
-"""A few of the trials of `make damage`, and what shows that the trials can fail."""
+"""A few trials of `make damage`, and a test that the trials can fail."""
 
 from pathlib import Path
 

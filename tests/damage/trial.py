@@ -1,4 +1,4 @@
-"""A trial: injure a copy, start a broker on it, read everything with every subscription, and judge."""
+"""A trial: damages a copy, starts a broker on it, reads everything with every subscription, and judges the result."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from tests.damage.content import Content, read_content
 from tests.damage.injury import Injury, injure
 from tests.damage.load import CONFIG, NAMESPACE, TOPICS, Sample
 
-STARTS = 2  # the second has no journal any more that could say what is lost
+STARTS = 2  # the second start has no journal that could say what is lost
 DEADLINE_SECONDS = 60.0
 
 
@@ -22,7 +22,7 @@ DEADLINE_SECONDS = 60.0
 class Verdict:
     injury: Injury
     refused: str = ""
-    lost: int = 0  # entries that were not served, and named
+    lost: int = 0  # entries that were not served but reported
     wrong: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
     tracebacks: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Tracebacks(logging.Handler):
 
 
 def be_quiet() -> None:
-    """What brokers log of the damage that they find is not shown."""
+    """Hides the brokers' log lines about damage."""
     logging.lastResort = None
 
 
@@ -107,7 +107,7 @@ def exists(broker: Broker, topic: str) -> bool:
 
 def compare(verdict: Verdict, promised: Content, found: Content, reports: list[DamageReport]) -> None:
     named = [report.lost for report in reports if report.lost is not None]
-    # What a damaged journal held cannot always be told: then its place is named, and not every position.
+    # The content of a damaged journal is not always known. Then its place is reported, and not every position.
     vague = any(report.lost is None and report.path.suffix != ".ledger" for report in reports)
     known = {position: crc for entries in promised.entries.values() for position, crc in entries.items()}
     for reader, entries in found.entries.items():

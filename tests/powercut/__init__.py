@@ -1,1 +1,1 @@
-"""What is on disk after the power went: every call of a recorded load, cut there, opened and compared."""
+"""Power cuts: after each call of a recorded load, the disk is rebuilt, opened, and compared."""

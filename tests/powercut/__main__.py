@@ -1,4 +1,4 @@
-"""`make powercut`: records a load and opens the disk of every power cut in it."""
+"""`make powercut`: records a load and opens the disk after every possible power cut."""
 
 import argparse
 import multiprocessing
@@ -39,7 +39,7 @@ def describe(recording: Recording, messages: int) -> None:
 
 
 def verify_in_parallel(recording: Recording, options: argparse.Namespace) -> tuple[int, list[Failure]]:
-    """Every process replays all calls and opens its share of the images."""
+    """Each process replays all calls and opens its share of the images."""
     prefixes = cuts(recording)[:: options.every]
     shares = [(recording, prefixes[number :: options.jobs], options.torn) for number in range(options.jobs)]
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:

@@ -1,6 +1,6 @@
-"""The recorded calls: what changed on the disk, what was synced, and which receipts left, in one order.
+"""The recorded calls in order: changes on the disk, syncs, and sent receipts.
 
-Files are told apart by a number given at creation, as a file system does by inode, since names change.
+A number assigned at creation identifies a file, like an inode, since names change.
 """
 
 import threading
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    path: str  # relative to the data directory, as all paths here
+    path: str  # relative to the data directory, like all paths here
     file: int
 
 
 @dataclass(frozen=True, slots=True)
 class Appeared:
-    """A whole file, durable in one step: something else protects it while it is made."""
+    """A whole file, durable in one step, since another mechanism protects its creation."""
 
     path: str
     file: int
@@ -71,7 +71,7 @@ class DirectorySynced:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A SEND_RECEIPT handed to the transport: from here on the entry may never be missing."""
+    """A SEND_RECEIPT passed to the transport: from now on the entry must exist."""
 
     ledger_id: int
     entry_id: int
@@ -79,7 +79,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """A client was told that this subscription exists: from here on it may never be missing."""
+    """A client received the success of a subscribe: from now on the subscription must exist."""
 
     ledger: str  # name of the managed ledger
     subscription: str
@@ -101,7 +101,7 @@ Call = (
 
 
 class CallLog:
-    """Appended to by the broker's threads. A change is logged before it is made and a sync after it returned."""
+    """The broker's threads append to it. A change is logged before it is made, and a sync after it returns."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []

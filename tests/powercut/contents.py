@@ -1,4 +1,4 @@
-"""What a data directory holds: every entry by position, and every subscription."""
+"""The content of a data directory: every entry by position, and every subscription."""
 
 import asyncio
 import zlib
@@ -39,7 +39,7 @@ async def read_contents(storage: StorageEngine) -> Found:
 
 
 def open_and_read(directory: Path) -> Found:
-    """Opens the directory as a start after the crash would, and reads all of it. Raises what opening raises."""
+    """Opens the directory like a start after the crash and reads all of it. Raises the errors of opening."""
 
     async def work() -> Found:
         storage = await StorageEngine.open(directory, StorageConfig())

@@ -1,9 +1,9 @@
-"""What a disk holds after a power cut, computed from the calls made until then.
+"""The content of a disk after a power cut, computed from the calls before it.
 
-A file's bytes survive up to its last sync; a name survives once its directory was synced. What came later
-may or may not have reached the platter: `settled` takes none of it, `torn` takes a random part, where each
-sector of 512 bytes of each write is on the disk or not by itself. Changes of names are kept in order, as
-journaling file systems do: a random number of the first of them is taken.
+The bytes of a file survive up to its last sync, and a name survives once its directory is synced. Later changes may or
+may not have reached the disk: `settled` takes none of them, and `torn` takes a random part, where each sector of 512
+bytes of each write is on the disk or not, independently. Changes of names stay in order, as in journaling file systems:
+`torn` takes a random number of the first ones.
 """
 
 import random
@@ -34,7 +34,7 @@ NameChange = Created | Renamed | Removed
 
 @dataclass
 class Content:
-    """A file's bytes; zeros at the end, such as preallocated space, are only counted."""
+    """The bytes of a file; zeros at the end, such as preallocated space, are only counted."""
 
     data: bytearray = field(default_factory=bytearray)
     size: int = 0
@@ -55,7 +55,7 @@ class Content:
 
 @dataclass
 class Image:
-    """A data directory, ready to be laid out."""
+    """A data directory that can be written out."""
 
     directories: list[str]
     files: dict[str, Content]
@@ -70,7 +70,7 @@ class Image:
 
 
 class Platter:
-    """Takes calls in their order; an image may be asked for after any of them."""
+    """Takes calls in order; an image can be requested after each of them."""
 
     def __init__(self) -> None:
         self.receipts: set[tuple[int, int]] = set()  # (ledger id, entry id)
@@ -117,11 +117,11 @@ class Platter:
         self._unsynced_names[directory] = kept
 
     def settled(self) -> Image:
-        """Nothing that was not synced. The image shares its bytes with the platter: lay it out first."""
+        """Only synced data. The image shares its bytes with the platter, so write it out before further calls."""
         return Image(self._directories, {path: self._contents[file] for path, file in self._names.items()})
 
     def torn(self, chance: random.Random) -> Image:
-        """A random part of what was not synced, too."""
+        """Synced data and a random part of unsynced data."""
         names = dict(self._names)
         for changes in self._unsynced_names.values():
             for _, change in changes[: chance.randint(0, len(changes))]:
@@ -163,7 +163,7 @@ def change_name(names: Names, change: NameChange) -> None:
 
 
 def sectors(write: Written) -> list[tuple[int, bytes]]:
-    """The write cut where the disk's sectors meet: (offset, bytes) each."""
+    """The write split at sector boundaries, as (offset, bytes)."""
     found, at, end = [], write.offset, write.offset + len(write.data)
     while at < end:
         stop = min(end, (at // SECTOR + 1) * SECTOR)

@@ -1,9 +1,9 @@
 """The load whose calls are recorded: official clients against a broker in this process, on the recording disk.
 
-Three producers (one message at a time, pipelined, batched) and a consumer that acknowledges most of what it
-gets; a second subscription never does, so nothing is trimmed.
-Receipts are noted where the broker hands them to its transport, which is as early as a client could see
-them: noting them in the client would leave a race unseen that answers before the sync.
+Three producers (one message at a time, pipelined, batched) and a consumer that acknowledges most messages. A second
+subscription acknowledges none, so nothing is trimmed. Receipts are recorded when the broker passes them to its
+transport, the earliest moment at which a client could see them. Recording them in the client would miss a race that
+answers before the sync.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from tests.powercut.contents import Contents, read_contents
 from tests.powercut.recording_disk import RecordingDisk
 
 CONFIG = BrokerConfig()
-# Small enough that a short load rolls ledgers and takes checkpoints, so that power is cut in those, too.
+# Small enough that a short load rolls ledgers and takes checkpoints, so that power cuts hit those too.
 STORAGE = replace(CONFIG.storage, max_entries_per_ledger=1000, checkpoint_seconds=0.25, journal_max_mb=1)
 FRAME_LIMIT = 6 << 20
 START_SECONDS = 30.0
@@ -42,7 +42,7 @@ class Recording:
 
 
 class ReceiptNotes:
-    """Between a connection and its transport: passes everything on, and notes receipts before they leave."""
+    """Sits between a connection and its transport: passes everything on, and records receipts before they leave."""
 
     def __init__(self, transport: asyncio.BaseTransport, log: CallLog) -> None:
         self._transport: Any = transport
@@ -73,7 +73,7 @@ class NotedConnection(Connection):
 
 
 def record(directory: Path, messages: int, *, disk_type: type[RecordingDisk] = RecordingDisk) -> Recording:
-    """Runs the load on a new data directory and returns what it did there."""
+    """Runs the load on a new data directory and returns its calls."""
     log = CallLog()
     disk = disk_type(directory, log)
     with BrokerThread(directory, disk, log) as broker:
@@ -84,7 +84,7 @@ def record(directory: Path, messages: int, *, disk_type: type[RecordingDisk] = R
 
 
 class BrokerThread:
-    """A broker with its loop in a thread of its own, so that the client's calls may block in this one."""
+    """A broker with its event loop in another thread, so that the client's calls may block in this one."""
 
     def __init__(self, directory: Path, disk: Disk, log: CallLog) -> None:
         self.broker = Broker(replace(CONFIG, storage=STORAGE))
@@ -119,7 +119,7 @@ class BrokerThread:
 
 
 def drive(url: str, messages: int, log: CallLog) -> None:
-    """`messages` in all, from three producers at once, while a consumer acknowledges the pipelined ones."""
+    """Sends `messages` in total from three producers at once, while a consumer acknowledges the pipelined ones."""
     client = connect(url)
     alone, batched = messages // 20, messages // 5
     pipelined = messages - alone - batched
@@ -172,6 +172,6 @@ def acknowledge(client: pulsar.Client, count: int) -> None:
     )
     for index in range(count):
         message = consumer.receive(RECEIVE_MS)
-        if index % 7:  # leaves holes
+        if index % 7:  # leaves gaps
             consumer.acknowledge(message)
     consumer.close()

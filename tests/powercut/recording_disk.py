@@ -1,10 +1,9 @@
-"""The storage engine's disk, with every call written down.
+"""The storage engine's disk, with a record of every call.
 
-SQLite writes through its own C code, so its files are compared before and after each commit. The
-differences are logged in the order that SQLite documents for a WAL with synchronous=FULL: frames into the
-WAL, sync of the WAL, and only then, when the commit also ran a checkpoint, pages into the database and its
-sync. `connect` counts as one step, because SQLite's own rollback journal protects the new file.
-The -shm file is an index that SQLite builds anew; it is left out.
+SQLite writes through its own C code, so its files are compared before and after each commit. The differences are logged
+in the order that SQLite documents for a WAL with synchronous=FULL: frames to the WAL, sync of the WAL, and then, if the
+commit also ran a checkpoint, pages to the database and its sync. `connect` counts as one step, because SQLite's
+rollback journal protects the new file. The -shm file is left out, since SQLite rebuilds it.
 """
 
 import itertools
@@ -82,11 +81,11 @@ class RecordingDisk(RealDisk):
         self.log.add(Synced(self._open[fd], covers))
 
     def _write_through(self, fd: int, data: bytes, offset: int) -> int:
-        """Until it returns it is a write like any other: lost, torn or whole after a cut."""
+        """Until it returns, it is like any other write: lost, torn, or complete after a cut."""
         self.log.add(Written(self._open[fd], offset, bytes(data)))
         covers = len(self.log)
         written = super()._write_through(fd, data, offset)
-        if written == len(data):  # else `pwrite` and `sync` follow, and are logged themselves
+        if written == len(data):  # otherwise `pwrite` and `sync` follow and are logged
             self.log.add(Synced(self._open[fd], covers))
         return written
 
@@ -126,7 +125,7 @@ class RecordingDisk(RealDisk):
     def commit(self, connection: sqlite3.Connection) -> None:
         (_, _, name), *_ = connection.execute("PRAGMA database_list").fetchall()
         database = Path(name)
-        self._note_changes(database)  # what was committed outside, such as the schema
+        self._note_changes(database)  # commits from elsewhere, such as the schema
         super().commit(connection)
         self._note_changes(database)
 
@@ -159,7 +158,7 @@ class RecordingDisk(RealDisk):
 
 
 def changed_runs(old: bytes, new: bytes) -> list[tuple[int, bytes]]:
-    """(offset, bytes) of each longest run of sectors in `new` that differ from `old`."""
+    """(offset, bytes) of each run of sectors in `new` that differ from `old`."""
     runs: list[tuple[int, bytes]] = []
     for offset in range(0, len(new), SECTOR):
         sector = new[offset : offset + SECTOR]

@@ -1,4 +1,4 @@
-"""The model of the disk is itself under test: a wrong model would make the power-cut test pass for nothing."""
+"""Tests the model of the disk, since a wrong model would make the power-cut test meaningless."""
 
 import random
 from pathlib import Path

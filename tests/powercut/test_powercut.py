@@ -1,4 +1,4 @@
-"""A short recording, cut at some of its calls; `make powercut` takes a long one and cuts at all of them."""
+"""A short recording, cut at some of its calls; `make powercut` cuts a long one at all of them."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 class ForgetfulDisk(RecordingDisk):
-    """A mutant: its sync of a journal returns at once and does nothing."""
+    """A mutant whose sync of a journal does nothing."""
 
     def sync(self, fd: int) -> None:
         if not self.name_of(fd).endswith(".journal"):

@@ -1,4 +1,4 @@
-"""Cuts the power after each recorded call and opens what is left."""
+"""Cuts the power after each recorded call and opens the result."""
 
 import random
 import shutil
@@ -18,7 +18,7 @@ MEMORY_DISK = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class Failure:
-    prefix: int  # calls made before the power went
+    prefix: int  # calls before the power cut
     seed: int | None  # of the torn image; None is the settled one
     reason: str
 
@@ -30,8 +30,8 @@ class Failure:
 def cuts(recording: Recording) -> list[int]:
     """Every number of calls after which to cut the power.
 
-    A receipt changes nothing on the disk: of several in a row only the last need be tried, since the image is the
-    same and must hold what all of them promised.
+    A receipt changes nothing on the disk. Of several in a row, only the last one is tried, since the image is the same
+    and must contain the entries of all of them.
     """
     calls = recording.calls
     return [taken for taken in range(len(calls) + 1) if taken == len(calls) or not isinstance(calls[taken], Receipt)]
@@ -54,7 +54,7 @@ def verify(recording: Recording, prefixes: Iterable[int], torn: int) -> tuple[in
 
 
 def cut(platter: Platter, contents: Contents, prefix: int, seed: int | None) -> str:
-    """Why the image does not hold what was receipted; empty when it does."""
+    """Why the image does not contain all acknowledged entries; empty if it does."""
     image = platter.settled() if seed is None else platter.torn(random.Random(f"{prefix} {seed}"))
     parent = MEMORY_DISK if MEMORY_DISK.is_dir() else None
     root = Path(tempfile.mkdtemp(prefix="powercut-", dir=parent))
