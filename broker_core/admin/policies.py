@@ -12,7 +12,7 @@ from typing import Any
 
 from broker_core.admin import policy_places
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.policy_places import Place
+from broker_core.admin.policy_places import PolicyPlace
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
 from broker_core.errors import NamespaceNotFound, PreconditionFailed
@@ -29,7 +29,7 @@ def _answer(value: Any, unset: Any = None) -> Answer:
     return Answer(204) if shown is None else json_answer(shown)
 
 
-def _read(call: Call, place: Place) -> Any:
+def _read(call: Call, place: PolicyPlace) -> Any:
     """The policy in the body, checked; None when it is to be removed."""
     body = call.json()
     if body is None:
@@ -52,7 +52,7 @@ def of_namespace(call: Call) -> PolicySet:
     return call.broker.tenancy.namespace(call.namespace()).policies
 
 
-async def get_of_namespace(place: Place, call: Call) -> Answer:
+async def get_of_namespace(place: PolicyPlace, call: Call) -> Answer:
     if place.name == "replicatorDispatchRate":
         _check_policies_of(call)
     value = of_namespace(call).get(place.field)
@@ -61,13 +61,13 @@ async def get_of_namespace(place: Place, call: Call) -> Answer:
     return _answer(value, place.unset)
 
 
-async def set_of_namespace(place: Place, call: Call) -> None:
+async def set_of_namespace(place: PolicyPlace, call: Call) -> None:
     if place.name in _WORDED_APART:
         _check_policies_of(call)
     await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: _read(call, place)})
 
 
-async def remove_of_namespace(place: Place, call: Call) -> None:
+async def remove_of_namespace(place: PolicyPlace, call: Call) -> None:
     if place.name in _WORDED_APART:
         _check_policies_of(call)
     await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: None})
@@ -81,23 +81,23 @@ def _check_policies_of(call: Call) -> None:
 # Topic
 
 
-async def get_of_topic(place: Place, call: Call) -> Answer:
+async def get_of_topic(place: PolicyPlace, call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
     if call.flag("applied"):
         return _answer(getattr(tenancy.effective(topic), place.field))
     return _answer(tenancy.topic_policies(topic).get(place.field), place.unset)
 
 
-async def set_of_topic(place: Place, call: Call) -> None:
+async def set_of_topic(place: PolicyPlace, call: Call) -> None:
     topic = policy_topic(call)
     await call.broker.tenancy.set_topic_policies(topic, **{place.field: _read(call, place)})
 
 
-async def remove_of_topic(place: Place, call: Call) -> None:
+async def remove_of_topic(place: PolicyPlace, call: Call) -> None:
     await call.broker.tenancy.set_topic_policies(policy_topic(call), **{place.field: None})
 
 
-TTL_OF_TOPIC = Place("messageTTL", "ttl_seconds")
+TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds")
 
 
 async def set_topic_ttl(call: Call) -> None:

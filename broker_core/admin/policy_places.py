@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PolicyPlace:
     """`name`: last part of the path. `field`: of `TopicPolicies`. `unset`: what reading answers when nothing is set,
     None for 204; `falls_back`: it answers what is in force. `refused`: the reason for a number that is out of bounds,
     where it is not `<name> must be 0 or more`.
@@ -26,75 +26,77 @@ class Place:
 
 
 NAMESPACE = (
-    Place("retention", "retention"),
-    Place("messageTTL", "ttl_seconds", refused="Invalid value for message TTL, message TTL must >= 0"),
-    Place("compactionThreshold", "compaction_threshold", write="PUT"),
-    Place("publishRate", "publish_rate"),
-    Place("dispatchRate", "dispatch_rate"),
-    Place("subscriptionDispatchRate", "subscription_dispatch_rate"),
-    Place("replicatorDispatchRate", "replicator_dispatch_rate"),
-    Place("subscribeRate", "subscribe_rate"),
-    Place("maxProducersPerTopic", "max_producers"),
-    Place("maxConsumersPerTopic", "max_consumers"),
-    Place("maxConsumersPerSubscription", "max_consumers_per_subscription"),
-    Place("maxSubscriptionsPerTopic", "max_subscriptions"),
-    Place("maxTopicsPerNamespace", "max_topics", unset=0),
-    Place("maxUnackedMessagesPerConsumer", "max_unacked_per_consumer"),
-    Place("maxUnackedMessagesPerSubscription", "max_unacked_per_subscription"),
-    Place("deduplication", "deduplication_enabled"),
-    Place(
+    PolicyPlace("retention", "retention"),
+    PolicyPlace("messageTTL", "ttl_seconds", refused="Invalid value for message TTL, message TTL must >= 0"),
+    PolicyPlace("compactionThreshold", "compaction_threshold", write="PUT"),
+    PolicyPlace("publishRate", "publish_rate"),
+    PolicyPlace("dispatchRate", "dispatch_rate"),
+    PolicyPlace("subscriptionDispatchRate", "subscription_dispatch_rate"),
+    PolicyPlace("replicatorDispatchRate", "replicator_dispatch_rate"),
+    PolicyPlace("subscribeRate", "subscribe_rate"),
+    PolicyPlace("maxProducersPerTopic", "max_producers"),
+    PolicyPlace("maxConsumersPerTopic", "max_consumers"),
+    PolicyPlace("maxConsumersPerSubscription", "max_consumers_per_subscription"),
+    PolicyPlace("maxSubscriptionsPerTopic", "max_subscriptions"),
+    PolicyPlace("maxTopicsPerNamespace", "max_topics", unset=0),
+    PolicyPlace("maxUnackedMessagesPerConsumer", "max_unacked_per_consumer"),
+    PolicyPlace("maxUnackedMessagesPerSubscription", "max_unacked_per_subscription"),
+    PolicyPlace("deduplication", "deduplication_enabled"),
+    PolicyPlace(
         "deduplicationSnapshotInterval",
         "deduplication_snapshot_seconds",
         refused="interval must be greater than or equal to 0",
         removable=False,
     ),
-    Place("delayedDelivery", "delayed_delivery"),
-    Place("inactiveTopicPolicies", "inactive_topics"),
-    Place("autoTopicCreation", "auto_topic_creation"),
-    Place("autoSubscriptionCreation", "auto_subscription_creation"),
-    Place(
+    PolicyPlace("delayedDelivery", "delayed_delivery"),
+    PolicyPlace("inactiveTopicPolicies", "inactive_topics"),
+    PolicyPlace("autoTopicCreation", "auto_topic_creation"),
+    PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation"),
+    PolicyPlace(
         "subscriptionExpirationTime",
         "subscription_expiration_minutes",
         refused="Invalid value for subscription expiration time",
     ),
-    Place("subscriptionTypesEnabled", "subscription_types", unset=[]),
-    Place("encryptionRequired", "encryption_required", unset=False, removable=False),
-    Place(
+    PolicyPlace("subscriptionTypesEnabled", "subscription_types", unset=[]),
+    PolicyPlace("encryptionRequired", "encryption_required", unset=False, removable=False),
+    PolicyPlace(
         "schemaCompatibilityStrategy",
         "schema_compatibility_strategy",
         unset="UNDEFINED",
         write="PUT",
         removable=False,
     ),
-    Place("schemaAutoUpdateCompatibilityStrategy", "schema_auto_update", unset="Full", write="PUT", removable=False),
-    Place("schemaValidationEnforced", "schema_validation_enforced", unset=False, removable=False),
-    Place("isAllowAutoUpdateSchema", "allow_schema_update", removable=False, falls_back=True),
-    Place("persistence", "persistence"),
+    PolicyPlace(
+        "schemaAutoUpdateCompatibilityStrategy", "schema_auto_update", unset="Full", write="PUT", removable=False
+    ),
+    PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", unset=False, removable=False),
+    PolicyPlace("isAllowAutoUpdateSchema", "allow_schema_update", removable=False, falls_back=True),
+    PolicyPlace("persistence", "persistence"),
 )
 
 TOPIC = (
-    Place("retention", "retention"),
-    Place("compactionThreshold", "compaction_threshold", refused="Invalid value for compactionThreshold"),
-    Place("publishRate", "publish_rate"),
-    Place("dispatchRate", "dispatch_rate"),
-    Place("subscriptionDispatchRate", "subscription_dispatch_rate"),
-    Place("replicatorDispatchRate", "replicator_dispatch_rate"),
-    Place("subscribeRate", "subscribe_rate"),
-    Place("maxProducers", "max_producers"),
-    Place("maxConsumers", "max_consumers"),
-    Place(
+    PolicyPlace("retention", "retention"),
+    PolicyPlace("compactionThreshold", "compaction_threshold", refused="Invalid value for compactionThreshold"),
+    PolicyPlace("publishRate", "publish_rate"),
+    PolicyPlace("dispatchRate", "dispatch_rate"),
+    PolicyPlace("subscriptionDispatchRate", "subscription_dispatch_rate"),
+    PolicyPlace("replicatorDispatchRate", "replicator_dispatch_rate"),
+    PolicyPlace("subscribeRate", "subscribe_rate"),
+    PolicyPlace("maxProducers", "max_producers"),
+    PolicyPlace("maxConsumers", "max_consumers"),
+    PolicyPlace(
         "maxConsumersPerSubscription",
         "max_consumers_per_subscription",
         refused="Invalid value for maxConsumersPerSubscription",
     ),
-    Place("maxSubscriptionsPerTopic", "max_subscriptions"),
-    Place("maxUnackedMessagesOnConsumer", "max_unacked_per_consumer", refused="maxUnackedNum must be 0 or more"),
-    Place(
+    PolicyPlace("maxSubscriptionsPerTopic", "max_subscriptions"),
+    PolicyPlace("maxUnackedMessagesOnConsumer", "max_unacked_per_consumer", refused="maxUnackedNum must be 0 or more"),
+    PolicyPlace(
         "maxUnackedMessagesOnSubscription",
         "max_unacked_per_subscription",
         refused="maxUnackedNum must be 0 or more",
     ),
-    Place(
+    PolicyPlace(
         "maxMessageSize",
         "max_message_size",
         refused=(
@@ -102,13 +104,15 @@ TOPIC = (
             " broker-level"
         ),
     ),
-    Place("deduplicationEnabled", "deduplication_enabled"),
-    Place("deduplicationSnapshotInterval", "deduplication_snapshot_seconds", refused="interval must be 0 or more"),
-    Place("delayedDelivery", "delayed_delivery"),
-    Place("inactiveTopicPolicies", "inactive_topics"),
-    Place("autoSubscriptionCreation", "auto_subscription_creation"),
-    Place("subscriptionTypesEnabled", "subscription_types", unset=[]),
-    Place("schemaCompatibilityStrategy", "schema_compatibility_strategy", write="PUT"),
-    Place("schemaValidationEnforced", "schema_validation_enforced", unset=False),
-    Place("persistence", "persistence"),
+    PolicyPlace("deduplicationEnabled", "deduplication_enabled"),
+    PolicyPlace(
+        "deduplicationSnapshotInterval", "deduplication_snapshot_seconds", refused="interval must be 0 or more"
+    ),
+    PolicyPlace("delayedDelivery", "delayed_delivery"),
+    PolicyPlace("inactiveTopicPolicies", "inactive_topics"),
+    PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation"),
+    PolicyPlace("subscriptionTypesEnabled", "subscription_types", unset=[]),
+    PolicyPlace("schemaCompatibilityStrategy", "schema_compatibility_strategy", write="PUT"),
+    PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", unset=False),
+    PolicyPlace("persistence", "persistence"),
 )

@@ -18,7 +18,7 @@ from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 if TYPE_CHECKING:
     from broker_core.storage.block import Block
 
-Place = tuple[int, int, int]  # ledger ID, entry ID, batch index (0 outside of batches)
+MessagePosition = tuple[int, int, int]  # ledger ID, entry ID, batch index (0 outside of batches)
 
 
 class Slot(NamedTuple):
@@ -38,7 +38,7 @@ class OpenedEntry(NamedTuple):
 class KeyTable:
     def __init__(self, *, retain_null_key: bool) -> None:
         self._retain_null_key = retain_null_key
-        self._latest: dict[str, Place] = {}
+        self._latest: dict[str, MessagePosition] = {}
         self.removed = 0  # messages that `survivors` has dropped so far
 
     def note(self, block: Block) -> None:

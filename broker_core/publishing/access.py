@@ -32,7 +32,7 @@ class AccessMode(Enum):
     EXCLUSIVE_WITH_FENCING = 3
 
 
-class Place(Enum):
+class GrantedAccess(Enum):
     SHARED = "shared"
     EXCLUSIVE = "exclusive"
     WAITING = "waiting"
@@ -45,7 +45,7 @@ class Admission(Generic[P]):
     With `fences_producers` the connected producers must be closed.
     """
 
-    place: Place
+    access: GrantedAccess
     fenced_waiters: tuple[P, ...] = ()
     fences_producers: bool = False
 
@@ -72,20 +72,20 @@ class ProducerAccess(Generic[P]):
         if mode is AccessMode.SHARED:
             if self._owner is not None or self._waiting:
                 raise ProducerBusy(_TAKEN)
-            return Admission(Place.SHARED)
+            return Admission(GrantedAccess.SHARED)
         taken = occupied or self._owner is not None
         if mode is AccessMode.EXCLUSIVE and (taken or self._waiting):
             raise ProducerFenced("Topic has existing shared producers" if occupied and not self._owner else _TAKEN)
         if mode is AccessMode.WAIT_FOR_EXCLUSIVE and taken:
             self._waiting.append(producer)
-            return Admission(Place.WAITING)
+            return Admission(GrantedAccess.WAITING)
         self._check_epoch(wanted_epoch)
         fenced: tuple[P, ...] = ()
         if mode is AccessMode.EXCLUSIVE_WITH_FENCING:
             fenced = tuple(self._waiting)
             self._waiting.clear()
         self._take(producer, wanted_epoch)
-        return Admission(Place.EXCLUSIVE, fenced, taken)
+        return Admission(GrantedAccess.EXCLUSIVE, fenced, taken)
 
     def leave(self, producer: P, *, occupied: bool) -> P | None:
         """Removes a connected or waiting producer; returns the waiting producer that now takes the topic.

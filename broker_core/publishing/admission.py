@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import ProducerBusy, ProducerFenced
-from broker_core.publishing.access import AccessMode, Place, ProducerAccess
+from broker_core.publishing.access import AccessMode, GrantedAccess, ProducerAccess
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
@@ -83,10 +83,10 @@ class ProducerAdmission:
         if admission.fences_producers:
             for fenced in list(self.by_name.values()):
                 fenced.disconnect()
-        if admission.place is Place.SHARED:
+        if admission.access is GrantedAccess.SHARED:
             self._add(producer, request)
         else:
-            await self._take(producer, request, waits=admission.place is Place.WAITING)
+            await self._take(producer, request, waits=admission.access is GrantedAccess.WAITING)
         return self.epoch
 
     async def _take(self, producer: Producer, request: AccessRequest, *, waits: bool) -> None:

@@ -93,11 +93,6 @@ def add_checksum(metadata_and_payload: bytes) -> bytes:
     return MAGIC + SIZE.pack(crc32c(metadata_and_payload)) + metadata_and_payload
 
 
-def remove_checksum(entry: bytes) -> bytes:
-    """The entry as clients below protocol version 11 expect it: from the metadata size on."""
-    return entry[6:] if entry.startswith(MAGIC) else entry
-
-
 def add_broker_metadata(entry: bytes, broker_metadata: BrokerEntryMetadata) -> bytes:
     encoded = broker_metadata.SerializeToString()
     return BROKER_METADATA_MAGIC + SIZE.pack(len(encoded)) + encoded + entry

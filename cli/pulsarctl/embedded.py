@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pulsarctl.client.reachability import addresses
 from pulsarctl.errors import AlreadyRunning, CliError
-from pulsarctl.termination import orderly_end
+from pulsarctl.stop_signals import orderly_end
 
 LOCK_POLL_SECONDS = 0.02
 SILENT_SECONDS = 0.5  # a shorter wait is not worth a line

@@ -18,7 +18,6 @@ the command to run next.
 
 from typing import ClassVar
 
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from pulsarctl.errors import TimedOut
 from pulsarctl.output import render
 from pulsarctl.records.record import Record
-from pulsarctl.termination import undisturbed
+from pulsarctl.stop_signals import undisturbed
 
 POLL_MS = 200  # how long Ctrl-C may wait inside the client
 RECORDS_AT_ONCE = 256

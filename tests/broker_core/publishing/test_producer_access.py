@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.errors import ProducerBusy, ProducerFenced
-from broker_core.publishing.access import EPOCH_MAX, AccessMode, Place, ProducerAccess
+from broker_core.publishing.access import EPOCH_MAX, AccessMode, GrantedAccess, ProducerAccess
 
 SHARED, EXCLUSIVE = AccessMode.SHARED, AccessMode.EXCLUSIVE
 WAIT, FENCING = AccessMode.WAIT_FOR_EXCLUSIVE, AccessMode.EXCLUSIVE_WITH_FENCING
@@ -25,7 +25,7 @@ def taken() -> ProducerAccess[str]:
 @pytest.mark.parametrize("mode", [EXCLUSIVE, WAIT, FENCING])
 def test_the_first_exclusive_producer_takes_a_free_topic_at_epoch_0(mode: AccessMode) -> None:
     topic = access()
-    assert topic.request("a", mode, None, occupied=False).place is Place.EXCLUSIVE
+    assert topic.request("a", mode, None, occupied=False).access is GrantedAccess.EXCLUSIVE
     assert topic.owns("a")
     assert topic.epoch == 0
 
@@ -57,7 +57,7 @@ def test_no_producer_overtakes_waiting_ones() -> None:
 def test_waiting_producers_are_served_in_order_with_increasing_epochs() -> None:
     topic = taken()
     for waiter in ("b", "c"):
-        assert topic.request(waiter, WAIT, None, occupied=True).place is Place.WAITING
+        assert topic.request(waiter, WAIT, None, occupied=True).access is GrantedAccess.WAITING
     assert topic.leave("a", occupied=False) == "b"
     assert topic.epoch == 1
     assert topic.leave("b", occupied=False) == "c"
@@ -107,7 +107,7 @@ def test_a_producer_that_returns_with_an_older_epoch_is_fenced(mode: AccessMode)
     topic = access(5)
     with pytest.raises(ProducerFenced, match="Current epoch: 5, Producer epoch: 4"):
         topic.request("a", mode, 4, occupied=False)
-    assert topic.request("b", SHARED, None, occupied=False).place is Place.SHARED
+    assert topic.request("b", SHARED, None, occupied=False).access is GrantedAccess.SHARED
 
 
 def test_a_producer_that_returns_with_the_current_epoch_keeps_it() -> None:
@@ -117,7 +117,7 @@ def test_a_producer_that_returns_with_the_current_epoch_keeps_it() -> None:
 
 
 def test_a_shared_producer_may_send_any_epoch() -> None:
-    assert access(5).request("go", SHARED, 0, occupied=True).place is Place.SHARED
+    assert access(5).request("go", SHARED, 0, occupied=True).access is GrantedAccess.SHARED
 
 
 @given(st.lists(st.tuples(st.sampled_from(["request", "leave"]), st.integers(0, 4), st.sampled_from(AccessMode))))
@@ -141,7 +141,7 @@ def test_an_owner_is_alone_and_epochs_never_decrease(steps: list[tuple[str, int,
             except (ProducerBusy, ProducerFenced):
                 assert there or waiting
                 continue
-            if admission.place is Place.WAITING:
+            if admission.access is GrantedAccess.WAITING:
                 waiting.append(producer)
             else:
                 assert list(admission.fenced_waiters) == (waiting if mode is FENCING else [])
