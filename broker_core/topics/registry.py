@@ -123,15 +123,22 @@ class TopicRegistry:
             await asyncio.wait([self._creating[key]])
         if self.exists(name):
             return False
-        future = self._creating[key] = asyncio.get_running_loop().create_future()
+        room = contextlib.ExitStack()  # held from now on: between the check of the limit and this there is no await
+        room.enter_context(self.room.counting([key]))
+        # A client that leaves does not stop it: its document is stored in any case.
+        work = self._create(name, properties or {}, room)
+        creating = self._creating[key] = asyncio.get_running_loop().create_task(work)
+        creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # if nobody asks any more
+        await asyncio.shield(creating)
+        return True
+
+    async def _create(self, name: TopicName, properties: dict[str, str], room: contextlib.ExitStack) -> None:
         try:
-            with self.room.counting([key]):
-                await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties or {}})
+            with room:
+                await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
             self._tell(name, exists=True)
         finally:
-            del self._creating[key]
-            future.set_result(None)
-        return True
+            del self._creating[str(name)]
 
     def _tell(self, name: TopicName, *, exists: bool) -> None:
         for listener in list(self.listeners):

@@ -1,8 +1,6 @@
 """Concurrent changes of one resource, and changes that outlast the timeout of their request."""
 
 import asyncio
-import sqlite3
-import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,23 +11,11 @@ import pytest
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.http import HttpConfig
 from broker_core.server.server import Server
-from broker_core.storage.disk import RealDisk
 from tests.admin.conftest import PORT_ZERO, Admin
 from tests.condition import wait_until
+from tests.held_disk import HeldDisk
 
 HASTY = BrokerConfig(server=PORT_ZERO, http=replace(HttpConfig(), request_seconds=0.2))
-
-
-class HeldDisk(RealDisk):
-    """Commits of the database wait while `go` is clear."""
-
-    def __init__(self) -> None:
-        self.go = threading.Event()
-        self.go.set()
-
-    def commit(self, connection: sqlite3.Connection) -> None:
-        self.go.wait(20)
-        super().commit(connection)
 
 
 @pytest.fixture

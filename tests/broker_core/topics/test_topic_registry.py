@@ -14,6 +14,7 @@ from broker_core.schema.compatibility import Strategy
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 from broker_core.topic.topic import Topic
+from tests.held_disk import HeldDisk
 
 NAME = parse_topic("persistent://public/default/t")
 PASSING = parse_topic("non-persistent://public/default/t")
@@ -38,6 +39,25 @@ async def test_concurrent_requests_create_a_topic_once(broker: Broker) -> None:
     assert tuple(made) == (True, False)
     assert broker.topics.properties(NAME) == {"owner": "first"}
     assert told == [(NAME, True)]
+
+
+async def test_a_topic_whose_creator_leaves_is_created_and_announced(tmp_path: Path) -> None:
+    broker, disk = Broker(BrokerConfig()), HeldDisk()
+    await broker.start(tmp_path, disk=disk)
+    told = asyncio.Event()
+    broker.topics.listeners.add(lambda _name, *, exists: told.set())
+    disk.go.clear()
+    creating = asyncio.create_task(broker.topics.create(NAME))
+    await asyncio.sleep(0)
+    creating.cancel()
+    await asyncio.wait([creating])
+    again = asyncio.create_task(broker.topics.create(NAME))
+    disk.go.set()
+    async with asyncio.timeout(10):
+        await told.wait()
+        assert await again is False
+    assert broker.topics.exists(NAME)
+    await broker.stop()
 
 
 async def test_concurrent_clients_do_not_exceed_the_topic_limit(broker: Broker) -> None:
