@@ -1,0 +1,153 @@
+"""The unit, the image, and the dashboards: every command, path, port, and metric in them exists.
+
+No container runs here. Docker's, Prometheus's, and Grafana's files are parsed and compared with each other and with us.
+"""
+
+import configparser
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pulsar
+import pytest
+import typer
+import yaml
+
+from broker_core.testing import EmbeddedBroker
+from pulsarctl.shell.root import application
+
+ROOT = Path(__file__).parents[2]
+UNIT = ROOT / "examples" / "systemd" / "pulsarctl.service"
+MONITORING = ROOT / "examples" / "monitoring"
+PROGRAM = Path(sys.executable).parent / "pulsarctl"
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def instructions() -> Iterator[tuple[str, str]]:
+    for line in (MONITORING / "Dockerfile").read_text().splitlines():
+        if line and not line.startswith("#"):
+            yield tuple(line.split(maxsplit=1))  # type: ignore[misc]  # instruction and arguments
+
+
+def exec_form(instruction: str) -> list[str]:
+    [arguments] = [text for name, text in instructions() if name == instruction]
+    return list(json.loads(arguments[arguments.index("[") :]))
+
+
+def assert_parses(words: list[str]) -> None:
+    """The command line is one of ours, options and their values included."""
+    group: Any = typer.main.get_command(application())
+    with group.make_context("pulsarctl", list(words)) as context:
+        while hasattr(group, "resolve_command"):
+            name, group, rest = group.resolve_command(context, [*context._protected_args, *context.args])
+            context = group.make_context(name, rest, parent=context)
+
+
+def unit() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep the case of keys
+    parser.read_string(UNIT.read_text())
+    return parser
+
+
+def test_the_unit_runs_a_command_of_ours_in_the_directory_that_systemd_creates() -> None:
+    service = unit()["Service"]
+    program, *words = shlex.split(service["ExecStart"])
+    assert Path(program).name == "pulsarctl"
+    assert_parses(words)
+    assert words[words.index("--data-dir") + 1] == f"/var/lib/{service['StateDirectory']}"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text().replace("/opt/pulsarctl/bin/pulsarctl", str(PROGRAM)))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(copy)], capture_output=True, text=True, timeout=60
+    )
+    ours = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert (ours, done.returncode) == ([], 0), done.stderr
+
+
+def test_the_image_copies_what_the_build_needs_and_nothing_that_is_missing() -> None:
+    copied = {word for name, text in instructions() if name == "COPY" for word in text.split()[:-1]}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    needed = {"pyproject.toml", project["project"]["readme"], *project["project"]["license-files"]}
+    assert copied == needed | {name.split("/")[0] for name in packages}
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def test_the_commands_of_the_image_are_ours() -> None:
+    assert exec_form("ENTRYPOINT") == ["pulsarctl"]
+    assert_parses(exec_form("CMD"))
+    program, *check = exec_form("HEALTHCHECK")
+    assert program == "pulsarctl"
+    assert_parses(check)
+
+
+def test_the_image_keeps_its_data_in_its_volume() -> None:
+    command = exec_form("CMD")
+    volume = dict(instructions())["VOLUME"]
+    assert command[command.index("--data-dir") + 1] == volume
+    assert read(MONITORING / "compose.yaml")["services"]["broker"]["volumes"] == [f"data:{volume}"]
+
+
+def test_compose_builds_and_mounts_what_exists_and_opens_ports_on_this_machine_only() -> None:
+    compose = read(MONITORING / "compose.yaml")
+    build = compose["services"]["broker"]["build"]
+    assert (MONITORING / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).exists()
+    for service in compose["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+        sources = [volume.split(":")[0] for volume in service.get("volumes", [])]
+        assert [name for name in sources if name not in compose["volumes"] and not (MONITORING / name).exists()] == []
+
+
+def test_prometheus_and_grafana_reach_services_of_the_compose_file_at_ports_that_they_open() -> None:
+    ports = {
+        f"{name}:{port.rsplit(':', 1)[1]}"
+        for name, service in read(MONITORING / "compose.yaml")["services"].items()
+        for port in service["ports"]
+    }
+    [job] = read(MONITORING / "prometheus.yaml")["scrape_configs"]
+    [source] = read(MONITORING / "grafana/datasources/prometheus.yaml")["datasources"]
+    assert {*job["static_configs"][0]["targets"], source["url"].removeprefix("http://")} <= ports
+
+
+def test_grafana_finds_the_dashboard_and_its_source() -> None:
+    mounts = read(MONITORING / "compose.yaml")["services"]["grafana"]["volumes"]
+    [provider] = read(MONITORING / "grafana/dashboards/provider.yaml")["providers"]
+    assert f"./grafana/dashboards:{provider['options']['path']}:ro" in mounts
+    [source] = read(MONITORING / "grafana/datasources/prometheus.yaml")["datasources"]
+    panels = json.loads((MONITORING / "grafana/dashboards/broker.json").read_text())["panels"]
+    assert {panel["datasource"]["uid"] for panel in panels} == {source["uid"]}
+
+
+def test_the_broker_serves_every_metric_of_the_dashboard(pulsar_broker: EmbeddedBroker) -> None:
+    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    consumer = client.subscribe("measured", "s")
+    [job] = read(MONITORING / "prometheus.yaml")["scrape_configs"]
+    with urllib.request.urlopen(pulsar_broker.http_url + job["metrics_path"], timeout=30) as answer:
+        served = set(re.findall(r"^([a-z_]+)[{ ]", answer.read().decode(), re.MULTILINE))
+    consumer.close()
+    client.close()
+    panels = json.loads((MONITORING / "grafana/dashboards/broker.json").read_text())["panels"]
+    asked = {
+        name
+        for panel in panels
+        for name in re.findall(r"\b(?:pulsar|pulsarctl|process)_\w+", json.dumps(panel["targets"]))
+    }
+    assert len(asked) == len(panels)
+    assert asked <= served
