@@ -77,6 +77,8 @@ async def send(library: Any, request: web.BaseRequest, answer: Answer, config: H
     except TimeoutError:
         if request.transport is not None:
             request.transport.abort()
+    except ConnectionError:  # the client has left: nothing that is worth a line in the log
+        pass
     return response
 
 

@@ -12,8 +12,14 @@ from broker_core.policies import json_values
 
 def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = None) -> dict[str, str]:
     """Those of a JSON value, beside the ones that are there `before`. Raises `InvalidRequest`."""
-    found = {**(before or {}), **json_values.properties(value or {}, "properties")}
     most = call.broker.config.commands.max_properties
-    if sum(len(key) + len(text) for key, text in found.items()) > most:
-        raise InvalidRequest(f"the properties have more than {most} characters (maxPropertiesSizeInBytes)")
+    sent = json_values.mapping(value or {}, "properties")
+    _check_size(sum(map(len, sent)), most)  # first, so that no work is done for many thousands
+    found = {**(before or {}), **json_values.properties(sent, "properties")}
+    _check_size(sum(len(key) + len(text) for key, text in found.items()), most)
     return found
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise InvalidRequest(f"the properties have more than {most} characters (maxPropertiesSizeInBytes)")

@@ -22,6 +22,8 @@ from tests.raw_client import Closed, RawClient
 from tests.raw_publishing import producer
 
 ANSWER_SECONDS = 20.0
+PAUSE_SECONDS = 1.0  # after a failure, so that a broker that is gone is not asked thousands of times
+LONGEST_FAILURE = 500
 PREPARE_EVERY = 300  # inputs between two repairs of what they deleted
 TENANT = b'{"allowedClusters":["standalone"]}'
 PREPARATION = (
@@ -91,16 +93,21 @@ class Attack:
         self.prepare(requests)
         requests.close()
         works = (self._commands, self._requests, self._connections)
-        threads = [threading.Thread(target=self._guarded, args=(work,), name=work.__name__) for work in works]
+        threads = [threading.Thread(target=self.guarded, args=(work,), name=work.__name__) for work in works]
         for thread in threads:
             thread.start()
         return threads
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as error:
-            self.tally.fail(f"the attacker {work.__name__} ended: {type(error).__name__}: {error}")
+    def guarded(self, work: Callable[[], None]) -> None:
+        """Reports a failure of the attacker itself and goes on, since a run may be long."""
+        while not self.stopped.is_set():
+            try:
+                work()
+            except Exception as error:
+                failure = f"the attacker {work.__name__} failed: {type(error).__name__}: {error}"
+                self.tally.fail(failure[:LONGEST_FAILURE])
+                self.seed += 1  # another order, so that the same input does not fail first again
+                self.stopped.wait(PAUSE_SECONDS)
 
     def prepare(self, requests: Requests) -> None:
         for method, path, body in PREPARATION:
@@ -122,6 +129,8 @@ class Attack:
             self._exchange(data, one.prepared)
         except TimeoutError:
             self.tally.fail(f"no PONG within {ANSWER_SECONDS:g} s: {one.name}")
+        except ConnectionRefusedError:
+            raise  # the broker is gone
         except (ConnectionError, Closed):
             pass  # closing the connection is a valid answer
         self.tally.sent("commands", one.name, started)
@@ -164,6 +173,8 @@ class Attack:
         body, started = one.body, time.time()
         try:
             status, answer = requests.ask(one.method, one.target, body)
+        except ConnectionRefusedError:
+            raise  # the broker is gone
         except (OSError, http.client.HTTPException) as error:
             self.tally.fail(f"no answer: {one.name}: {type(error).__name__}: {error}")
         else:
@@ -189,6 +200,8 @@ class Attack:
         try:
             for status, body in http_table.TABLE[name](target):
                 self.tally.answered(name, status, body)
+        except ConnectionRefusedError:
+            raise  # the broker is gone
         except ConnectionError:
             pass  # closing is a valid answer to what is not HTTP
         except (OSError, http.client.HTTPException) as error:

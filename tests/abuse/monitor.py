@@ -2,12 +2,16 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from tests.abuse.tally import Tally
 
 TRACEBACK = "Traceback (most recent call last)"
 LONGEST_LINE = 1_000
+SHOWN_INPUTS = 6
 PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
@@ -26,10 +30,47 @@ class Stall:
         return self.ended - self.late
 
 
-def stalls(file: Path) -> Iterator[Stall]:
-    for line in file.read_text().splitlines():
-        found = json.loads(line)
-        yield Stall(found["at"], found["own"], found["late"], found["cpu"], tuple(found["stack"]))
+class WorstStalls:
+    """The longest stall of each place in the code, of those of `seconds` and more; read while the run goes on.
+
+    The inputs under way are looked up at once: the tally forgets those of long ago.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._read = 0  # bytes of the file
+        self._worst: dict[str, tuple[Stall, list[str]]] = {}
+        self._counts: Counter[str] = Counter()
+        self.longest = 0.0
+
+    @property
+    def count(self) -> int:
+        return self._counts.total()
+
+    def read(self, file: Path, tally: Tally) -> None:
+        """Takes what is new in the file; a line that is being written waits for the next time."""
+        with file.open("rb") as lines:
+            lines.seek(self._read)
+            for line in lines:
+                if line.endswith(b"\n"):
+                    self._read += len(line)
+                    self._add(json.loads(line), tally)
+
+    def _add(self, found: dict[str, Any], tally: Tally) -> None:
+        stall = Stall(found["at"], found["own"], found["late"], found["cpu"], tuple(found["stack"]))
+        self.longest = max(self.longest, stall.own)
+        if stall.own >= self._seconds:
+            where = stall.stack[-1] if stall.stack else "unseen"
+            self._counts[where] += 1
+            if where not in self._worst or stall.own > self._worst[where][0].own:
+                self._worst[where] = stall, tally.under_way(stall.began, stall.ended)[:SHOWN_INPUTS]
+
+    def sentences(self) -> list[str]:
+        return [
+            f"the loop stood still {self._counts[where]} times, for up to {stall.own * 1000:.0f} ms "
+            f"(CPU {stall.cpu * 1000:.0f} ms) in {' < '.join(reversed(stall.stack[-6:]))}, during {inputs}"
+            for where, (stall, inputs) in self._worst.items()
+        ]
 
 
 def resident_mb(pid: int) -> float:

@@ -2,13 +2,12 @@
 
 import threading
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.abuse.attackers import Attack
-from tests.abuse.monitor import LONGEST_LINE, Log, Stall, peak_mb, read_log, resident_mb, stalls
+from tests.abuse.monitor import LONGEST_LINE, Log, WorstStalls, peak_mb, read_log, resident_mb
 from tests.abuse.probed_broker import COMMAND
 from tests.abuse.tally import SHOWN, Tally
 from tests.broker_process import BrokerProcess
@@ -23,19 +22,12 @@ LOOK_SECONDS = 1.0
 
 @dataclass
 class Report:
-    """`stall_seconds`: the longest time for which the event loop may be blocked."""
-
     tally: Tally
-    stall_seconds: float = STALL_SECONDS
+    stalls: WorstStalls
     seconds: float = 0.0
     memory: tuple[float, float, float] = (0.0, 0.0, 0.0)  # MB before, after, and at most
     log: Log = field(default_factory=lambda: Log(0, 0, 0, ""))
-    stalls: list[Stall] = field(default_factory=list)
     client: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def longest(self) -> float:
-        return max((stall.own for stall in self.stalls), default=0.0)
 
     def failures(self) -> list[str]:
         """One sentence for each failure."""
@@ -44,28 +36,13 @@ class Report:
             found.append(f"{self.log.tracebacks} tracebacks in the log, the first:\n{self.log.first_traceback}")
         if self.log.longest > LONGEST_LINE:
             found.append(f"a line of {self.log.longest} characters in the log")
-        found += self._stalled()
+        found += self.stalls.sentences()
         before, after, _ = self.memory
         if after > before + GROWTH_MB:
             found.append(f"memory went from {before:.0f} to {after:.0f} MB")
         if self.client["wrong"] or self.client["failure"] or not self.client["received"]:
             found.append(f"the well-behaved client: {self.client}")
         return found
-
-    def _stalled(self) -> list[str]:
-        """The longest stall at each place in the code, with the inputs in progress."""
-        worst: dict[str, Stall] = {}
-        counts: Counter[str] = Counter()
-        for stall in sorted(self.stalls, key=lambda one: one.own):
-            if stall.own >= self.stall_seconds:
-                where = stall.stack[-1] if stall.stack else "unseen"
-                worst[where], counts[where] = stall, counts[where] + 1
-        return [
-            f"the loop stood still {counts[where]} times, for up to {stall.own * 1000:.0f} ms "
-            f"(CPU {stall.cpu * 1000:.0f} ms) in {' < '.join(reversed(stall.stack[-6:]))}, during "
-            f"{self.tally.under_way(stall.began, stall.ended)[:6]}"
-            for where, stall in worst.items()
-        ]
 
     def __str__(self) -> str:
         before, after, most = self.memory
@@ -76,8 +53,8 @@ class Report:
             f"{self.tally.left_out:,} known ones left out\n"
             f"answers 500: {wrong}, tracebacks: {self.log.tracebacks}, lines in the log: {self.log.lines:,} "
             f"(longest {self.log.longest})\n"
-            f"longest stall of the loop: {self.longest * 1000:.0f} ms, "
-            f"over {STALL_SECONDS * 1000:.0f} ms: {sum(one.own >= STALL_SECONDS for one in self.stalls)}\n"
+            f"longest stall of the loop: {self.stalls.longest * 1000:.0f} ms, "
+            f"too long: {self.stalls.count}\n"
             f"memory: {before:.0f} MB before, {after:.0f} MB after, {most:.0f} MB at most\n"
             f"well-behaved client: {self.client.get('received', 0):,} messages, {self.client.get('wrong', 0)} lost or "
             f"out of order, slowest {self.client.get('slowest', 0) * 1000:.0f} ms"
@@ -88,29 +65,37 @@ def run(directory: Path, seconds: float, seed: int, stall_seconds: float = STALL
     stall_file = directory / "stalls"
     stall_file.touch()
     broker = BrokerProcess(directory / "data", program=(*COMMAND, str(stall_file)))
-    report = Report(Tally(), stall_seconds)
+    report = Report(Tally(), WorstStalls(stall_seconds))
     with broker:
         client = ClientProcess("tests.abuse.client", broker.service_url)
         try:
-            _attack(broker, report, seconds, seed, client)
+            _attack(broker, report, seconds, seed, client, stall_file)
         finally:
             client.end()
         report.memory = (*report.memory[:2], peak_mb(broker.pid))
         report.log = read_log(broker.log_path)
-    report.stalls = list(stalls(stall_file))
+    report.stalls.read(stall_file, report.tally)
     return report
 
 
-def _attack(broker: BrokerProcess, report: Report, seconds: float, seed: int, client: ClientProcess) -> None:
+def _attack(
+    broker: BrokerProcess, report: Report, seconds: float, seed: int, client: ClientProcess, stall_file: Path
+) -> None:
     """Memory is measured after a warm-up, since modules loaded on first use are not a leak."""
     attack = Attack(broker.service_url, broker.http_url, report.tally, seed)
     client.ask("report")
     started = time.monotonic()
     threads = attack.start()
     pause = threading.Event()
-    pause.wait(seconds * WARM_UP_SHARE)
+
+    def watch(until: float) -> None:
+        while time.monotonic() < until:
+            pause.wait(LOOK_SECONDS)
+            report.stalls.read(stall_file, report.tally)
+
+    watch(started + seconds * WARM_UP_SHARE)
     before = _settled(broker.pid, seconds * WARM_UP_SHARE / 10)
-    pause.wait(max(seconds - (time.monotonic() - started), 0))
+    watch(started + seconds)
     attack.stopped.set()
     for thread in threads:
         thread.join()

@@ -1,5 +1,6 @@
 """Every command and route has hostile inputs, and a broker withstands them for half a minute."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,11 @@ import pytest
 from broker_core.admin.all_routes import all_routes
 from broker_core.server.command_table import COMMANDS
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.abuse.attackers import Attack
+from tests.abuse.monitor import WorstStalls
 from tests.abuse.rest_table import ROWS, row_name
 from tests.abuse.run import run
+from tests.abuse.tally import REMEMBERED, Tally
 from tests.abuse.wire_table import EXAMPLES
 
 SECONDS = 30.0
@@ -22,6 +26,34 @@ def test_every_command_has_hostile_inputs() -> None:
 
 def test_every_route_has_hostile_inputs() -> None:
     assert set(ROWS) == {row_name(route.path) for route in all_routes().listed}
+
+
+def test_an_attacker_that_fails_is_a_finding_and_goes_on() -> None:
+    attack = Attack("pulsar://localhost:1", "http://localhost:1", Tally(), SEED)
+    tries = []
+
+    def work() -> None:
+        tries.append(attack.seed)
+        if len(tries) == 2:
+            attack.stopped.set()
+        raise ValueError("not thought of")
+
+    attack.guarded(work)
+    assert tries == [SEED, SEED + 1]
+    assert attack.tally.failures == {"the attacker work failed: ValueError: not thought of": 2}
+
+
+def test_the_inputs_of_an_early_stall_are_named_after_a_long_run(tmp_path: Path) -> None:
+    tally, file = Tally(), tmp_path / "stalls"
+    tally.sent("requests", "GET /slow", started=100.0)
+    line = {"at": 100.1, "own": 0.06, "late": 0.07, "cpu": 0.05, "stack": ["a", "b"]}
+    file.write_text(json.dumps(line) + "\n" + json.dumps({**line, "own": 0.03}) + "\n" + '{"at": 10')
+    worst = WorstStalls(STALL_SECONDS / 5)
+    worst.read(file, tally)
+    for number in range(REMEMBERED):
+        tally.sent("requests", f"GET /{number}", started=200.0)
+    assert (worst.count, worst.longest) == (1, 0.06)
+    assert "1 times, for up to 60 ms (CPU 50 ms) in b < a, during ['GET /slow']" in worst.sentences()[0]
 
 
 @pytest.mark.slow

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from broker_core.admin.exchange import AT_ONCE_BYTES
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.http import HttpConfig
+from broker_core.names import parse_topic
+from broker_core.storage.position import LATEST
 from broker_core.wire.compression import compress
 from broker_core.wire.pulsar_api_pb2 import CompressionType, EncryptionKeys, KeyValue
 from tests.admin.conftest import PORT_ZERO, Admin
@@ -98,6 +101,20 @@ async def test_an_upload_that_is_reset_is_one_line_in_the_log(
         while "did not arrive whole" not in caplog.text:
             await admin("GET", "tenants")
     assert "Traceback" not in caplog.text
+
+
+async def test_a_client_that_leaves_before_a_large_answer_leaves_no_traceback(
+    shop: Admin, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = await shop.broker.topics.get(parse_topic(FULL))
+    for number in range(3_000):
+        await topic.ledger.open_cursor(f"s-{number}", initial=LATEST, durable=False)
+    with socket.create_connection(("127.0.0.1", shop.server.web_port)) as one:
+        one.sendall(f"GET /admin/v2/{TOPIC}/internalStats HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    for _ in range(3):  # each takes as long as the one that nobody waits for
+        assert len((await shop("GET", f"{TOPIC}/internalStats")).text) > AT_ONCE_BYTES
+    assert not any(record.exc_info for record in caplog.records)
 
 
 @pytest.mark.parametrize("head", [b"Content-Length: 2000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n1e8480\r\n"])
