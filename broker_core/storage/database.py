@@ -99,7 +99,7 @@ class Database:
         if state.commit > self._commit_number:
             missing = f"it ends with commit {self._commit_number}, but {self._log.path.name} has {state.commit}"
             raise CatalogUnusable(self.path, missing)
-        if state.problem is not None or state.sums is None:
+        if state.problem is not None or state.sums is None or self._is_cut(state):
             return False
         wal = self.path.with_name(self.path.name + "-wal")
         offset = first_difference(self._content(self.path), state.sums, self._content(wal))
@@ -107,6 +107,10 @@ class Database:
         if offset is not None and not self._log.equals(self._connection):
             raise CatalogUnusable(self.path, f"the page at offset {offset} is not what was written")
         return offset is None
+
+    def _is_cut(self, state: LogState) -> bool:
+        """Whether the log lost more than a crash may cost it, one commit: then its page sums are too old to compare."""
+        return state.commit + 1 < self._commit_number
 
     def _ask_sqlite(self, pragma: str) -> None:
         (found,) = self._connection.execute(f"PRAGMA {pragma}(1)").fetchone()
@@ -170,7 +174,8 @@ class Database:
 
     def _begin_log(self, state: LogState | None) -> None:
         if state is not None:
-            log.warning("%s is written again: %s", self._log.path, state.problem or "it lacks the last commit")
+            lacks = f"it ends with commit {state.commit} of {self._commit_number}"
+            log.warning("%s is written again: %s", self._log.path, state.problem or lacks)
         try:
             self._log.drop()
             self._log.begin(self._commit_number, tables.all_rows(self._connection))

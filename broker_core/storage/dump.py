@@ -325,8 +325,9 @@ def _against_log(path: Path, connection: sqlite3.Connection) -> Iterator[DamageR
     state = catalog_log.read()
     row = connection.execute("SELECT value FROM instance WHERE key = 'commit'").fetchone()
     number = int(row[0]) if row else 0
-    if state.problem is not None and state.commit + 1 < number:  # a crash may tear the last commit
-        yield DamageReport(catalog_log.path, state.problem.offset, state.problem.reason)
+    if state.commit + 1 < number:  # a crash may tear the last commit
+        lacks = f"commits {state.commit + 1} to {number} are missing"
+        yield DamageReport(catalog_log.path, state.end, state.problem.reason if state.problem else lacks)
     if state.commit > number:
         yield DamageReport(path, 0, f"commits {number + 1} to {state.commit} are missing")
     elif state.commit == number and state.problem is None and not catalog_log.equals(connection):

@@ -16,7 +16,7 @@ from broker_core.storage.catalog_log import CatalogLog
 from broker_core.storage.database import Database
 from broker_core.storage.disk import Disk, RealDisk
 from broker_core.storage.errors import CatalogUnusable, NotOurDirectory
-from broker_core.storage.strays import adopt_strays
+from broker_core.storage.strays import adopt_strays, unexplained
 from broker_core.storage.tables import RowChange
 
 _LOST = (
@@ -88,6 +88,8 @@ def _rebuild(disk: Disk, path: Path, journals: Path) -> Rebuilt:
     rebuilt.kept = _set_aside(disk, database)
     disk.rename(fresh, database)
     disk.sync_directory(path)
+    if rebuilt.unknown:  # the database has more than the log, which a start would believe
+        disk.remove(filenames.catalog_log(path))
     migration.write_version(disk, path, filenames.FORMAT_VERSION)
     _open(disk, path)
     return rebuilt
@@ -95,22 +97,38 @@ def _rebuild(disk: Disk, path: Path, journals: Path) -> Rebuilt:
 
 def _fill(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection) -> Rebuilt:
     catalog_log = CatalogLog(disk, filenames.catalog_log(path))
-    problem = f"{catalog_log.path.name} is missing"
+    database = filenames.metadata_file(path)
     rebuilt = Rebuilt([])
+    problem = f"{catalog_log.path.name} is missing"
     if catalog_log.exists:
         _put_all(connection, catalog_log.rows())
         rebuilt.sources.append(catalog_log.path.name)
         state = catalog_log.read()
-        problem = str(state.problem or "")
+        problem = str(state.problem or _newer(database, state.commit) or _cut(disk, path, journals, connection))
     if problem:
         rebuilt.unknown.append(f"{problem}: {_LOST}")
-        if _put_all(connection, _salvaged(filenames.metadata_file(path))):
+        if _put_all(connection, _salvaged(database)):
             rebuilt.sources.append("what can be read of metadata.sqlite")
         rebuilt.sources.append("the ledgers")
         rebuilt.unknown += adopt_strays(disk, path, journals, connection)
     for table in tables.TABLES:
         (rebuilt.rows[table],) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
     return rebuilt
+
+
+def _newer(database: Path, commit: int) -> str:
+    """Why the database has more than the catalog log, which ends with `commit`; "" when it has not."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_read_only(database)) as connection:
+        row = connection.execute("SELECT value FROM instance WHERE key = 'commit'").fetchone()
+        if row is not None and int(row[0]) > commit:
+            return f"catalog.log ends with commit {commit}, but {database.name} has {row[0]}"
+    return ""
+
+
+def _cut(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection) -> str:
+    """Why a catalog log whose records are all sound is not the whole one, or ""."""
+    found = unexplained(disk, path, journals, connection)
+    return f"{found}: catalog.log may have lost its end" if found else ""
 
 
 def _put_all(connection: sqlite3.Connection, rows: Iterable[RowChange]) -> int:

@@ -68,15 +68,35 @@ def _numbers(disk: Disk, directory: Path) -> list[int]:
     return sorted(number for number in found if number is not None)
 
 
-def _place_journal(disk: Disk, directory: Path, connection: sqlite3.Connection) -> list[str]:
+def unexplained(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection) -> str:
+    """What shows that commits, or journal files behind them, are lost; "" for nothing. Blocks. Raises OSError.
+
+    A checkpoint removes journal files only after its commit, and ids that the tables do not count are in the journal.
+    """
+    row = connection.execute("SELECT value FROM instance WHERE key = 'next_id'").fetchone()
+    next_id, seen = (row[0] if row else 1), _Owners(disk, journals).seen
+    later = [ledger_id for ledger_id, _ in _files(disk, path) if ledger_id >= next_id and ledger_id not in seen]
+    return _gap(disk, journals, connection) or (f"ledger {later[0]} is not known" if later else "")
+
+
+def _gap(disk: Disk, directory: Path, connection: sqlite3.Connection) -> str:
     numbers = _numbers(disk, directory)
-    row = connection.execute("SELECT value FROM instance WHERE key = 'first_journal'").fetchone()
-    if row is None and numbers:
+    first = _first_journal(connection) or 1
+    return f"journal files {first} to {numbers[0] - 1} are gone" if numbers and first < numbers[0] else ""
+
+
+def _place_journal(disk: Disk, directory: Path, connection: sqlite3.Connection) -> list[str]:
+    """Where the tables do not say with which journal file a start begins, it is the first one there is."""
+    numbers = _numbers(disk, directory)
+    if numbers and _first_journal(connection) is None:
         tables.execute(connection, tables.put("instance", "first_journal", numbers[0]))
-    if row is None or not numbers or row[0] >= numbers[0]:
-        return []
-    gone = f"journal files {row[0]} to {numbers[0] - 1}"
-    return [f"{gone} are gone: acknowledgements and changes of topics in them are not known"]
+    gap = _gap(disk, directory, connection)
+    return [f"{gap}: acknowledgments and changes of topics in them are not known"] if gap else []
+
+
+def _first_journal(connection: sqlite3.Connection) -> int | None:
+    row = connection.execute("SELECT value FROM instance WHERE key = 'first_journal'").fetchone()
+    return None if row is None else int(row[0])
 
 
 def _files(disk: Disk, path: Path) -> Iterator[tuple[int, Path]]:

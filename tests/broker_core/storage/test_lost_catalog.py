@@ -1,5 +1,6 @@
 """A start refuses a lost or damaged catalog, and a rebuild restores everything that was in it."""
 
+import os
 import random
 import shutil
 import sqlite3
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage import filenames
+from broker_core.storage.catalog_log import DATA_START, CatalogLog
 from broker_core.storage.database import translated
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.dump import find_damage
 from broker_core.storage.errors import CatalogUnusable, Damaged, StorageError
 from broker_core.storage.position import EARLIEST
 from broker_core.storage.rebuild import rebuild
@@ -245,3 +249,49 @@ def test_a_database_that_cannot_be_opened_is_not_reported_as_damaged(tmp_path: P
     with pytest.raises(StorageError, match="cannot use") as error, translated(path):
         sqlite3.connect(path)
     assert not isinstance(error.value, Damaged)
+
+
+def record_ends(path: Path) -> list[int]:
+    """Where the records of a catalog log end."""
+    ends, log = [DATA_START], CatalogLog(RealDisk(), path)
+    for record in log.records():
+        ends.append(ends[-1] + len(record))
+    return ends
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+async def test_a_catalog_log_cut_between_two_records_never_outvotes_the_database(
+    tmp_path: Path, *, stopped: bool
+) -> None:
+    sound = await written(tmp_path / "d", stopped=stopped)
+    for end in record_ends(filenames.catalog_log(sound))[:-1]:
+        copy = tmp_path / "copy"
+        shutil.copytree(sound, copy)
+        os.truncate(filenames.catalog_log(copy), end)
+        try:
+            await (await opened(copy)).close()
+        except StorageError:
+            assert rebuild(copy) is not None
+        assert await holds_everything(copy)
+        shutil.rmtree(copy)
+
+
+async def test_a_rebuild_from_a_cut_catalog_log_keeps_every_entry_and_says_what_is_not_known(tmp_path: Path) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    delete(path)
+    log = filenames.catalog_log(path)
+    os.truncate(log, record_ends(log)[2])
+    rebuilt = rebuild(path)
+    assert rebuilt is not None
+    assert rebuilt.unknown
+    engine = await opened(path)
+    found = [entry for name in sorted(engine.catalog.names) for entry in await contents(await engine.open_ledger(name))]
+    assert sorted(found) == sorted([b"0", b"1", b"2"] * TOPICS + [b"3"])
+    await engine.close()
+
+
+async def test_a_check_finds_a_catalog_log_that_lost_its_end(tmp_path: Path) -> None:
+    path = await written(tmp_path / "d", stopped=True)
+    log = filenames.catalog_log(path)
+    os.truncate(log, record_ends(log)[1])
+    assert [place.path for place in find_damage(path)] == [log]
