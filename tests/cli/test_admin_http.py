@@ -49,7 +49,26 @@ def test_an_unknown_host_is_exit_5(cli_alone: Cli) -> None:
     assert (outcome.exit_code, "the host name is unknown" in outcome.stderr) == (5, True)
 
 
-@pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://"])
+@pytest.mark.parametrize("location", ["http://[x/", "http://x:99999/", "ftp://x/", "http://x y/"])
+def test_a_redirect_to_what_is_no_url_is_exit_5(cli_alone: Cli, location: str) -> None:
+    with HttpStub(lambda request: Reply(307, None, {"Location": location})) as stub:
+        outcome = cli_alone("tenants", "list", "--admin-url", stub.url)
+        problem = f"error: {stub.url} redirects to '{location}', which is not an admin URL\n"
+    assert (outcome.exit_code, outcome.stderr) == (5, problem)
+
+
+NO_HOSTS = [
+    "http://[",
+    "http://[::1",
+    "http://x:99999",
+    "http://x:abc",
+    "http://x y",
+    "http://..",
+    f"http://{'x' * 64}",
+]
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", *NO_HOSTS, "http://x\x1b", "http://x\u202e"])
 def test_what_is_no_url_is_exit_2(cli_alone: Cli, url: str) -> None:
     outcome = cli_alone("tenants", "list", "--admin-url", url)
     assert (outcome.exit_code, outcome.stderr.startswith(f"error: '{url}' is not an admin URL")) == (2, True)

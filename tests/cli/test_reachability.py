@@ -126,3 +126,12 @@ def test_a_broker_can_be_started_on_this_machine_only(host: str, hint: str) -> N
 )
 def test_a_hint_never_repeats_the_command_that_failed(hint: str, words: list[str], useful: bool) -> None:
     assert is_of_use(hint, words) is useful
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "x:99999", "x:abc", "x y", "..", "x" * 64, "x\x1b:1", "x\u202e", ""])
+def test_a_service_url_with_what_is_no_host_is_exit_2(cli_alone: Cli, host: str) -> None:
+    outcome = cli_alone("produce", "t", "-m", "x", "--url", f"pulsar://{host}")
+    assert (outcome.exit_code, outcome.stderr.startswith(f"error: 'pulsar://{host}' is not a service URL: ")) == (
+        2,
+        True,
+    )

@@ -25,6 +25,7 @@ from pulsarctl.errors import (
     UsageProblem,
 )
 from pulsarctl.output.next_steps import after_no_answer
+from pulsarctl.settings.addresses import host_and_port
 from pulsarctl.settings.credentials import authorization
 from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
 
@@ -163,10 +164,14 @@ class AdminHttp:
         raise self._unreachable(", ".join(self._addresses), failure) from failure
 
     def _follow(self, location: str) -> str:
-        parts = urlsplit(location)
-        if parts.netloc and f"{parts.scheme}://{parts.netloc}" != self._base:
+        try:
+            parts = urlsplit(location)
+            elsewhere = _addresses(f"{parts.scheme}://{parts.netloc}") if parts.netloc else [self._base]
+        except (ValueError, UsageProblem) as error:
+            raise CannotConnect(f"{self._base} redirects to '{location}', which is not an admin URL") from error
+        if elsewhere != [self._base]:
             self.close()
-            self._addresses = [f"{parts.scheme}://{parts.netloc}"]
+            self._addresses = elsewhere
         return parts.path + (f"?{parts.query}" if parts.query else "")
 
     def _unreachable(self, tried: str, error: Exception, method: str = "") -> CannotConnect:
@@ -174,9 +179,7 @@ class AdminHttp:
         what = f"no answer to {method}" if method else "cannot reach the broker at"
         return CannotConnect(
             f"{what} {tried} (URL from {self._origin}): {_words(error)}",
-            hint=after_no_answer(
-                [urlsplit(base).hostname or "" for base in self._addresses], "--admin-url", connected=connected
-            ),
+            hint=after_no_answer([_address(base)[0] for base in self._addresses], "--admin-url", connected=connected),
             request=f"{method} {tried}".lstrip(),
         )
 
@@ -203,24 +206,38 @@ class AdminHttp:
 
 
 def _addresses(web_url: str) -> list[str]:
+    """The base URL of each host. Raises `UsageProblem`."""
     scheme, separator, hosts = web_url.partition("://")
     if not separator or scheme not in ("http", "https") or not hosts.strip("/"):
-        raise UsageProblem(
-            f"'{web_url}' is not an admin URL", hint="write http://HOST:PORT, as in http://localhost:8080"
-        )
-    return [f"{scheme}://{host.strip().rstrip('/')}" for host in hosts.split(",") if host.strip()]
+        raise _no_url(web_url, "")
+    bases = [f"{scheme}://{host.strip().rstrip('/')}" for host in hosts.split(",") if host.strip()]
+    for base in bases:
+        _address(base)
+    return bases
+
+
+def _address(base: str) -> tuple[str, int]:
+    """Host and port. Raises `UsageProblem`."""
+    scheme, _, rest = base.partition("://")
+    try:
+        return host_and_port(re.split("[/?#]", rest, maxsplit=1)[0], 80 if scheme == "http" else 443)
+    except ValueError as error:
+        raise _no_url(base, f": {error}") from error
+
+
+def _no_url(url: str, why: str) -> UsageProblem:
+    return UsageProblem(f"'{url}' is not an admin URL{why}", hint="write http://HOST:PORT, as in http://localhost:8080")
 
 
 def _open(base: str, settings: Settings) -> http.client.HTTPConnection:
-    parts = urlsplit(base)
-    host = parts.hostname or ""
+    host, port = _address(base)
     timeout = min(CONNECT_TIMEOUT_SECONDS, settings.request_timeout_seconds)
-    if parts.scheme == "http":
-        return http.client.HTTPConnection(host, parts.port or 80, timeout=timeout)
+    if base.startswith("http:"):
+        return http.client.HTTPConnection(host, port, timeout=timeout)
     from pulsarctl.settings.tls import client_context
 
     context = client_context(settings)
-    return http.client.HTTPSConnection(host, parts.port or 443, timeout=timeout, context=context)
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
 
 
 def _query(query: dict[str, object]) -> str:

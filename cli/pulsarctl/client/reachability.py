@@ -8,11 +8,11 @@ import socket
 import struct
 import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings import credentials
+from pulsarctl.settings.addresses import host_and_port
 from pulsarctl.settings.settings import Settings
 
 Ask = Callable[
@@ -151,10 +151,6 @@ def _bytes_field(number: int, value: bytes) -> bytes:
 
 def _address(scheme: str, host: str, service_url: str) -> tuple[str, int]:
     try:
-        parts = urlsplit(f"//{host.rpartition('@')[2]}")
-        port = parts.port or DEFAULT_PORTS[scheme]
+        return host_and_port(host, DEFAULT_PORTS[scheme])
     except ValueError as error:
         raise UsageProblem(f"'{service_url}' is not a service URL: {error}") from error
-    if not parts.hostname:
-        raise UsageProblem(f"'{service_url}' is not a service URL: it names no host")
-    return parts.hostname, port
