@@ -32,6 +32,7 @@ class AckJournal:
         self._dirty: dict[ManagedCursor, int] = {}  # -> managed ledger
         self._timer: asyncio.TimerHandle | None = None
         self._unmeasured: dict[ManagedCursor, None] = {}
+        self._measuring = False
         self._closed = False
 
     def dirty(self, owner: int, cursor: ManagedCursor) -> None:
@@ -55,10 +56,17 @@ class AckJournal:
     def measure_later(self, cursor: ManagedCursor) -> None:
         if cursor not in self._unmeasured and not self._closed:
             self._unmeasured[cursor] = None
-            if len(self._unmeasured) == 1:
+            if not self._measuring:
+                self._measuring = True
                 self._spawn(self._measure())
 
     async def _measure(self) -> None:
+        try:
+            await self._measure_all()
+        finally:
+            self._measuring = False
+
+    async def _measure_all(self) -> None:
         while self._unmeasured and not self._closed:
             cursor = next(iter(self._unmeasured))
             try:

@@ -271,7 +271,12 @@ class StorageEngine:
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a task of the storage failed", exc_info=error)
 
     def _on_synced(self, group: Group, error: Exception | None) -> None:
         self._groups.synced(group, error)

@@ -126,11 +126,11 @@ class ManagedLedger:
         """Durable first; then, in one step, they leave the catalog and their files are on the way out."""
         await self._journal.synced(changes.change("trim", self.info.id, ids=ledger_ids))
         self._services.catalog.remove_ledgers(self.info, ledger_ids)
-        self.ledgers.refresh()
         self.forget(ledger_ids)
 
     def forget(self, ledger_ids: list[int]) -> None:
         """These ledgers have left the catalog."""
+        self.ledgers.refresh()
         for ledger_id in ledger_ids:
             ledger = self._ledgers.pop(ledger_id, None)
             if ledger is not None:

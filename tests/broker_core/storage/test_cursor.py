@@ -94,6 +94,20 @@ async def test_a_backlog_measurement_is_discarded_when_its_cursor_is_reset(tmp_p
     await engine.close()
 
 
+async def test_the_backlog_of_a_deleted_topic_is_nothing(tmp_path: Path) -> None:
+    """A cursor may wait for its measurement while its topic is deleted."""
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    cursor = await ledger.open_cursor("s", initial=EARLIEST)
+    await append(ledger, run_of(b"a"))
+    await ledger.roll()
+    await append(ledger, run_of(b"b"))
+    await engine.delete_ledger("t")
+    await cursor.measure()
+    assert (cursor.backlog_entries, cursor.backlog_messages, cursor.backlog_bytes) == (0, 0, 0)
+    await engine.close()
+
+
 async def test_a_batch_with_unknown_size_is_done_when_no_existing_message_is_open(
     tmp_path: Path,
 ) -> None:
