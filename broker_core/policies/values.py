@@ -49,6 +49,9 @@ def _members(kind: type[PolicyObject]) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(kind) if field.metadata]
 
 
+UNSUBSCRIBED_MS = 10 * 60 * 1000  # as long as the open ledger of such a topic lasts in Pulsar
+
+
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy(PolicyObject):
     """How long acknowledged messages are retained: `minutes` and `mb`, -1 for no limit, both 0 for not at all.
@@ -73,6 +76,16 @@ class RetentionPolicy(PolicyObject):
             -1 if self.mb < 0 else self.mb << 20,
             0 if self.minutes else self.open_ledger_seconds * 1000,
         )
+
+    def limits_of(self, *, subscribed: bool) -> Retention:
+        """As `limits`; a topic without durable subscriptions retains its messages for at least `UNSUBSCRIBED_MS`.
+
+        That depends on the topic, not on a policy, so `applied=true` does not show it (as in Pulsar).
+        """
+        limits = self.limits
+        if subscribed or limits.time_ms < 0 or limits.time_ms > UNSUBSCRIBED_MS:
+            return limits
+        return Retention(UNSUBSCRIBED_MS, -1)
 
 
 @dataclass(frozen=True, slots=True)

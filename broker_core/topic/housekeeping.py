@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from broker_core.compaction.compaction import CompactionState
 from broker_core.storage.errors import StorageError
-from broker_core.storage.retention import Retention
 
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
+    from broker_core.storage.retention import Retention
     from broker_core.topic.subscription import Subscription
     from broker_core.topic_context import TopicContext
 
@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.5  # acknowledgements of that long are looked at together
 CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set meanwhile
-UNSUBSCRIBED_MS = 10 * 60 * 1000  # a topic nobody subscribes to keeps its entries as long as Pulsar's open ledger
 
 
 class Housekeeping:
@@ -143,11 +142,8 @@ class Housekeeping:
         return compaction.last_start + pause - self._context.clock.monotonic()
 
     def _retention(self) -> Retention:
-        retention = self._context.policies.retention.limits
-        if not any(subscription.durable for subscription in self._subscriptions.values()):
-            keeps_longer = retention.time_ms < 0 or retention.time_ms > UNSUBSCRIBED_MS
-            return retention if keeps_longer else Retention(UNSUBSCRIBED_MS, -1)
-        return retention
+        subscribed = any(subscription.durable for subscription in self._subscriptions.values())
+        return self._context.policies.retention.limits_of(subscribed=subscribed)
 
     async def _next_due_seconds(self) -> float | None:
         """Seconds until something is due, None when only news can make it so."""

@@ -59,6 +59,17 @@ def test_retention_limits_in_milliseconds_and_bytes() -> None:
     assert RetentionPolicy(-1, -1).limits == Retention(time_ms=-1, size_bytes=-1)
 
 
+@pytest.mark.parametrize(
+    ("policy", "time_ms"),
+    [(RetentionPolicy(), 600_000), (RetentionPolicy(11, 5), 660_000), (RetentionPolicy(-1, 5), -1)],
+)
+def test_a_topic_without_durable_subscriptions_retains_messages_for_ten_minutes_or_longer(
+    policy: RetentionPolicy, time_ms: int
+) -> None:
+    assert policy.limits_of(subscribed=False).time_ms == time_ms
+    assert policy.limits_of(subscribed=True) == policy.limits
+
+
 def test_a_policy_set_refuses_negative_values() -> None:
     with pytest.raises(PreconditionFailed, match="Invalid value for message TTL"):
         PolicySet.from_document({"message_ttl_in_seconds": -1}, "here")
