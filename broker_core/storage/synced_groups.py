@@ -35,12 +35,14 @@ class SyncedGroups:
         self._loop = asyncio.get_running_loop()
         self._mark_timer: asyncio.TimerHandle | None = None
         self._closed = False
+        self._failing: tuple[type[Exception], int | None] | None = None  # logged, and the same since
 
     def synced(self, group: Group, error: Exception | None) -> None:
         """On the loop, once per group."""
         if error is not None:
             self._failed(group, error)
             return
+        self._failing = None
         services = self._services
         services.times.renew(services.clock)
         if self._mark_timer is None and services.config.journal_sync:
@@ -98,7 +100,10 @@ class SyncedGroups:
             if full
             else Fenced(f"write to the journal failed: {error}")
         )
-        log.error("%s", reason)
+        failing = type(error), getattr(error, "errno", None)
+        if failing != self._failing:  # clients try again and again
+            self._failing = failing
+            log.error("%s", reason)
         _fail(group, reason)
         if full:
             self._spawn(self._resume_on_full_disk(reason))

@@ -45,6 +45,29 @@ async def test_a_failed_sync_fences_only_its_ledger(tmp_path: Path) -> None:
     await engine.close()
 
 
+async def test_a_failing_journal_is_logged_once_until_it_works_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = FaultyDisk()
+    engine = await opened(tmp_path, disk=disk)
+    ledger = await engine.open_ledger("t")
+
+    async def fail_repeatedly() -> None:
+        disk.failures["sync", ".journal"] = errno.EIO
+        for _ in range(3):
+            with pytest.raises(Fenced):
+                await append(ledger, run_of(b"lost"))
+            ledger.unfence()
+        disk.failures.clear()
+
+    await fail_repeatedly()
+    await append(ledger, run_of(b"kept"))
+    await fail_repeatedly()
+    logged = [record for record in caplog.records if "write to the journal failed" in record.getMessage()]
+    assert len(logged) == 2
+    await engine.close()
+
+
 async def test_runs_after_a_failed_one_fail_in_order(tmp_path: Path) -> None:
     disk = FaultyDisk()
     engine = await opened(tmp_path, disk=disk)
