@@ -1,15 +1,16 @@
-"""The broker's life: start and stop in order, its tasks, its connections, the names it gives to producers.
+"""The broker's life cycle: start and stop in order, its tasks, its connections, and the names of producers.
 
-Which topics exist and which are loaded is in `topics.registry`, partitioned ones in `topics.partitioned`.
+`topics.registry` knows which topics exist and which are loaded, `topics.partitioned` the partitioned ones.
 
-The two journeys of a message (each arrow carries a run of messages, never one):
+The two paths of a message (each arrow carries a run of messages, never one):
 
     in:   socket -> Connection -> FrameDecoder -> handlers.publish.on_run -> Producer.publish -> Topic.publish
           -> ManagedLedger.append -> Journal group commit (one fsync) -> SEND_RECEIPT
     out:  Dispatcher wakes (entries, permits, redelivery) -> ManagedLedger.read -> policy picks a consumer
           -> Consumer.deliver -> Connection.send -> socket
 
-The receipt leaves only after the fsync. One event loop; what may wait for a disk runs in the storage's threads.
+The receipt is sent only after the fsync. There is one event loop; work that may wait for a disk runs in the storage's
+threads.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Broker:
     # -- life --------------------------------------------------------------------------------------------
 
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
-        """Opens the data directory (lock, recovery) and the tenants; topics are loaded when first used."""
+        """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use."""
         options = {} if disk is None else {"disk": disk}
         self.storage = await StorageEngine.open(directory, self.config.storage, clock=self.clock, **options)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
@@ -110,7 +111,7 @@ class Broker:
         self.spawn(check_forever(self.topics.backlog_quotas, self.config.backlog_quota.check_seconds))
 
     async def stop(self) -> None:
-        """Mirrors `start`: clients are told to come again, everything acknowledged is synced, the lock is freed."""
+        """Mirrors `start`: clients are told to reconnect, everything acknowledged is synced, the lock is released."""
         await self.topics.stop()
         for connection in list(self.connections):
             connection.close()
@@ -121,7 +122,7 @@ class Broker:
         await self.storage.close()
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Runs something beside its caller; the broker owns the task, logs its failure and ends it at stop."""
+        """Runs work concurrently with its caller; the broker owns the task, logs its failure, and ends it at stop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -133,7 +134,7 @@ class Broker:
             log.error("%s failed: %r", task.get_coro(), error, exc_info=error)
 
     async def accept_loss(self) -> list[DamageReport]:
-        """Takes everything that is damaged for lost, and lets subscriptions go on behind it; durable on return.
+        """Accepts all damage as lost, so that subscriptions continue after it; durable on return.
 
         Returns what was not accepted before.
         """
@@ -144,7 +145,7 @@ class Broker:
         return accepted
 
     def admit(self, connection: OpenConnection) -> str:
-        """Takes a new connection in, unless there are as many as allowed; returns the reason then, else ""."""
+        """Admits a new connection; returns the reason if there are too many, else ""."""
         limits, host = self.config.connection, connection.host
         if 0 < limits.max_connections <= len(self.connections):
             return "Reached the maximum number of connections"
@@ -156,15 +157,15 @@ class Broker:
         return ""
 
     def check_listener(self, name: str) -> None:
-        """Raises `UnknownListener` for any name a look-up gives: this broker has no `advertisedListeners`."""
+        """Raises `UnknownListener` for every name in a lookup: this broker has no `advertisedListeners`."""
         if name.strip():
             raise UnknownListener(f"the broker do not have {name} listener")  # C++ tests look for these words
 
     async def new_producer_name(self) -> str:
-        """A name that no producer of this data directory ever had: cluster, start of the instance, counter."""
+        """A name that no producer of this data directory has had: cluster, start of the instance, counter."""
         if self._instance is None or (self._instance.done() and self._instance.exception() is not None):
             self._instance = self.spawn(self._count_start())
-        # Whoever waits may go away; the count belongs to all.
+        # A caller may be canceled; all callers share the count.
         instance = await asyncio.shield(self._instance)
         name = f"{self.config.server.cluster_name}-{instance}-{self._producers_named}"
         self._producers_named += 1

@@ -6,40 +6,40 @@ from typing import Protocol
 
 
 class Outbound(Protocol):
-    """The way back to the client."""
+    """The connection to the client."""
 
     def send(self, data: bytes) -> None:
         """Queues complete frames; never blocks."""
 
     @property
     def writable(self) -> bool:
-        """False while the socket's buffer is over its limit; `Consumer.on_writable` follows when it is not."""
+        """False while the socket's buffer is over its limit; `Consumer.on_writable` is called when it no longer is."""
 
     def publish_started(self, messages: int) -> None:
-        """That many messages wait for the disk; over the limit the socket is not read."""
+        """That number of messages waits for the disk; above the limit the socket is not read."""
 
     def publish_finished(self, messages: int) -> None:
-        """They were answered."""
+        """That number of messages was answered."""
 
     def hold_reading(self) -> None:
-        """The socket is not read until each call has been matched by one of `release_reading`."""
+        """Stops reading the socket until each call has been matched by `release_reading`."""
 
     def release_reading(self) -> None:
         """Ends one `hold_reading`."""
 
     async def is_alive(self) -> bool:
-        """Asks the peer (PING) within the liveness timeout; a silent peer's connection is closed."""
+        """Sends PING and waits for the liveness timeout; closes the connection of a silent peer."""
 
 
 class Client(Protocol):
-    """One connection. The same object stands for all its producers and consumers."""
+    """One connection. All its producers and consumers share this object."""
 
     outbound: Outbound
     address: str
     client_version: str
     protocol_version: int
     non_persistent_messages: int  # of non-persistent topics, published and not yet dispatched
-    max_non_persistent: int  # of those; what exceeds it is dropped
+    max_non_persistent: int  # their limit; messages above it are dropped
 
     @property
     def host(self) -> str:
@@ -49,7 +49,7 @@ class Client(Protocol):
         """The address of the next broker of a topic, if this client understands it (PIP-307)."""
 
     def forget_producer(self, producer_id: int) -> None:
-        """The broker closed it: SENDs already on their way are dropped."""
+        """The broker closed it: SENDs that are still arriving are dropped."""
 
     def forget_consumer(self, consumer_id: int) -> None:
         """The broker closed it."""

@@ -1,7 +1,7 @@
-"""What clients can make the broker log: a few lines a minute for each kind of event, client and topic.
+"""Limits what clients can make the broker log: a few lines per minute for each kind of event, client, and topic.
 
-A message that cannot be decrypted, a connection that speaks nonsense: whatever a client can repeat at will goes through
-`ClientLog`. Lines beyond the first few are counted, and the next line of their kind says how many there were.
+A message that cannot be decrypted, a connection with invalid bytes: every event that a client can repeat at will goes
+through `ClientLog`. Lines above the limit are counted, and the next line of their kind says how many there were.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 
 WINDOW_SECONDS = 60.0
-LINES_PER_WINDOW = 5  # of one sentence, client and topic
-KINDS_MAX = 500  # that are told apart within a window; more of them are only counted
+LINES_PER_WINDOW = 5  # per sentence, client, and topic
+KINDS_MAX = 500  # distinguished within a window; more kinds are only counted
 
 Kind = tuple[str, str, str]  # sentence, client, topic
 
 
 class LineBudget:
-    """Which lines may be written; one for the whole process."""
+    """Decides which lines may be written; one for the whole process."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -27,7 +27,7 @@ class LineBudget:
         self._left_out: dict[Kind, int] = {}
 
     def take(self, kind: Kind) -> int:
-        """How many lines of that kind were left out before this one; -1: leave this one out too."""
+        """How many lines of that kind were suppressed before this one; -1: suppress this one, too."""
         now = self._now()
         if now >= self._window_ends:
             self._start_window(now)
@@ -39,7 +39,7 @@ class LineBudget:
         return self._left_out.pop(kind, 0)
 
     def _start_window(self, now: float) -> None:
-        """What was left out in a window that ended long ago is no news any more."""
+        """Lines that were suppressed in a window that ended long ago are no longer reported."""
         if now >= self._window_ends + WINDOW_SECONDS:
             self._left_out.clear()
         self._window_ends = now + WINDOW_SECONDS
@@ -67,7 +67,7 @@ class ClientLog:
         self._write(logging.WARNING, client, topic, sentence, values)
 
     def exception(self, client: str, topic: object, sentence: str, *values: object) -> None:
-        """With the traceback of the exception that is being handled."""
+        """Logs with the traceback of the current exception."""
         self._write(logging.ERROR, client, topic, sentence, values, traceback=True)
 
     def _write(

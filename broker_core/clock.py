@@ -1,8 +1,8 @@
-"""The broker's two clocks; tests bring their own.
+"""The broker's two clocks; tests use their own.
 
-Timers use the monotonic clock; times that are stored or compared with publish times use the wall clock.
-The wall clock may jump in either direction, so what is due is decided again whenever a timer fires; what expires
-is decided by `policies.expiry_clock`.
+Timers use the monotonic clock; times that are stored or compared with publish times use the wall clock. The wall clock
+may jump in either direction, so whether something is due is decided again whenever a timer fires.
+`policies.expiry_clock` decides what expires.
 """
 
 import time
@@ -17,10 +17,10 @@ class Clock(Protocol):
         """Milliseconds since the epoch; may jump."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary start; never jumps. Stands still while the machine sleeps, as timers do."""
+        """Seconds since an arbitrary start; never jumps. Stops while the machine sleeps, as timers do."""
 
     def elapsed(self) -> float:
-        """Seconds since an arbitrary start; never jumps. Sleep of the machine counts."""
+        """Seconds since an arbitrary start; never jumps. Continues while the machine sleeps."""
 
 
 class SystemClock:
@@ -34,11 +34,11 @@ class SystemClock:
         return time.clock_gettime(_WITH_SLEEP)
 
 
-LAST_MS = 253_402_300_799_999  # the end of the year 9999; clients may claim any time
+LAST_MS = 253_402_300_799_999  # the end of the year 9999; clients may send any time
 
 
 def iso(wall_ms: int) -> str:
-    """A wall time as Pulsar's JSON has it; one before 1970 or after 9999 is shown as the nearest of these."""
+    """A wall time in the form of Pulsar's JSON; one before 1970 or after 9999 is shown as the nearest limit."""
     return (
         datetime.fromtimestamp(min(max(wall_ms, 0), LAST_MS) / 1000, UTC)
         .isoformat(timespec="milliseconds")

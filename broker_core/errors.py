@@ -1,4 +1,4 @@
-"""Everything that can go wrong in the broker, as one tree.
+"""Every error of the broker, as one tree.
 
     BrokerError
     ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
@@ -11,7 +11,7 @@
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
     ├── ProducerHeld, ProducerBlocked
     ├── SchemaNotFound, IncompatibleSchema, InvalidSchema
-    ├── InvalidConfiguration              before the broker starts; no client ever sees it
+    ├── InvalidConfiguration              before the broker starts; no client sees it
     └── ProtocolViolation                 the only one that closes the connection
 
 Each class has its code in the binary protocol, `ServerError`, which `server.connection` sends. `admin.statuses` has the
@@ -56,14 +56,14 @@ class ServerError(IntEnum):
 
 
 class BrokerError(Exception):
-    """A refusal that a client is told about; `str(error)` is the reason it reads."""
+    """A refusal that the client gets; `str(error)` is the reason."""
 
     server_error: ClassVar[ServerError] = ServerError.UNKNOWN_ERROR
     closes_connection: ClassVar[bool] = False
 
     @property
     def reason(self) -> str:
-        """What was asked for may be quoted in it, at any length."""
+        """The reason, with a limit: it may quote the request, at any length."""
         text = str(self)
         return text if len(text) <= REASON_MAX else f"{text[:REASON_MAX]}..."
 
@@ -99,31 +99,31 @@ class NamespaceNotFound(BrokerError):
 
 
 class InvalidName(BrokerError):
-    """A topic, namespace, tenant or cluster name that cannot be parsed."""
+    """A topic, namespace, tenant, or cluster name that cannot be parsed."""
 
     server_error = ServerError.INVALID_TOPIC_NAME
 
 
 class InvalidRequest(BrokerError):
-    """A request whose arguments make no sense."""
+    """A request with invalid arguments."""
 
     server_error = ServerError.METADATA_ERROR
 
 
 class Forbidden(BrokerError):
-    """Refused for who or where one is, whatever the request says."""
+    """Refused because of the client or its location, whatever the request says."""
 
     server_error = ServerError.AUTHORIZATION_ERROR
 
 
 class NotAllowed(BrokerError):
-    """The operation makes no sense for this kind of topic, or a setting or limit forbids it."""
+    """The operation does not apply to this type of topic, or a setting or limit forbids it."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
 class LimitReached(BrokerError):
-    """As many as a limit allows are there already."""
+    """A limit on the number of objects is reached."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
@@ -135,7 +135,7 @@ class NotAcceptable(BrokerError):
 
 
 class Conflict(BrokerError):
-    """The thing exists already, or is in a state that does not allow this."""
+    """The object already exists, or its state does not allow this."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
@@ -147,7 +147,7 @@ class PreconditionFailed(BrokerError):
 
 
 class Unprocessable(BrokerError):
-    """Understood, but cannot be done to the thing as it is."""
+    """Understood, but impossible in the object's current state."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
@@ -157,7 +157,7 @@ class ConsumerBusy(BrokerError):
 
 
 class ConsumerAssignFailed(BrokerError):
-    """A Key_Shared consumer cannot have the hashes that it wants, or none is left."""
+    """A Key_Shared consumer cannot have the hashes that it requests, or none is left."""
 
     server_error = ServerError.CONSUMER_ASSIGN_ERROR
 
@@ -167,19 +167,19 @@ class ProducerBusy(BrokerError):
 
 
 class ProducerFenced(BrokerError):
-    """The topic belongs to another producer, or did so since this one had it."""
+    """The topic belongs to another producer, or did after this producer had it."""
 
     server_error = ServerError.PRODUCER_FENCED
 
 
 class ProducerHeld(BrokerError):
-    """The backlog exceeds its quota: the client tries again until it has shrunk."""
+    """The backlog exceeds its quota: the client retries until it has shrunk."""
 
     server_error = ServerError.PRODUCER_BLOCKED_QUOTA_EXCEEDED_ERROR
 
 
 class ProducerBlocked(BrokerError):
-    """The backlog exceeds its quota, and the client is to give up what it has to send."""
+    """The backlog exceeds its quota, and the client must give up its pending messages."""
 
     server_error = ServerError.PRODUCER_BLOCKED_QUOTA_EXCEEDED_EXCEPTION
 
@@ -191,13 +191,13 @@ class TopicTerminated(BrokerError):
 
 
 class TopicFenced(BrokerError):
-    """The topic is being loaded, unloaded, deleted or recovers from a failed write; try again."""
+    """The topic is being loaded, unloaded, or deleted, or recovers from a failed write; try again."""
 
     server_error = ServerError.SERVICE_NOT_READY
 
 
 class UnknownListener(BrokerError):
-    """A look-up for a listener that the broker does not advertise."""
+    """A lookup for a listener that the broker does not advertise."""
 
     server_error = ServerError.SERVICE_NOT_READY
 
@@ -213,13 +213,13 @@ class SchemaNotFound(BrokerError):
 
 
 class IncompatibleSchema(BrokerError):
-    """The schema may not follow those that the topic has, or the topic wants one and none came."""
+    """The schema may not follow the topic's schemas, or the topic requires a schema and there is none."""
 
     server_error = ServerError.INCOMPATIBLE_SCHEMA
 
 
 class InvalidSchema(BrokerError):
-    """The definition makes no sense for its type."""
+    """The definition is not valid for its type."""
 
     server_error = ServerError.INCOMPATIBLE_SCHEMA
 
@@ -233,7 +233,7 @@ class ChecksumMismatch(BrokerError):
 
 
 class PersistenceFailed(BrokerError):
-    """The disk refused (failed, full); the reason says what."""
+    """The disk failed or is full; the reason says which."""
 
     server_error = ServerError.PERSISTENCE_ERROR
 
@@ -243,4 +243,4 @@ class MetadataFailed(BrokerError):
 
 
 class InvalidConfiguration(BrokerError):
-    """A setting that cannot be read or used; the reason names its key, its value and where it came from."""
+    """A setting that cannot be read or used; the reason names its key, its value, and its source."""

@@ -1,7 +1,7 @@
 """The broker's log: one line per event on stderr, as text for people or as JSON for machines.
 
-Modules use `logging.getLogger(__name__)` as usual. Facts that a machine may want apart from the sentence go
-into `extra`: `log.info("rolled", extra={"ledger": 7})` ends in `ledger=7`, or has the JSON key `ledger`.
+Modules use `logging.getLogger(__name__)` as usual. Facts that a machine needs separately from the sentence go into
+`extra`: `log.info("rolled", extra={"ledger": 7})` ends in `ledger=7`, or has the JSON key `ledger`.
 """
 
 import json
@@ -21,13 +21,13 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         facts = "".join(f" {key}={_bare_or_quoted(value)}" for key, value in _facts(record).items())
-        sentence = record.getMessage().replace("\n", "\\n")  # names come from clients: no line of their making
+        sentence = record.getMessage().replace("\n", "\\n")  # names come from clients: they must not start a line
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {sentence}{facts}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
-    """One object per line: `time`, `level`, `logger`, `message`, the facts, and perhaps `exception`."""
+    """One object per line: `time`, `level`, `logger`, `message`, the facts, and an optional `exception`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -45,7 +45,7 @@ class JsonFormatter(logging.Formatter):
 def start_logging(form: str = "text", level: str = "info", stream: IO[str] | None = None) -> None:
     """Sends the broker's log to `stream` (stderr), `form` as in FORMATS and `level` as in LEVELS.
 
-    Only the loggers of `broker_core` are touched: whoever embeds the broker keeps their own logging.
+    Changes only the loggers of `broker_core`: a program that embeds the broker keeps its own logging.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())

@@ -2,8 +2,8 @@
 
 Short forms (Pulsar docs, "Topics"): `local` means `persistent://public/default/local`, `tenant/ns/local` means
 `persistent://tenant/ns/local`. In the older form of four parts, `persistent://tenant/cluster/ns/local`, the namespace
-is `tenant/cluster/ns`, which is another one than `tenant/ns`, and the local name may hold slashes.
-Partition k of T is named `T-partition-k`, k a plain decimal without leading zeros.
+is `tenant/cluster/ns`, which is not the same as `tenant/ns`, and the local name may contain slashes. Partition k of T
+is named `T-partition-k`; k is decimal without leading zeros.
 """
 
 import re
@@ -16,12 +16,12 @@ from broker_core.errors import InvalidName
 PARTITION_SUFFIX = "-partition-"
 PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
-GLOBAL = "global"  # in the older form, in place of a cluster: the namespace is of all clusters
+GLOBAL = "global"  # in the older form, in place of a cluster: the namespace belongs to all clusters
 
 RESERVED_SUBSCRIPTION_PREFIX = "pulsar.repl"
 RESERVED_SUBSCRIPTIONS = frozenset({"pulsar.dedup", "__compaction"})
 
-REMEMBERED_MAX = 1024  # characters: what was parsed is kept, and 4,096 names of this length are the most that it costs
+REMEMBERED_MAX = 1024  # characters: parsed names are cached, and 4,096 names of this length are the maximum
 
 _ENTITY = re.compile(r"^[-=:.\w]+$")
 _NEW_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # Pulsar's NamedEntity: Java's \w is ASCII
@@ -30,7 +30,7 @@ _PARTITION = re.compile(r"^(.+)-partition-(0|[1-9][0-9]{0,8})$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class NamespaceName:
-    """`local` is all behind the tenant: `ns`, or `cluster/ns` in the older form."""
+    """`local` is everything after the tenant: `ns`, or `cluster/ns` in the older form."""
 
     tenant: str
     local: str
@@ -55,20 +55,20 @@ class NamespaceName:
 
     @property
     def cluster(self) -> str:
-        """Of the older form; "" without one."""
+        """The cluster in the older form; otherwise ""."""
         return self.local.rpartition("/")[0]
 
     @property
     def exists_by_use(self) -> bool:
-        """In the older form a namespace of one cluster need not be made, as in Pulsar; one of all clusters must."""
+        """In the older form, use creates a namespace of one cluster, as in Pulsar, but not one of all clusters."""
         return self.cluster not in ("", GLOBAL)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicName:
-    """`local` is the name within the namespace, partition suffix included; `partition` is -1 when it has none.
+    """`local` is the name in the namespace, with the partition suffix; `partition` is -1 if it has none.
 
-    `namespace_local`: as `NamespaceName.local`.
+    `namespace_local`: as in `NamespaceName.local`.
     """
 
     domain: str
@@ -94,7 +94,7 @@ class TopicName:
 
     @property
     def base(self) -> "TopicName":
-        """The partitioned topic that this is a partition of; itself when it is none."""
+        """The partitioned topic of this partition; the topic itself if it is not a partition."""
         if not self.is_partition:
             return self
         local = self.local[: -len(f"{PARTITION_SUFFIX}{self.partition}")]
@@ -104,14 +104,14 @@ class TopicName:
         return self._sibling(f"{self.local}{PARTITION_SUFFIX}{index}", index)
 
     def _sibling(self, local: str, partition: int) -> "TopicName":
-        """Not parsed: topics may have thousands of partitions."""
+        """Without parsing: topics may have thousands of partitions."""
         return TopicName(self.domain, self.tenant, self.namespace_local, local, partition)
 
 
 def without_partition(topic: str) -> str:
-    """The full name of the partitioned topic, of one of its partitions; other full names as they are.
+    """The full name of the partitioned topic of a partition; other full names are returned unchanged.
 
-    As `parse_topic(topic).base`, for lists of thousands.
+    Like `parse_topic(topic).base`, for lists of thousands.
     """
     if PARTITION_SUFFIX not in topic:
         return topic
@@ -128,7 +128,7 @@ def check_entity(kind: str, name: str) -> str:
 
 
 def check_new_entity(kind: str, name: str) -> None:
-    """As `check_entity`, but to the letter of Pulsar's rule: a name that a directory has already must stay readable."""
+    """Like `check_entity`, but with Pulsar's exact rule: names that a directory already has must stay readable."""
     if not _NEW_ENTITY.fullmatch(name):
         raise InvalidName(f"{kind} name is not valid")
 
@@ -139,7 +139,7 @@ def is_reserved_subscription(name: str) -> bool:
 
 
 def parse_topic(text: str) -> TopicName:
-    """Parses a full or short topic name; raises `InvalidName` saying what was wrong."""
+    """Parses a full or short topic name; raises `InvalidName` with the reason."""
     return _remembered(text) if len(text) <= REMEMBERED_MAX else _parsed(text)
 
 
@@ -176,7 +176,7 @@ def _partition_of(local: str) -> int:
 
 
 def within(namespace: NamespaceName, domain: str, topics: Iterable[str]) -> Iterator[str]:
-    """Those of the full topic names that are of the namespace."""
+    """The full topic names that belong to the namespace."""
     prefix = f"{domain}://{namespace}/"
     for topic in topics:
         if topic.startswith(prefix) and (namespace.cluster or "/" not in topic[len(prefix) :]):

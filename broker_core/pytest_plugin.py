@@ -1,6 +1,6 @@
-"""The pytest fixture `pulsar_broker`: an embedded broker, started for the first test of a module that asks for it.
+"""The pytest fixture `pulsar_broker`: an embedded broker, started for the first test of a module that uses it.
 
-Registered as a pytest plugin by the package, so that a project's tests only name the fixture:
+The package registers this pytest plugin, so that tests only name the fixture:
 
     def test_it(pulsar_broker):
         client = pulsar.Client(pulsar_broker.service_url)
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def pulsar_broker() -> Iterator[EmbeddedBroker]:
-    """A real broker on free ports and in a temporary folder; stopped and removed after the module's last test."""
+    """A broker on free ports and in a temporary directory; stopped and removed after the module's last test."""
     from broker_core.testing import EmbeddedBroker
 
     with EmbeddedBroker() as broker:

@@ -1,4 +1,4 @@
-"""Starting work beside the caller. The broker owns every task that starts this way, and ends it at stop."""
+"""Starts work concurrently with the caller. The broker owns every such task and ends it at stop."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

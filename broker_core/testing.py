@@ -1,12 +1,12 @@
-"""A broker for tests: real, in this process, on free ports, in a folder of its own.
+"""A broker for tests: real, in this process, on free ports, in its own directory.
 
     with EmbeddedBroker() as broker:
         client = pulsar.Client(broker.service_url)
 
-It runs on an event loop in a thread, so that blocking clients can be used beside it; inside a running event
-loop `async with EmbeddedBroker()` does the same without blocking it. The folder is removed at the end unless
-one was given, and then what was published is there at the next start. The pytest fixture `pulsar_broker`
-(plugin `broker_core.pytest_plugin`) is one of these, shared by the tests of a module.
+It runs on an event loop in a thread, so that blocking clients can use it. Inside a running event loop,
+`async with EmbeddedBroker()` does the same without blocking the loop. A temporary directory is removed at the end; a
+given one keeps its messages for the next start. The pytest fixture `pulsar_broker` (plugin
+`broker_core.pytest_plugin`) shares one broker among the tests of a module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from broker_core.storage.disk import Disk
 
 T = TypeVar("T")
-DEADLINE_SECONDS = 30.0  # for starting, stopping and each call
+DEADLINE_SECONDS = 30.0  # for the start, the stop, and each call
 FREE_PORTS = ServerConfig(broker_port=0, web_port=0)
 
 
@@ -54,7 +54,7 @@ class EmbeddedBroker:
         self.broker: Broker
 
     def start(self) -> Self:
-        """Returns when the broker answers; raises what kept it from starting."""
+        """Returns when the broker answers; raises the error if it does not start."""
         from broker_core.server.server import Server
 
         started = threading.Event()
@@ -86,7 +86,7 @@ class EmbeddedBroker:
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine of the broker on its loop and waits for the result: `broker.call(topic.close())`."""
-        assert self._loop is not None, "the broker was not started"
+        assert self._loop is not None, "the broker is not started"
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE_SECONDS)
 
     def create_partitioned_topic(self, topic: str, partitions: int) -> None:
@@ -95,7 +95,7 @@ class EmbeddedBroker:
         self.call(self.broker.partitioned.create(parse_topic(topic), partitions))
 
     def stop(self) -> None:
-        """A clean stop; removes the folder if it was a temporary one."""
+        """Stops cleanly; removes a temporary directory."""
         if self._loop is None or self._thread is None:
             return
         try:

@@ -26,5 +26,5 @@ class TopicContext:
 
     @property
     def policies(self) -> TopicPolicies:
-        """What is in force now."""
+        """The policies in force now."""
         return self.in_force.current

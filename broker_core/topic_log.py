@@ -1,11 +1,11 @@
-"""What a topic and its parts need of the log below it. Each member is as `ManagedLedger` describes it.
+"""What a topic and its parts need from the log below. Each member is as `ManagedLedger` describes it.
 
     ReadableLog   delivery, seek by time, compaction: reads entries
     TopicLog      any topic: appends, reads, has cursors
-    DurableLog    what only a log on disk has: trimming, termination, moving a cursor with a result, compacted ledgers
+    DurableLog    only a log on disk: trimming, termination, moving a cursor with a result, compacted ledgers
 
-A persistent topic's log is a managed ledger, which is all three. The few messages on their way through a non-persistent
-topic are a `TopicLog` whose `on_disk` is None.
+A persistent topic's log is a managed ledger, which is all three. The log of a non-persistent topic, which holds only
+messages in flight, is a `TopicLog` whose `on_disk` is None.
 """
 
 from __future__ import annotations

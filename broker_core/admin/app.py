@@ -1,7 +1,7 @@
-"""The admin HTTP server: sockets, requests in, answers out, and the one translation of errors to statuses.
+"""The admin HTTP server: sockets, requests, answers, and the only translation of errors into statuses.
 
-The HTTP library is imported in a thread when the server starts, after the binary port listens: the first
-clients need not wait for it. Everything that is served stands in the ROUTES of the other modules here.
+The HTTP library is imported in a thread when the server starts, after the binary port listens, so that the first
+clients do not wait for it. The routes are in the ROUTES of the other modules here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ log = logging.getLogger(__name__)
 
 client_log = ClientLog(__name__)
 
-LONGEST_REASON = 2_000  # characters; a reason may quote what was sent
-RECEIVE_BYTES = 32 * 1024  # of a connection, parsed in one go: a body may come in chunks of a byte
+LONGEST_REASON = 2_000  # characters; a reason may quote the request
+RECEIVE_BYTES = 32 * 1024  # per read from a connection: a body may come in chunks of a byte
 CLOSE_SECONDS = 2.0
 _STILL_POSSIBLE = "the change may still be made: check before you try again"
 
@@ -53,12 +53,12 @@ class AdminServer:
         self.port = port
 
     async def close(self) -> None:
-        """Stops accepting and gives requests under way two seconds."""
+        """Stops accepting, and gives running requests two seconds."""
         await self._runner.cleanup()
 
 
 async def start_admin(broker: Broker, sockets: Sequence[socket.socket]) -> AdminServer:
-    """Serves the admin API on sockets that are bound, all to the same port."""
+    """Serves the admin API on bound sockets, all with the same port."""
     web = await asyncio.to_thread(importlib.import_module, "aiohttp.web")
     protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
     handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
@@ -74,7 +74,7 @@ async def start_admin(broker: Broker, sockets: Sequence[socket.socket]) -> Admin
 
 
 class Dispatcher:
-    """From a request of the HTTP library to a handler, and from its result back to a response."""
+    """Passes a request of the HTTP library to a handler, and turns its result into a response."""
 
     def __init__(self, broker: Broker, routes: Routes, library: Any) -> None:
         server = broker.config.server
@@ -101,7 +101,7 @@ class Dispatcher:
             self._under_way -= 1
 
     async def _bounded(self, request: web.BaseRequest, share: Share) -> Answer:
-        """No wait without a deadline: what takes longer is answered 503."""
+        """Runs a request with a deadline; one that takes longer is answered with 503."""
         try:
             async with asyncio.timeout(self._http.request_seconds):
                 return await self._handle(request, share)
@@ -132,10 +132,10 @@ class Dispatcher:
         return await (work if method == "GET" else self._to_the_end(work, share))
 
     async def _to_the_end(self, change: Coroutine[Any, Any, Answer], share: Share) -> Answer:
-        """A change goes on when the time of its request is over.
+        """Lets a change complete after the time of its request is over.
 
-        Given up halfway, what is stored and what is in force would differ until a restart. Until it ends it counts as a
-        request, and so does the memory for its body.
+        If it stopped halfway, the stored values and those in force would differ until a restart. Until it completes, it
+        counts as a request and keeps the memory for its body.
         """
         task = self._broker.spawn(change)
         try:
@@ -158,7 +158,7 @@ def _is_over_loopback(request: web.BaseRequest) -> bool:
 
 
 async def _result(work: Any, what: str) -> Answer:
-    """The handler's answer; here, and only here, errors become statuses and reasons."""
+    """The handler's answer. Only this function turns errors into statuses and reasons."""
     try:
         result = await work
         if result is None:
@@ -179,8 +179,8 @@ async def _result(work: Any, what: str) -> Answer:
 
 def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:
     if isinstance(error, BodyBroken):
-        client = request.remote or "a client that has left"
-        client_log.info(client, "", "a request body of %s did not arrive whole", client)
+        client = request.remote or "a disconnected client"
+        client_log.info(client, "", "a request body of %s did not arrive completely", client)
     return _refused(error.reason, status_of(error))
 
 
@@ -192,4 +192,4 @@ def _no_route(method: str, path: str, known: frozenset[str]) -> Answer:
     if known:
         allowed = ", ".join(sorted(known))
         return _refused(f"{method} is not allowed on {path}; allowed: {allowed}", 405)
-    return _refused(f"this broker serves nothing at {path}", 404)
+    return _refused(f"this broker has no resource at {path}", 404)

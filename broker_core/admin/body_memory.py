@@ -1,8 +1,8 @@
-"""How much memory the bodies of requests and answers take, all together.
+"""A limit on the memory for the bodies of all requests and answers.
 
-A request has one `Share`. What it reads of its client is taken as it arrives, and refused when there is no room; what
-it is about to read of a message waits for room, first come first served. Everything is given back when the answer is
-sent. A request waits before it holds anything, so two of them never wait for each other.
+Each request has one `Share`. What it reads from its client is counted as it arrives, and refused if there is no room.
+Before it reads a message it waits for room, first come, first served. Everything is released when the answer is sent. A
+request waits before it holds anything, so two requests never wait for each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from broker_core.errors import BrokerError
 
 
 class NoRoom(BrokerError):
-    """The bodies under way take all the memory that there is for them."""
+    """Running requests use all the memory for bodies."""
 
 
 class BodyMemory:
@@ -30,11 +30,11 @@ class BodyMemory:
     def take_now(self, size: int) -> None:
         """Raises `NoRoom`."""
         if size > self._free:
-            raise NoRoom("the bodies of other requests take all the memory that there is for them; try again later")
+            raise NoRoom("the bodies of other requests use all the memory for bodies; try again later")
         self._free -= size
 
     async def take(self, size: int) -> int:
-        """Waits until there is room, or all of it for what is larger; returns what was taken."""
+        """Waits until there is room, or for all of the memory if `size` is larger; returns the size taken."""
         size = min(size, self._limit)
         if self._waiting or size > self._free:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -49,7 +49,7 @@ class BodyMemory:
         return size
 
     def _left(self, size: int, turn: asyncio.Future[None]) -> None:
-        """A request stops waiting; its turn may have come in the same moment, and then its room is given back."""
+        """A request stops waiting; if it got its room in the same moment, the room is released."""
         self.give(0 if turn.cancelled() else size)
 
     def give(self, size: int) -> None:
@@ -62,7 +62,7 @@ class BodyMemory:
 
 
 class Share:
-    """What one request holds; a context manager that gives it back."""
+    """The memory that one request holds; a context manager that releases it."""
 
     def __init__(self, memory: BodyMemory) -> None:
         self._memory = memory
@@ -77,13 +77,13 @@ class Share:
         self._held += await self._memory.take(size)
 
     def keep(self, size: int) -> None:
-        """Gives back what is held beyond `size`, which is all that is needed from now on."""
+        """Releases what is held above `size`, which is all that is needed from now on."""
         spare = max(self._held - size, 0)
         self._held -= spare
         self._memory.give(spare)
 
     def handed_over(self) -> Share:
-        """Another share that holds all of it from now on."""
+        """Another share, which holds all of it from now on."""
         other = Share(self._memory)
         other._held, self._held = self._held, 0
         return other

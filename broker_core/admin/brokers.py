@@ -1,4 +1,4 @@
-"""`/admin/v2/brokers`, `/status.html` and `/metrics`: this broker, its health and its configuration."""
+"""`/admin/v2/brokers`, `/status.html`, and `/metrics`: this broker, its health, and its configuration."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ async def leader(call: Call) -> dict[str, str]:
 
 
 async def health(call: Call) -> Answer:
-    """`ok` without quotes or newline: clients compare the whole body.
+    """Answers `ok` without quotes or a newline: clients compare the whole body.
 
-    A degraded broker answers 200 with the reason instead: it serves, so a probe must not restart it for what no
-    restart brings back, and the tools fail all the same because the body is not `ok`.
+    A degraded broker answers 200 with the reason instead: it serves, so a probe must not restart it for a problem that
+    a restart does not solve, and tools still fail because the body is not `ok`.
     """
     await check_health(call.broker)
     return text(degraded(call.broker) or "ok")
 
 
 async def ready(_call: Call) -> Answer:
-    """This is answered only after recovery, when clients are served."""
+    """The broker answers only after recovery, when it serves clients."""
     return text("ok")
 
 
 async def status(call: Call) -> Answer:
-    """503 when nothing can be written any more, so that a load balancer goes elsewhere."""
+    """Answers 503 if nothing can be written, so that a load balancer uses another broker."""
     if reason := unwell(call.broker):
         return Answer(503, reason.encode(), TEXT_TYPE)
     return text(degraded(call.broker) or "OK")
 
 
 async def damage(call: Call) -> list[dict[str, Any]]:
-    """What is damaged and lost, and since when its loss is accepted; not in Pulsar's API."""
+    """The damaged and lost data, and since when its loss is accepted; not in Pulsar's API."""
     return [_damaged_place(place) for place in call.broker.storage.damage.places]
 
 
 async def accept_loss(call: Call) -> list[str]:
-    """Accept everything that is recorded; answers with what was not accepted before."""
+    """Accepts all recorded damage; answers with what was not accepted before."""
     return [str(report) for report in await call.broker.accept_loss()]
 
 
@@ -81,7 +81,7 @@ async def version(call: Call) -> Answer:
 
 
 async def dynamic_names(_call: Call) -> list[str]:
-    """No setting of this broker changes while it runs."""
+    """No setting of this broker can change while it runs."""
     return []
 
 
@@ -94,7 +94,7 @@ async def set_dynamic(_call: Call) -> None:
 
 
 async def runtime_configuration(call: Call) -> dict[str, str]:
-    """Every setting under its Pulsar key, as text."""
+    """Every setting by its Pulsar key, as text."""
     found = {}
     for _section, field, value in call.broker.config.settings():
         setting = field.metadata["setting"]

@@ -1,12 +1,12 @@
 """What a web page in a browser on this machine may not do. Pure.
 
-Without authentication, anyone who reaches the admin port may use it, and a browser reaches it on behalf of any page
-that is open. Two headers give a page away, and no script can change them. A page of another site sends `Origin` or
-`Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). A page whose own name was pointed at 127.0.0.1 (DNS
-rebinding) is of the same site for the browser, but sends that name as `Host`. Tools are not affected: they send neither
-of the first two, and reach a broker by an address or by a name that is its own.
+Without authentication, everyone who reaches the admin port can use it, and a browser reaches it on behalf of any open
+page. Two headers reveal a page, and no script can change them. A page of another site sends `Origin` or
+`Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). A page whose name was pointed at 127.0.0.1 (DNS rebinding) is
+of the same site for the browser, but sends that name as `Host`. Tools are not affected: they send neither of the first
+two, and reach a broker by an address or by a name of the broker.
 
-Every method is checked, since some of Pulsar's GETs change something: peeking creates a subscription, and asking for
+Every method is checked, because some of Pulsar's GETs change something: peeking creates a subscription, and reading
 partitions with `checkAllowAutoCreation` creates a topic.
 """
 
@@ -19,14 +19,14 @@ from dataclasses import dataclass
 SETTING = "webServiceAllowedHosts"
 ANY_HOST = "*"
 
-# Names that no page can have: they are not given out, or resolve to the machine that containers run on.
+# Names that no page can have: they cannot be registered, or resolve to the host of containers.
 _RESERVED = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
-_TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: somebody typed the address
+_TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: the user typed the address
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserRules:
-    """`own`: the broker's own names; `allowed`: those that its operator added. In lower case."""
+    """`own`: the broker's names; `allowed`: names that the operator added. In lower case."""
 
     own: frozenset[str]
     allowed: frozenset[str]
@@ -38,7 +38,7 @@ class BrowserRules:
         return cls(_RESERVED | names, frozenset(name.strip().lower() for name in allowed.split(",") if name.strip()))
 
     def refusal(self, headers: Mapping[str, str], *, over_loopback: bool) -> str | None:
-        """Why the request is refused; None when it may go on. `headers` compares names without case."""
+        """Why the request is refused; None if it is allowed. `headers` compares names without case."""
         host, origin, site = headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site")
         if over_loopback and host and not self._is_ours(_name(host)):
             return (
@@ -64,16 +64,16 @@ class BrowserRules:
         return known or name.endswith(".localhost") or _is_address(name)
 
     def _may_ask(self, origin: str, host: str) -> bool:
-        """Whether the page is this broker's own, or of a host that the operator added."""
+        """Whether the page is this broker's, or of a host that the operator added."""
         _, separator, page = origin.lower().partition("://")
         if not separator:
-            return False  # "null": a page that hides where it comes from
+            return False  # "null": a page that hides its origin
         name = _name(page)
         return name in self.allowed or (page == host.lower() and self._is_ours(name))
 
 
 def is_loopback(address: str) -> bool:
-    """Of a connection's own end."""
+    """Whether the local address of a connection is a loopback address."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -83,14 +83,14 @@ def is_loopback(address: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """`host` without its port, in lower case; of an IPv6 address without its brackets."""
+    """`host` without its port, in lower case; an IPv6 address without its brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].removesuffix(".").lower()
 
 
 def _is_address(name: str) -> bool:
-    """An address cannot be pointed elsewhere, so no page of another site has it."""
+    """Whether the name is an address: it cannot be pointed elsewhere, so no page of another site has it."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

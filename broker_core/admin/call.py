@@ -1,9 +1,8 @@
-"""One admin request as handlers see it, and what they answer; knows nothing of the HTTP library.
+"""One admin request as handlers see it, and their answers; knows nothing of the HTTP library.
 
-Path parts arrive still encoded. A topic is decoded once, form style; a subscription twice, the second time form
-style, because tools encode it once or twice (`sub%2Fa` and `sub%252Fa` both mean `sub/a`; Pulsar's own Java tools
-send a space as `%2B`). A handler returns None (204), an `Answer`, or
-anything that JSON can hold (200).
+Path parts arrive encoded. A topic is decoded once, form style. A subscription is decoded twice, the second time form
+style, because tools encode it once or twice (`sub%2Fa` and `sub%252Fa` both mean `sub/a`; Pulsar's Java tools send a
+space as `%2B`). A handler returns None (204), an `Answer`, or any value that JSON can hold (200).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from broker_core.admin.body_memory import Share
     from broker_core.broker import Broker
 
-_ESCAPED = "backslashreplace"  # of lone surrogates, which is JSON's own spelling of them
+_ESCAPED = "backslashreplace"  # of lone surrogates, which is also JSON's spelling of them
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 
@@ -39,7 +38,7 @@ class Answer:
 class Call:
     """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names.
 
-    `headers`: their names are compared without case. `memory`: to be asked for before something large is read.
+    `headers` compares names without case. `memory`: to be asked before reading something large.
     """
 
     broker: Broker
@@ -53,7 +52,7 @@ class Call:
         return self.check_length(unquote(self.parts[name]), name)
 
     def check_length(self, text: str, what: str) -> str:
-        """Returns the name, or raises `InvalidName` when it is longer than clients may use."""
+        """Returns the name; raises `InvalidName` if it is longer than clients may use."""
         most = self.broker.config.commands.max_name_length
         if len(text) > most:
             raise InvalidName(f"the {what} in the path has more than {most} characters (maxNameLength)")
@@ -64,11 +63,11 @@ class Call:
         return NamespaceName.of(self.part("tenant"), *cluster, self.part("namespace"))
 
     def topic(self) -> TopicName:
-        """The topic of the path; raises `InvalidName`."""
+        """The topic in the path; raises `InvalidName`."""
         return self.topic_of(self.parts["domain"])
 
     def topic_of(self, domain: str) -> TopicName:
-        """As `topic`, where the path has no domain."""
+        """Like `topic`, for a path without a domain."""
         namespace = self.namespace()
         full_name = f"{domain}://{namespace}/{unquote_plus(self.parts['topic'])}"
         self.check_length(full_name, "topic")
@@ -92,7 +91,7 @@ class Call:
         return whole_number(self.part(name), name)
 
     def json(self) -> Any:
-        """The body; None when it is absent or null, whatever its content type says."""
+        """The body; None if it is absent or null, whatever its content type."""
         if not self.body.strip():
             return None
         bounds = self.broker.config.http
@@ -110,7 +109,7 @@ class Call:
         return found
 
     def json_object(self) -> dict[str, Any]:
-        """The body as an object; empty when it is absent, null or an empty string (tools send all three)."""
+        """The body as an object; empty if it is absent, null, or an empty string (tools send all three)."""
         found = self.json()
         if found is None or found == "":
             return {}
@@ -124,7 +123,7 @@ def _too_deep(most: int) -> InvalidRequest:
 
 
 def is_deeper(value: Any, most: int) -> bool:
-    """Whether lists and objects are nested more than `most` deep; without a call per level, which has a limit too."""
+    """Whether arrays and objects are nested more than `most` deep; without recursion, which has a limit, too."""
     level = [value]
     for _ in range(most + 1):
         level = [inner for one in level if isinstance(one, list | dict) for inner in _members(one)]
@@ -143,5 +142,5 @@ def text(content: str) -> Answer:
 
 
 def json_answer(content: Any, status: int = 200) -> Answer:
-    """Half of a surrogate pair, which a client may have sent as `\\ud800`, is written like that again."""
+    """A lone surrogate, which a client may have sent as `\\ud800`, is written the same way."""
     return Answer(status, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors=_ESCAPED))

@@ -1,4 +1,4 @@
-"""`/admin/v2/clusters`: the one cluster that this broker is, and the record that tools keep of it."""
+"""`/admin/v2/clusters`: the one cluster of this broker, and the record that tools store about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from broker_core.errors import ClusterNotFound, Conflict, InvalidRequest, NotAll
 from broker_core.names import check_entity
 from broker_core.policies.json_values import string, truth
 
-# Pulsar's ClusterData: the broker shows these to tools and uses none of them.
+# Pulsar's ClusterData: the broker shows these to tools and does not use them.
 _TEXTS = (
     "serviceUrl",
     "serviceUrlTls",
@@ -53,7 +53,7 @@ async def get_cluster(call: Call) -> dict[str, Any]:
 
 
 async def create_cluster(call: Call) -> None:
-    """Scripts register the cluster of a running standalone; that must do no harm."""
+    """Scripts register the cluster of a running standalone; that must be harmless."""
     name = check_entity("Cluster", call.part("cluster"))
     if name in call.broker.tenancy.clusters():
         raise Conflict("Cluster already exists")
@@ -61,7 +61,7 @@ async def create_cluster(call: Call) -> None:
 
 
 async def update_cluster(call: Call) -> Answer:
-    """Replaces the whole record, as in Pulsar; what is absent shows this broker's own addresses again."""
+    """Replaces the whole record, as in Pulsar; absent fields show this broker's addresses again."""
     _check_ours(call)
     body = call.json_object()
     peers = body.get("peerClusterNames")

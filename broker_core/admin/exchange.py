@@ -1,4 +1,4 @@
-"""The body of a request as it arrives, and an answer as its client takes it: bounded in size, memory and time."""
+"""Reads request bodies and writes answers, with limits on size, memory, and time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from broker_core.config.http import HttpConfig
 
 SLICE_BYTES = 256 * 1024
-AT_ONCE_BYTES = 64 * 1024  # an answer up to that is one write
+AT_ONCE_BYTES = 64 * 1024  # an answer up to this size is one write
 
 
 class BodyTooLarge(BrokerError):
@@ -27,13 +27,13 @@ class BodyTooSlow(BrokerError):
 
 
 class BodyBroken(BrokerError):
-    """The client went, or what it sends is no body."""
+    """The client disconnected, or what it sends is not a body."""
 
 
 async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) -> bytes:
-    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken` or `NoRoom`.
+    """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken`, or `NoRoom`.
 
-    The body of a GET, which means nothing, is thrown away: a request that waits for room must not hold any.
+    The body of a GET has no meaning and is discarded: a request that waits for room must not hold any.
     """
     limit, parts, size = config.max_body_bytes, [], 0
     is_kept = request.method not in ("GET", "HEAD")
@@ -52,7 +52,7 @@ async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) 
         raise BodyTooSlow(f"the request body did not arrive within {config.idle_seconds:g} seconds") from None
     except BrokerError:
         raise
-    except Exception as error:  # the HTTP library has many, some of its parser's own
+    except Exception as error:  # the HTTP library has many, some from its parser
         raise BodyBroken(f"cannot read the request body: {type(error).__name__}") from None
     return b"".join(parts)
 
@@ -63,7 +63,7 @@ def _check_size(size: int, limit: int) -> None:
 
 
 async def send(library: Any, request: web.BaseRequest, answer: Answer, config: HttpConfig) -> web.StreamResponse:
-    """Returns when the client has taken the answer, but for what the socket buffers hold; aborts one that is slow."""
+    """Returns when the client has read the answer, except what is in socket buffers; disconnects a slow client."""
     headers = [("Content-Type", answer.content_type)] if answer.body else []
     headers += answer.headers
     if len(answer.body) <= AT_ONCE_BYTES or request.method == "HEAD":

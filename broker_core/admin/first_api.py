@@ -1,6 +1,6 @@
-"""Paths of Pulsar's first admin API, with a cluster between tenant and namespace, as paths of the second one. Pure.
+"""Translates paths of Pulsar's first admin API, with a cluster between tenant and namespace, into the second one. Pure.
 
-Clients ask there for topics with names of four parts, `persistent://tenant/cluster/namespace/topic`; so do old tools.
+Clients and old tools use it for topics with names of four parts, `persistent://tenant/cluster/namespace/topic`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _RENAMED = {"properties": "tenants", "clusters": "clusters"}
 
 
 def translate(path: str) -> tuple[str, str]:
-    """The path without its cluster, and the cluster, as it was sent; another path comes back as it is, with ""."""
+    """The path without its cluster, and the cluster as sent; other paths are returned unchanged, with ""."""
     parts = [part for part in path.split("/") if part]
     if parts[:3] == _LOOKUP and len(parts) > 7:
         return _joined("lookup", "v2", "topic", *parts[3:5], *parts[6:]), parts[5]

@@ -90,14 +90,14 @@ def _state(topic: Topic) -> str:
 
 
 def _ledgers(topic: Topic, infos: Sequence[LedgerInfo]) -> list[dict[str, Any]]:
-    """Before its first message a topic shows one empty ledger, as in Pulsar; here it gets its ID with that message."""
+    """Before its first message a topic shows one empty ledger, as in Pulsar; its ID comes with that message."""
     if not infos and topic.name.is_persistent:
         return [{**_NO_LEDGER, "entries": 0, "size": 0}]
     return [_ledger(info, [str(lost) for lost in topic.ledger.lost if lost.ledger_id == info.id]) for info in infos]
 
 
 def _ledger(info: LedgerInfo, lost: Sequence[str]) -> dict[str, Any]:
-    """The open ledger shows 0 entries, as in Pulsar; `currentLedgerEntries` has them."""
+    """The open ledger shows 0 entries, as in Pulsar; `currentLedgerEntries` has their number."""
     return {
         "ledgerId": info.id,
         "entries": info.entries if info.sealed_ms else 0,
@@ -139,13 +139,13 @@ def _is_waiting(cursor: ManagedCursor, ledger: TopicLog) -> bool:
 
 
 def _ranges_text(ranges: list[tuple[int, int, int]]) -> str:
-    """Open at the left end: `[(3:1..3:4]]` are the entries 2 to 4 of ledger 3."""
+    """Ranges are open at the left end: `[(3:1..3:4]]` are the entries 2 to 4 of ledger 3."""
     parts = (f"({ledger_id}:{first - 1}..{ledger_id}:{last}]" for ledger_id, first, last in ranges)
     return f"[{','.join(parts)}]"
 
 
 def _is_number(text: str) -> bool:
-    """Clients read cursor properties as numbers; those of a subscription are texts and shown in `stats`."""
+    """Clients read cursor properties as numbers; those of a subscription are strings and shown in `stats`."""
     return text.lstrip("-").isdigit()
 
 

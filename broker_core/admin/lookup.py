@@ -1,4 +1,4 @@
-"""`/lookup/v2/topic`: where a topic is, for clients whose service URL is http://."""
+"""`/lookup/v2/topic`: which broker serves a topic, for clients with an http:// service URL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from broker_core.errors import TopicNotFound
 
 
 async def lookup(call: Call) -> dict[str, str]:
-    """Always this broker. C++ clients need a TLS key beside `brokerUrl`, so the old one stays, empty."""
+    """Always this broker. C++ clients need a TLS key next to `brokerUrl`, so the old one stays, empty."""
     name, broker = call.topic(), call.broker
     broker.check_listener(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, ""))
     broker.tenancy.check_namespace_of(name)

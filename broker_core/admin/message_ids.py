@@ -1,4 +1,4 @@
-"""Message ids of a topic: the last one, the first of a moment, and how much lies behind one."""
+"""Message IDs of a topic: the last one, the first one after a time, and the backlog size after one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def last_message_id(call: Call) -> dict[str, int]:
 
 
 async def message_id_by_time(call: Call) -> dict[str, int]:
-    """The first message published at the time or later; the next to be written when there is none."""
+    """The first message published at the time or later, or the next one to be written if there is none."""
     topic = await one_topic(
         call,
         "Get message ID by timestamp on a partitioned topic is not allowed, "
@@ -43,7 +43,7 @@ def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: i
 
 
 async def backlog_size(call: Call) -> int:
-    """Bytes behind a message id; behind -1:-1 lies everything."""
+    """The bytes after a message ID; all bytes for -1:-1."""
     topic = await one_topic(call, "Backlog size on a partitioned topic is not allowed, ask for a partition")
     return await topic.bytes_after(read_position(call.json_object()))
 

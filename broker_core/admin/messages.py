@@ -1,10 +1,10 @@
-"""Messages as they are, without consuming them: peek, examine, get by id.
+"""Reads messages without consuming them: peek, examine, get by ID.
 
-The body is the payload of one entry, decompressed (a batch as a whole); what the message carries besides is in
-headers, spelled as Pulsar's tools expect them.
+The body is the decompressed payload of one entry (a batch as a whole). The metadata is in headers, spelled as Pulsar's
+tools expect.
 
-Both come from whoever published the message: a body that a few bytes unpack to is bounded (`httpMaxMessageMB`) and
-unpacked in a thread, and nothing in a header can end it.
+Both come from the producer of the message. So a body, which may decompress from a few bytes, is limited
+(`httpMaxMessageMB`) and decompressed in a thread, and no value can end a header.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Header = tuple[str, str]
 
 BYTES_TYPE = "application/octet-stream"
 # HTTP clients refuse more.
-HEADERS_MAX = 60_000  # bytes in all
-KEYS_MAX = 50  # of encryption, or clusters, each in a header
+HEADERS_MAX = 60_000  # bytes in total
+KEYS_MAX = 50  # of encryption keys, or clusters, each in a header
 
 
 async def peek_message(call: Call) -> Answer:
-    """A subscription that is not there is made, at the earliest message: tools peek at names they made up."""
+    """Creates a missing subscription, at the earliest message: tools peek with names that they made up."""
     topic = await one_topic(call, "Peek messages on a partitioned topic is not allowed")
     number = call.number("number")
     if number < 1:
@@ -81,7 +81,7 @@ _MISSING = TopicNotFound("Message not found")
 async def _shown(
     call: Call, read: Callable[[], Awaitable[peek.Found | None]], missing: BrokerError = _MISSING
 ) -> Answer:
-    """What `read` finds, as an answer. Room for the largest entry and body is waited for before it is read."""
+    """Answers with the entry that `read` finds. Waits for room for the largest entry and body before reading."""
     config = call.broker.config
     largest = config.http.max_shown_mb << 20
     await call.memory.take(config.connection.max_message_size + largest)
@@ -108,7 +108,7 @@ def _answer(position: Position, data: bytes, largest: int) -> Answer:
 
 
 def _size_of_texts(metadata: MessageMetadata) -> int:
-    """What the headers take that a producer may make as long as it likes."""
+    """The characters of the header values that a producer can make arbitrarily long."""
     pairs = sum(len(pair.key) + len(pair.value) for pair in metadata.properties)
     keys = sum(len(key.value) for key in metadata.encryption_keys)
     single = sum(len(getattr(metadata, field)) for field in LONG)
@@ -181,12 +181,12 @@ def _truth(value: object) -> str:
 
 
 def _unicode(value: object) -> str:
-    """A field of the metadata as text; protobuf hands over bytes where a producer wrote what is no UTF-8."""
+    """A field of the metadata as text; protobuf returns bytes if a producer wrote invalid UTF-8."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _text(value: str) -> str:
-    """Nothing in a value may look like the end of a header."""
+    """Replaces characters that could end a header."""
     return "".join(letter if letter.isprintable() else " " for letter in value)
 
 

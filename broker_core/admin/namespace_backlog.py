@@ -1,4 +1,4 @@
-"""Clearing backlogs, unsubscribing and unloading over a whole namespace, or over one bundle of it."""
+"""Clears backlogs, unsubscribes, and unloads in a whole namespace, or in one of its bundles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker_core.rates.turns import in_turns
 
 
 async def _topics(call: Call) -> list[TopicName]:
-    """Topics of the namespace, or of the bundle where the path names one."""
+    """The topics of the namespace, or of the bundle if the path names one."""
     namespace = call.broker.tenancy.namespace(call.namespace())
     topics = visible_topics(call.broker, namespace.name)
     if "bundle" in call.parts:
@@ -21,7 +21,7 @@ async def _topics(call: Call) -> list[TopicName]:
 
 
 async def clear_backlog(call: Call) -> None:
-    """Of every subscription, or of the one in the path where it exists."""
+    """Clears the backlog of every subscription, or of the one in the path where it exists."""
     only = call.subscription() if "subscription" in call.parts else None
     async for name in in_turns(await _topics(call)):
         topic = await call.broker.topics.get(name)
@@ -31,7 +31,7 @@ async def clear_backlog(call: Call) -> None:
 
 
 async def unsubscribe(call: Call) -> None:
-    """From every topic that has it; nothing is done when one of them has consumers."""
+    """Unsubscribes from every topic; does nothing if one of the subscriptions has consumers."""
     subscription = call.subscription()
     topics = [await call.broker.topics.get(name) async for name in in_turns(await _topics(call))]
     having = [topic for topic in topics if subscription in topic.subscriptions]

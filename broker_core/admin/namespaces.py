@@ -1,4 +1,4 @@
-"""`/admin/v2/namespaces`: create, delete, list, and what a namespace is. Its policies are in `policies`."""
+"""`/admin/v2/namespaces`: creates, deletes, lists, and shows namespaces. `policies` has their policies."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ async def delete_namespace(call: Call) -> None:
         await broker.tenancy.delete_namespace(
             name, lambda: not any(visible_topics(broker, name, domain) for domain in (PERSISTENT, NON_PERSISTENT))
         )
-        await _delete_topics(broker, name)  # those that the broker made for itself
+        await _delete_topics(broker, name)  # system topics
 
 
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
-    """Deletes a namespace with everything in it, whoever uses it."""
+    """Deletes a namespace with all its topics, even if clients use them."""
     for domain in (PERSISTENT, NON_PERSISTENT):
         for partitioned in broker.tenancy.partitioned_topics(name, domain):
             await broker.partitioned.delete(partitioned, force=True)
@@ -61,7 +61,7 @@ async def _delete_topics(broker: Broker, name: NamespaceName) -> None:
 
 
 def visible_topics(broker: Broker, name: NamespaceName, domain: str = PERSISTENT) -> list[str]:
-    """The full names of the topics that users made, partitions each by itself."""
+    """The full names of the users' topics, each partition separately."""
     return users_topics(name, broker.topics.of_namespace(name, domain))
 
 

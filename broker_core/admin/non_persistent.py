@@ -1,4 +1,4 @@
-"""What the admin API says differently of non-persistent topics: what they drop, and what cannot be asked of them."""
+"""What differs for non-persistent topics in the admin API: drop rates, and operations that they do not have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONLY_BY_CLIENTS = "Create subscription on non-persistent topic can only be done 
 
 
 def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotAllowed, reason: str = "") -> Handler:
-    """The handler, refusing non-persistent topics: `what` is not allowed on them, or else the `reason`."""
+    """The handler, refusing non-persistent topics: `what` is not allowed on them, or the `reason` says why."""
 
     async def checked(call: Call) -> Any:
         if call.parts["domain"] == NON_PERSISTENT:
@@ -27,7 +27,7 @@ def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotA
 
 
 def add_drop_rates(body: dict[str, Any], topic: Topic) -> dict[str, Any]:
-    """`msgDropRate` of the topic and its publishers: messages a second that no consumer got."""
+    """Adds `msgDropRate` of the topic and its publishers: messages per second that no consumer got."""
     if topic.name.is_persistent:
         return body
     for publisher in body["publishers"]:
@@ -38,7 +38,7 @@ def add_drop_rates(body: dict[str, Any], topic: Topic) -> dict[str, Any]:
 
 
 def drop_rates(topic: Topic) -> dict[str, float]:
-    """The same of each subscription; empty where messages are not dropped."""
+    """The drop rate of each subscription; empty for topics that do not drop messages."""
     if topic.name.is_persistent:
         return {}
     return {name: _rate(one) for name, one in topic.subscriptions.items()}

@@ -1,4 +1,4 @@
-"""Permissions are shown as they were given with a namespace; without authorization none can be granted."""
+"""Shows permissions as they were given with a namespace; without authorization none can be granted."""
 
 from __future__ import annotations
 

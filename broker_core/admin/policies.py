@@ -1,7 +1,7 @@
-"""The policies of a namespace and of a topic: read, set, removed at the paths of `policy_places`.
+"""The policies of a namespace and of a topic: read, set, and removed at the paths of `policy_places`.
 
-A policy that is not set answers 204 without a body; for a topic `applied=true` answers what is in force instead.
-A null body removes a policy. Backlog quotas, which share one path, are in `quotas`.
+A policy that is not set answers 204 without a body; for a topic, `applied=true` answers with the policy in force. A
+null body removes a policy. Backlog quotas, which share one path, are in `quotas`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
 from broker_core.policies.values import DispatchRate
 
-# Only for these Pulsar words a missing namespace differently.
+# For these, Pulsar has another message for a missing namespace.
 _WORDED_APART = {"retention", "replicatorDispatchRate"}
 
 
@@ -30,7 +30,7 @@ def _answer(value: Any, unset: Any = None) -> Answer:
 
 
 def _read(call: Call, place: PolicyPlace) -> Any:
-    """The policy in the body, checked; None when it is to be removed."""
+    """The policy in the body, checked; None removes it."""
     body = call.json()
     if body is None:
         return None
@@ -101,7 +101,7 @@ TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds")
 
 
 async def set_topic_ttl(call: Call) -> None:
-    """The value is in the query; without one the policy is removed."""
+    """The value is in the query; without one, the policy is removed."""
     text = call.query.get("messageTTL")
     seconds = None if text is None else POLICIES["ttl_seconds"].read(whole_number(text, "messageTTL"), "messageTTL")
     await call.broker.tenancy.set_topic_policies(policy_topic(call), ttl_seconds=seconds)

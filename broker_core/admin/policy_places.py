@@ -1,6 +1,6 @@
-"""Where each policy is found over REST, of a namespace and of a topic: names, methods and answers of Pulsar's paths.
+"""Where the REST API has each policy of a namespace and of a topic: names, methods, and answers of Pulsar's paths.
 
-The policies themselves are declared in `broker_core.policies`; the two levels call several of them differently.
+`broker_core.policies` declares the policies themselves; the two levels use different names for several of them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlace:
-    """`name`: last part of the path. `field`: of `TopicPolicies`. `unset`: what reading answers when nothing is set,
-    None for 204; `falls_back`: it answers what is in force. `refused`: the reason for a number that is out of bounds,
-    where it is not `<name> must be 0 or more`.
+    """`name`: last part of the path. `field`: of `TopicPolicies`. `unset`: the answer if nothing is set, None for 204;
+    `falls_back`: answers with the policy in force instead. `refused`: the reason for a number out of bounds, if it is
+    not `<name> must be 0 or more`.
     """
 
     name: str

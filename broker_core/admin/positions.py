@@ -1,6 +1,6 @@
 """Positions in request bodies (Pulsar's MessageId and ResetCursorData). Pure.
 
--1:-1 is before everything and 2^63-1:2^63-1 behind everything, as in Pulsar.
+As in Pulsar, -1:-1 is before all messages and 2^63-1:2^63-1 after all messages.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from broker_core.storage.position import LATEST, Position
 
 
 def read_position(body: Mapping[str, Any]) -> Position:
-    """Reads Pulsar's ResetCursorData: the next to be read, or with `excluded` the one before that."""
+    """Reads Pulsar's ResetCursorData: the next position to be read, or with `excluded` the one before."""
     if body.get("ledgerId") is None or body.get("entryId") is None:
         raise InvalidRequest("a message id with ledgerId and entryId is needed")
     found = Position(whole_number(body["ledgerId"], "ledgerId"), whole_number(body["entryId"], "entryId"))
@@ -20,9 +20,9 @@ def read_position(body: Mapping[str, Any]) -> Position:
 
 
 def read_open_bits(body: Mapping[str, Any], most: int) -> int:
-    """The messages that are open of a batch in ResetCursorData, as a bit set without end; 0 when no index is given.
+    """The open messages of a batch in ResetCursorData, as a bit set without end; 0 if no index is given.
 
-    `most`: how many messages a batch may have (`maxMessagesPerBatch`); the set grows with the index.
+    `most`: maximum number of messages in a batch (`maxMessagesPerBatch`); the set grows with the index.
     """
     index = _batch_index(body)
     if index is not None and index >= most:

@@ -1,4 +1,4 @@
-"""Properties in the body of a request: texts by name, and how much of them one thing may have."""
+"""Properties in the body of a request: strings by name, with a limit on their size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker_core.policies import json_values
 
 
 def read_properties(call: Call, value: Any, before: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Those of a JSON value, beside the ones that are there `before`. Raises `InvalidRequest`."""
+    """The properties in a JSON value, added to those `before`. Raises `InvalidRequest`."""
     most = call.broker.config.commands.max_properties
     sent = json_values.mapping(value or {}, "properties")
     _check_size(sum(map(len, sent)), most)  # first, so that no work is done for many thousands

@@ -1,9 +1,9 @@
-"""The HTTP library's connections, with our limits and our manners.
+"""The HTTP library's connections, with our limits and answers.
 
 Imported with the HTTP library, in a thread (`app.start_admin`).
 
-A client may take `httpServerIdleTimeout` for the head of a request; the library closes connections that are slower.
-What is not HTTP is answered 400 with a reason and logged in one line, however often it comes.
+A client has `httpServerIdleTimeout` for the header of a request; the library closes slower connections. What is not
+HTTP is answered with 400 and a reason, and logged in one line.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from broker_core.config.http import HttpConfig
 
 log = ClientLog(__name__)
 
-LINGER_SECONDS = 2.0  # that a client may go on sending a body that was refused, so that it sees the answer
-HEAD_LINES = 4  # so many of the longest lines a head may fill
+LINGER_SECONDS = 2.0  # a client may continue to send a refused body this long, so that it sees the answer
+HEAD_LINES = 4  # the maximum size of a header, in lines of the maximum length
 LONGEST_REASON = 200
 _HEAD_END = b"\r\n\r\n"
 
@@ -31,10 +31,10 @@ def reason_body(reason: str) -> bytes:
 
 
 class Connection(web.RequestHandler):
-    """Some clients send a body without saying so (`{}` after a DELETE, with neither Content-Length nor chunks).
+    """Some clients send a body without announcing it (`{}` after a DELETE, without Content-Length or chunks).
 
-    The library reads a whole segment or none of it, so such bytes would undo the request before them. Pulsar's server
-    answers the request, and then the bytes that are none with 400: so does this one, as it reads a head by itself.
+    The library parses a whole segment or nothing of it, so such bytes would undo the request before them. Pulsar's
+    server answers the request, and then the extra bytes with 400. So does this one, because it parses a header alone.
     """
 
     __slots__ = ("_head_bytes", "_head_limit", "_most")
@@ -48,7 +48,7 @@ class Connection(web.RequestHandler):
             max_line_size=config.max_header_bytes,
             max_field_size=config.max_header_bytes,
             lingering_time=LINGER_SECONDS,
-            auto_decompress=False,  # a body of a few bytes may be gigabytes; Pulsar reads none that is compressed
+            auto_decompress=False,  # a body of a few bytes may be gigabytes; Pulsar reads no compressed bodies
         )
         self._most = config.max_connections
         self._head_bytes = 0
@@ -68,12 +68,12 @@ class Connection(web.RequestHandler):
         self._received(data)
 
     def _received(self, data: bytes) -> None:
-        """Between two requests all bytes are of a head; the library bounds its lines, but hardly their number."""
+        """Between two requests all bytes belong to a header; the library limits its lines, but hardly their number."""
         waiting = self._waiter is not None and not self._waiter.done()
         self._head_bytes = self._head_bytes + len(data) if waiting else 0
         if self._head_bytes > self._head_limit and self.transport is not None:
-            log.info(self._client, "", "closing an HTTP connection of %s: the head is too large", self._client)
-            self.transport.write(_refusal(431, f"the head of a request has more than {self._head_limit} bytes"))
+            log.info(self._client, "", "closing an HTTP connection of %s: the header is too large", self._client)
+            self.transport.write(_refusal(431, f"the header of a request has more than {self._head_limit} bytes"))
             self.force_close()
             return
         super().data_received(data)
@@ -81,7 +81,7 @@ class Connection(web.RequestHandler):
     @property
     def _client(self) -> str:
         peer = self.peername
-        return str(peer[0]) if isinstance(peer, tuple) else "a client that has left"
+        return str(peer[0]) if isinstance(peer, tuple) else "a disconnected client"
 
     def handle_error(
         self,
@@ -90,14 +90,14 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """For requests that are no HTTP, and for what no handler knows; closes the connection."""
+        """For requests that are not HTTP, and for errors outside of handlers; closes the connection."""
         why = " ".join((message or str(exc) or type(exc).__name__).split())[:LONGEST_REASON]
         if status >= 500:
             log.exception(self._client, "", "an HTTP request of %s failed: %s", self._client, why)
         else:
             log.info(self._client, "", "refusing an HTTP request of %s: %s", self._client, why)
         if request.writer.output_size > 0:
-            raise ConnectionError("a part of the answer is sent already")
+            raise ConnectionError("a part of the answer has already been sent")
         reason = f"cannot read the request: {why}" if status < 500 else why
         response = web.Response(status=status, body=reason_body(reason), content_type="application/json")
         response.force_close()
@@ -117,7 +117,7 @@ class Connections(web.Server):
 
 
 def _refusal(status: int, reason: str) -> bytes:
-    """An answer to what is not even a request."""
+    """An answer to bytes that are not a request."""
     body = reason_body(reason)
     head = f"HTTP/1.1 {status} Refused\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
     return f"{head}Connection: close\r\n\r\n".encode() + body

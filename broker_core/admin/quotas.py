@@ -31,7 +31,7 @@ def _quota(call: Call) -> BacklogQuota | None:
 
 
 def _map(values: Any) -> dict[str, Any]:
-    """`values(field)` gives a quota, or None for one that is not there."""
+    """`values(field)` gives a quota, or None if there is none."""
     found = {kind: values(field) for kind, field in FIELDS.items()}
     return {kind: as_json(quota) for kind, quota in found.items() if quota is not None}
 
@@ -49,7 +49,7 @@ async def remove_of_namespace(call: Call) -> None:
 
 
 async def map_of_topic(call: Call) -> dict[str, Any]:
-    """With `applied` the namespace's map where the topic has none, else the configuration's, as Pulsar shows them."""
+    """With `applied` and without a quota of the topic, the namespace's map, else the configuration's, as in Pulsar."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
     found = _map(tenancy.topic_policies(topic).get)
     if found or not call.flag("applied"):

@@ -1,4 +1,4 @@
-"""Which clusters a namespace or a topic replicates to. This broker is the only one that it knows."""
+"""Which clusters a namespace or a topic replicates to. This broker knows only its own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def remove_of_topic(call: Call) -> None:
 
 
 def _clusters(call: Call) -> tuple[str, ...]:
-    """The names in the body, each once."""
+    """The names in the body, without duplicates."""
     body: Any = call.json()
     if body is None or body == []:
         raise PreconditionFailed("ClusterIds should not be null or empty")

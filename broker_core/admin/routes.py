@@ -1,8 +1,8 @@
 """Which handler serves which method and path.
 
-Paths are matched raw, segment by segment; empty segments (doubled or trailing slashes) do not count. A literal
-segment wins over a variable one (`/partitioned` over `/{topic}`), unless it does not know the method. The variable
-`domain` takes nothing but `persistent` and `non-persistent`.
+Paths are matched raw, segment by segment; empty segments (doubled or trailing slashes) do not count. A literal segment
+takes precedence over a variable one (`/partitioned` over `/{topic}`), unless it does not have the method. The variable
+`domain` matches only `persistent` and `non-persistent`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Routes:
         node.methods[route.method] = (route.handler, tuple(names))
 
     def find(self, method: str, path: str) -> Match | frozenset[str]:
-        """The match, or else the methods that this path does know; none of them: there is no such path."""
+        """The match, or the methods that the path has; none if there is no such path."""
         known: set[str] = set()
         for node, values in _ends(self._root, _segments(path), ()):
             for served, (handler, names) in node.methods.items():
@@ -72,7 +72,7 @@ class Routes:
 
 
 def _ends(node: _Node, segments: list[str], values: tuple[str, ...]) -> Iterable[tuple[_Node, tuple[str, ...]]]:
-    """Every node where the path may end, literal segments first, with the values of the variable ones."""
+    """Every node where the path can end, literal segments first, with the values of the variable ones."""
     if not segments:
         yield node, values
         return

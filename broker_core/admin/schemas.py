@@ -1,7 +1,7 @@
-"""`/admin/v2/schemas`: the versions of a topic's schema, whether the topic exists or not; without a domain in the path.
+"""`/admin/v2/schemas`: the versions of a topic's schema, for existing and missing topics; the path has no domain.
 
-Statuses and bodies are those of Pulsar 4.0.7, which answers 200 to a schema that was taken, and 500 to the question
-whether one would be when it would not.
+Statuses and bodies are those of Pulsar 4.0.7, which answers an accepted schema with 200, and a compatibility test of an
+incompatible one with 500.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from broker_core.schema.schema_type import SchemaType
 
 
 def _sent(call: Call) -> SchemaData:
-    """The schema in the body: `type`, `schema` and `properties`."""
+    """The schema in the body: `type`, `schema`, and `properties`."""
     body = call.json_object()
     name = string(body.get("type"), "type")
     if name not in SchemaType.__members__:
@@ -68,14 +68,14 @@ async def get_all(call: Call) -> dict[str, Any]:
 
 
 async def post(call: Call) -> dict[str, Any]:
-    """A new version, or the one that is the same; `isAllowAutoUpdateSchema` is about producers, not about this."""
+    """Adds a version, or returns the same one; `isAllowAutoUpdateSchema` applies only to producers."""
     topic = call.topic_of(PERSISTENT)
     version = await call.broker.schemas.put(topic, _sent(call), _strategy(call, topic))
     return {"version": {"version": version}}
 
 
 async def delete(call: Call) -> dict[str, Any]:
-    """Marks the end of the schema, which is a version of its own; with `force` all versions go."""
+    """Adds a version that ends the schema; with `force`, deletes all versions."""
     if call.flag("force"):
         await call.broker.schemas.forget(call.topic_of(PERSISTENT))
         return {"version": -1}
@@ -93,12 +93,12 @@ async def check_compatibility(call: Call) -> Answer:
 
 
 async def find_version(call: Call) -> dict[str, Any]:
-    """-1 when there is no such version."""
+    """Answers -1 if there is no such version."""
     return {"version": call.broker.schemas.version_of(call.topic_of(PERSISTENT), _sent(call))}
 
 
 async def metadata(call: Call) -> Any:
-    """Where Pulsar stores the versions; here they lie in no ledger, which is what -1 says."""
+    """Where Pulsar stores the versions; this broker uses no ledger for them, so the answer is -1."""
     index = [
         {"ledgerId": -1, "entryId": -1, "version": stored.version}
         for stored in call.broker.schemas.versions(call.topic_of(PERSISTENT))

@@ -1,4 +1,4 @@
-"""`stats`, `partitioned-stats`, `internalStats` and their kin of a topic."""
+"""`stats`, `partitioned-stats`, `internalStats`, and similar resources of a topic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_o
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
 
-# Of one partition alone; a merged publisher or consumer is on several connections.
+# Of one partition only; a merged publisher or consumer has several connections.
 _OWN_PUBLISHER_FIELDS = ("accessMode", "address", "connectedSince", "clientVersion", "metadata", "producerName")
 _OWN_CONSUMER_FIELDS = ("address", "connectedSince", "clientVersion", "metadata")
 
@@ -32,7 +32,7 @@ async def stats(call: Call) -> dict[str, Any]:
 
 
 async def partitioned_stats(call: Call) -> dict[str, Any]:
-    """All partitions as one, and with `perPartition` each by itself."""
+    """All partitions as one, and with `perPartition` also each of them."""
     name = _partitioned(call)
     parts = {
         str(part): await _snapshot(call, await call.broker.topics.get(part))
@@ -43,7 +43,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
     for field in ("deduplicationStatus", "ownerBroker"):
         del body[field]
     body["publishers"] = [] if call.flag("excludePublishers") else _merged_publishers(total)
-    body["oldestBacklogMessageAgeSeconds"] = 0  # as Pulsar: the sum does not know
+    body["oldestBacklogMessageAgeSeconds"] = 0  # as in Pulsar: the sum does not have it
     body["metadata"] = {"partitions": call.broker.partitioned.count(name), "deleted": False}
     shown = parts if call.flag("perPartition", True) else {}
     body["partitions"] = {part: await _body(call, one) async for part, one in in_turns(shown.items())}
@@ -72,7 +72,7 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
 
 
 async def internal_info(call: Call) -> dict[str, Any]:
-    """Of a partitioned topic: of each partition. A topic that does not exist is 500, as tools expect of Pulsar."""
+    """For a partitioned topic, of each partition. A missing topic is a 500, as tools expect from Pulsar."""
     name, broker = call.topic(), call.broker
     if broker.partitioned.count(name):
         parts = await broker.partitioned.existing(name)
@@ -94,7 +94,7 @@ def _partitioned(call: Call) -> TopicName:
 
 
 async def _snapshot(call: Call, topic: Topic) -> TopicStats:
-    """Exact: what is needed of the disk to weigh each backlog is read before."""
+    """Exact: reads first what is needed from disk to compute each backlog."""
     async for subscription in in_turns(list(topic.subscriptions.values())):
         await subscription.cursor.measure()
     earliest = await earliest_backlog(topic)
@@ -109,7 +109,7 @@ async def _body(
     not_of_consumers: Iterable[str] = (),
     dropped: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Each subscription is written at once: as objects many of them would keep the collector of garbage busy."""
+    """Writes each subscription separately: as objects, many of them would burden the garbage collector."""
     body = topic_body(
         snapshot,
         owner=call.broker.http_url.removeprefix("http://"),

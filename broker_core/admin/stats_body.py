@@ -1,7 +1,7 @@
 """Snapshots as the JSON objects of Pulsar's admin API, with its fields in its order.
 
-Compared field by field with Pulsar 4.0.7. Fields of features that this broker does not have are constant; objects
-and lists are always there, because clients look into them; a time as text carries milliseconds and `Z`.
+Compared field by field with Pulsar 4.0.7. Fields of features that this broker does not have are constant. Objects and
+arrays are always present, because clients access them. Times as text have milliseconds and `Z`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _THROTTLED = {
 
 
 def topic_body(stats: TopicStats, *, owner: str, now_ms: int) -> dict[str, Any]:
-    """TopicStats; the subscriptions, of which there may be many, are for the caller to fill in."""
+    """TopicStats; the caller adds the subscriptions, because there may be many."""
     return {
         **_topic_head(stats, now_ms),
         "publishers": [publisher_body(one) for one in stats.publishers],
@@ -175,7 +175,7 @@ def _draining(draining: Sequence[DrainingHash]) -> dict[str, int]:
 
 
 def _hashes_of(stats: ConsumerStats) -> dict[str, Any]:
-    """Of a consumer of Key_Shared; how often a hash held something up is not counted."""
+    """The hashes of a Key_Shared consumer; how often a hash blocked others is not counted."""
     if stats.hash_ranges is None:
         return {}
     hashes = [{"hash": one.sticky_hash, "unackMsgs": one.entries, "blockedAttempts": 0} for one in stats.draining]
@@ -183,7 +183,7 @@ def _hashes_of(stats: ConsumerStats) -> dict[str, Any]:
 
 
 def _ranges_of(stats: ConsumerStats) -> dict[str, Any]:
-    """Twice: as newer tools read them, and as texts for older ones."""
+    """The ranges twice: for newer tools as objects, for older ones as strings."""
     if stats.hash_ranges is None:
         return {}
     ranges = [list(one) for one in stats.hash_ranges]

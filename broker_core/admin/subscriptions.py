@@ -1,4 +1,4 @@
-"""Subscriptions of a topic: list, create, delete, move, clear. On a partitioned topic: of every partition."""
+"""Subscriptions of a topic: list, create, delete, move, and clear; for a partitioned topic, in every partition."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ async def list_subscriptions(call: Call) -> list[str]:
 
 
 async def create_subscription(call: Call) -> None:
-    """At the position of the body (a ResetCursorData), without one at the end; a missing topic is created."""
+    """At the position in the body (a ResetCursorData), by default at the end; creates a missing topic."""
     name = call.subscription()
     if not name.strip() or is_reserved_subscription(name):
         raise PreconditionFailed(f"Subscription name {name} is reserved")
     body = call.json_object()
-    # Everything is read before anything is made: what is refused leaves no topic behind.
+    # Everything is read before anything is created, so that a refused request leaves no topic.
     properties = read_properties(call, body.get("properties"))
     start = read_position(body) if "ledgerId" in body else LATEST
     await _create_topic_if_missing(call)
@@ -57,7 +57,7 @@ async def _create_topic_if_missing(call: Call) -> None:
 
 
 async def delete_subscription(call: Call) -> None:
-    """Where only some partitions have it, those lose it."""
+    """Deletes the subscription from the partitions that have it."""
     name, force = call.subscription(), call.flag("force")
     topics = await every_topic(call)
     having = [topic for topic in topics if name in topic.subscriptions]
@@ -79,7 +79,7 @@ def _missing(call: Call, name: str) -> SubscriptionNotFound:
 
 
 async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[Any]]) -> list[Any]:
-    """Acts on the subscription of the path in every topic that has it; none of them: it is not found."""
+    """Acts on the subscription in the path in every topic that has it; raises an error if none has it."""
     name = call.subscription()
     topics = [topic for topic in await every_topic(call) if name in topic.subscriptions]
     if not topics:
@@ -100,7 +100,7 @@ async def skip(call: Call) -> None:
 
 
 async def reset_to_time(call: Call) -> None:
-    """The next message is the first one published at that time or later."""
+    """Moves the subscription to the first message published at that time or later."""
     moment = call.number("timestamp")
 
     async def reset(_topic: Topic, subscription: Subscription) -> None:
@@ -118,7 +118,7 @@ async def reset_to_position(call: Call) -> None:
 
 
 async def expire(call: Call) -> None:
-    """Acknowledges what is older than the number of seconds; 409 where that is nothing, as in Pulsar."""
+    """Acknowledges messages older than the number of seconds; 409 if there are none, as in Pulsar."""
     name = call.subscription()
     before = _moment_before(call)
 
@@ -150,7 +150,7 @@ async def get_properties(call: Call) -> dict[str, str]:
 
 
 async def set_properties(call: Call) -> None:
-    """They replace the old ones."""
+    """Replaces all properties."""
     properties = read_properties(call, call.json_object())
 
     async def write(_topic: Topic, subscription: Subscription) -> None:

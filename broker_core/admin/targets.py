@@ -1,4 +1,4 @@
-"""What a topic call acts on: one topic, or every partition of a partitioned one; or the reason why nothing."""
+"""The topics that a call acts on: one topic, or every partition of a partitioned one; or why there is none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_exists(broker: Broker, name: TopicName) -> None:
-    """Raises `TopicNotFound` unless there is such a topic, partitioned or not."""
+    """Raises `TopicNotFound` unless the topic exists, partitioned or not."""
     broker.tenancy.check_namespace_of(name)
     if not broker.partitioned.count(name) and not broker.topics.exists(name):
         raise not_found(broker, name)
@@ -28,7 +28,7 @@ def not_found(broker: Broker, name: TopicName) -> TopicNotFound:
 
 
 async def one_topic(call: Call, refusal: str = "") -> Topic:
-    """The topic of the path, loaded; a partitioned one is not found, or refused with 405 and `refusal`."""
+    """The topic in the path, loaded; a partitioned one is not found, or refused with 405 and `refusal`."""
     name = call.topic()
     broker = call.broker
     broker.tenancy.check_namespace_of(name)
@@ -40,7 +40,7 @@ async def one_topic(call: Call, refusal: str = "") -> Topic:
 
 
 async def every_topic(call: Call) -> list[Topic]:
-    """The topic of the path, or the existing partitions of a partitioned one, loaded."""
+    """The topic in the path, or the existing partitions of a partitioned one, loaded."""
     name = call.topic()
     check_exists(call.broker, name)
     if not call.broker.partitioned.count(name):
@@ -49,7 +49,7 @@ async def every_topic(call: Call) -> list[Topic]:
 
 
 def policy_topic(call: Call) -> TopicName:
-    """The topic whose policies are meant; they are those of the whole topic, never of one partition."""
+    """The topic whose policies are meant; policies are those of the whole topic, never of one partition."""
     topic = call.topic()
     if not call.broker.config.policies.topic_policies:
         raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")

@@ -25,7 +25,7 @@ async def create_tenant(call: Call) -> None:
 
 
 async def update_tenant(call: Call) -> None:
-    """Both lists replace the old ones; tools that change one of them read first."""
+    """Both lists replace the old ones; tools that change one of them read them first."""
     await call.broker.tenancy.update_tenant(call.part("tenant"), _tenant(call.json_object()))
 
 

@@ -1,4 +1,4 @@
-"""Properties of a topic: texts by key, kept with the topic, merged when written."""
+"""Properties of a topic: strings by key, stored with the topic and merged when written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def merge_properties(call: Call) -> None:
 
 
 async def remove_properties(call: Call) -> None:
-    """One of them by `key`, without it all."""
+    """Removes the property `key`, or all properties without it."""
     check_exists(call.broker, call.topic())
     removed = call.query.get("key")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def list_topics(call: Call) -> list[str]:
-    """Full names; of a partitioned topic its partitions, not its own."""
+    """Full names; a partitioned topic is listed by its partitions."""
     name, domain = call.namespace(), call.parts["domain"]
     call.broker.tenancy.namespace(name)
     if call.flag("includeSystemTopic"):
@@ -53,7 +53,7 @@ def _check_not_internal(name: TopicName) -> None:
 
 
 def _check_partition_name(call: Call, name: TopicName) -> None:
-    """A partition's name is for a partition: of a topic that is partitioned, and within its count."""
+    """A partition's name requires a partitioned topic, and a number below its number of partitions."""
     if not name.is_partition:
         return
     partitions, base = call.broker.partitioned.count(name.base), name.base.local
@@ -70,7 +70,7 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
 
 
 def _properties(call: Call, body: Any) -> dict[str, str]:
-    """Tools send all kinds of bodies here; only an object means properties."""
+    """Tools send various bodies here; only an object holds properties."""
     return read_properties(call, body) if isinstance(body, dict) else {}
 
 
@@ -106,7 +106,7 @@ async def create_partitioned(call: Call) -> None:
 
 
 async def update_partitioned(call: Call) -> None:
-    """More partitions, or as many: then missing ones are created."""
+    """Adds partitions; the same number creates missing ones."""
     name = call.topic()
     partitions, _ = _partitions(call)
     await call.broker.partitioned.update(name, partitions)
@@ -121,7 +121,7 @@ async def create_missing(call: Call) -> None:
 
 
 def _partitions(call: Call) -> tuple[int, dict[str, str]]:
-    """A bare number, or an object with `partitions` and `properties`, whatever the content type says."""
+    """A number, or an object with `partitions` and `properties`, whatever the content type."""
     body = call.json()
     if isinstance(body, dict):
         return int32(body.get("partitions"), "partitions"), read_properties(call, body.get("properties"))
@@ -131,7 +131,7 @@ def _partitions(call: Call) -> tuple[int, dict[str, str]]:
 
 
 async def get_partitioned(call: Call) -> dict[str, Any]:
-    """`partitions` is 0 for a topic without; with `checkAllowAutoCreation` also for one that use would create."""
+    """`partitions` is 0 for other topics; `checkAllowAutoCreation` creates a topic that use would create."""
     name, broker = call.topic(), call.broker
     if call.flag("checkAllowAutoCreation"):
         broker.tenancy.check_namespace_of(name)
@@ -163,13 +163,13 @@ async def delete_partitioned(call: Call) -> None:
 
 
 async def terminate(call: Call) -> dict[str, int]:
-    """Answers with the last message id."""
+    """Answers with the last message ID."""
     _check_terminable(call.topic())
     return await _terminate(await one_topic(call, "Termination of a partitioned topic is not allowed"))
 
 
 async def terminate_partitions(call: Call) -> dict[str, dict[str, int]]:
-    """Answers with the last message id of each partition, by its number."""
+    """Answers with the last message ID of each partition, by its number."""
     name = call.topic()
     _check_terminable(name)
     if not call.broker.partitioned.count(name):
@@ -194,7 +194,7 @@ async def _terminate(topic: Topic) -> dict[str, int]:
 
 
 async def start_compaction(call: Call) -> None:
-    """In the background; a partitioned topic compacts every partition."""
+    """Runs in the background; compacts every partition of a partitioned topic."""
     for topic in await every_topic(call):
         topic.compaction.start()
 

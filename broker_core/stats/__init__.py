@@ -1,4 +1,4 @@
-"""What is going on, as immutable snapshots: topics, subscriptions, metrics, health.
+"""Statistics as immutable snapshots: topics, subscriptions, metrics, health.
 
 Reads the broker and changes nothing; `admin` and the handlers import it.
 """

@@ -1,6 +1,6 @@
-"""Is the broker well? It takes a message to the disk and back, on a topic of its own, as Pulsar's check does.
+"""Whether the broker is healthy: it writes a message to disk and reads it back, on its own topic, as Pulsar does.
 
-A broker that serves, but has lost data that no operator has accepted as lost, is degraded: it says so until then.
+A broker that serves but has lost data that no operator has accepted as lost is degraded, and says so until then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OneEntry:
 
 
 async def check_health(broker: Broker) -> None:
-    """Raises a `BrokerError` that says what failed; its message lies there for as long as any without a reader."""
+    """Raises a `BrokerError` that says what failed. Its message is deleted like any message without a subscription."""
     if reason := unwell(broker):
         raise PersistenceFailed(reason)
     topic = await broker.topics.get(TOPIC, create=True)
@@ -48,7 +48,7 @@ async def check_health(broker: Broker) -> None:
             position = await _publish(topic, OneEntry(entry, [0], [len(entry)], [1], [now]))
             found = await topic.ledger.read(position, 1, len(entry))
     except TimeoutError:
-        raise PersistenceFailed(f"no message reached the disk within {DEADLINE_SECONDS:g} seconds") from None
+        raise PersistenceFailed(f"the broker wrote no message to disk within {DEADLINE_SECONDS:g} seconds") from None
     if not len(found) or found.entry(0) != entry:
         raise PersistenceFailed(f"the message at {position} does not read as it was written")
 
@@ -69,11 +69,11 @@ async def _publish(topic: Topic, run: OneEntry) -> Position:
 
 
 def unwell(broker: Broker) -> str:
-    """Why no message can be taken, as far as that is known without trying; empty when it is not."""
+    """Why no message can be taken, if that is known without trying; otherwise empty."""
     return broker.storage.watch.gone
 
 
 def degraded(broker: Broker) -> str:
-    """Why the broker is degraded, in one sentence with what to do next; empty when it is not."""
+    """Why the broker is degraded, in one sentence with the next step; otherwise empty."""
     found = broker.storage.damage.summary()
     return found and f"degraded: {found}. Next: `pulsarctl brokers damage`, then `pulsarctl brokers accept-loss`"

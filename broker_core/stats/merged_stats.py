@@ -1,7 +1,7 @@
-"""The snapshots of a topic's partitions as one.
+"""Merges the snapshots of a topic's partitions into one.
 
-Publishers, subscriptions and consumers of the same name are summed up; of texts and times the first or the newest
-counts, as in Pulsar.
+Publishers, subscriptions, and consumers with the same name are added up; for texts and times the first or the newest
+one counts, as in Pulsar.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker_core.stats.topic_stats import CompactionStats, PublisherStats, Topic
 
 
 def merge(parts: Iterable[TopicStats]) -> TopicStats:
-    """The partitions of a topic as one: publishers, subscriptions and consumers of the same name are summed up."""
+    """The partitions of a topic as one; publishers, subscriptions, and consumers of the same name are added up."""
     stats = list(parts)
     publishers = _by_name(one for part in stats for one in part.publishers)
     subscriptions = _by_name(one for part in stats for one in part.subscriptions.values())

@@ -1,8 +1,8 @@
 """`/metrics`: Prometheus text under Pulsar's metric names, for loaded topics.
 
-Names and labels are those of Pulsar 4.0; what this broker does not have is left out rather than shown as 0, and what
-only this broker has begins with `pulsarctl_`.
-Topics are written in slices, so that a scrape of many of them never holds up a message for long.
+Names and labels are those of Pulsar 4.0. Metrics of features that this broker does not have are omitted and not shown
+as 0. Metrics that only this broker has begin with `pulsarctl_`. Topics are written in slices, so that a scrape of many
+topics does not delay messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from broker_core.broker import Broker
 
 Sample = tuple[str, str, float]  # metric, labels, value
-Samples = dict[str, list[str]]  # metric -> its lines; Prometheus wants a metric's lines together
+Samples = dict[str, list[str]]  # metric -> its lines, which Prometheus requires together
 
 _COUNTERS = frozenset(
     {
@@ -100,7 +100,7 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals, topics: int) 
 
 
 def _process_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
-    """Memory as the system counts it is known only where /proc is."""
+    """The memory that the system counts is known only if there is /proc."""
     yield "process_start_time_seconds", cluster, broker.started_ms / 1000
     yield "process_cpu_seconds_total", cluster, time.process_time()
     with contextlib.suppress(OSError):
@@ -159,5 +159,5 @@ def _lines(metric: str, lines: Iterable[str]) -> bytes:
 
 
 def _escaped(value: str) -> str:
-    """A label value, as Prometheus' text format quotes it."""
+    """A label value, quoted for Prometheus' text format."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""What a subscription and its consumers are doing, as immutable snapshots.
+"""The state of a subscription and its consumers, as immutable snapshots.
 
 Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
 A backlog counts entries, as Pulsar's `msgBacklog` does; a batch is one entry.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerStats:
-    """`hash_ranges` (both ends included) and `draining` are of Key_Shared, None and empty elsewhere."""
+    """`hash_ranges` (both ends included) and `draining` are for Key_Shared, None and empty for other types."""
 
     name: str
     traffic: Traffic
@@ -66,10 +66,10 @@ class ConsumerStats:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStats:
-    """`type` is Pulsar's name of it, "" before the first consumer; `active_consumer` where only one gets messages.
+    """`type` is Pulsar's name, "" before the first consumer; `active_consumer` if only one gets messages.
 
-    `key_shared_mode`: Pulsar's name of it, "" where there are no keys. `throttled`: how often a dispatch rate left
-    nothing to send, by Pulsar's name of the counter. `read_failure`: why it cannot be read on, "" when it can.
+    `key_shared_mode`: Pulsar's name, "" for other types. `throttled`: how often a dispatch rate left nothing to send,
+    by Pulsar's name of the counter. `read_failure`: why it cannot be read further, "" if it can.
     """
 
     name: str
@@ -103,7 +103,7 @@ class SubscriptionStats:
 
     @property
     def backlog_not_delayed(self) -> int:
-        """Entries of the backlog that are not held back; approximate while some are being acknowledged."""
+        """Entries of the backlog that are not delayed; approximate while some are being acknowledged."""
         return max(0, self.backlog_entries - self.delayed)
 
     @property

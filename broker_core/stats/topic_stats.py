@@ -1,4 +1,4 @@
-"""What a topic is doing, as immutable snapshots; `admin.stats_body` and `metrics` only put them into words.
+"""The state of a topic, as immutable snapshots; `admin.stats_body` and `metrics` only format them.
 
 Rates are per second over about the last minute, sizes in bytes, times in wall milliseconds (0: never).
 Subscriptions and consumers are in `subscription_stats`.
@@ -60,7 +60,7 @@ class CompactionStats:
 
 @dataclass(frozen=True, slots=True)
 class OldestMessage:
-    """Of those that some durable subscription has not acknowledged."""
+    """The oldest message that some durable subscription has not acknowledged."""
 
     subscription: str
     published_ms: int
@@ -70,7 +70,7 @@ class OldestMessage:
 class TopicStats:
     """`quota_bytes` and `quota_seconds`: of the backlog, -1 for none. `oldest`: None without a backlog.
 
-    `lost_entries`: how many cannot be read any more.
+    `lost_entries`: the number of entries that cannot be read.
     """
 
     incoming: Traffic
@@ -94,7 +94,7 @@ class TopicStats:
 
     @property
     def earliest_backlog_ms(self) -> int:
-        """Publish time of the oldest message that some subscription has not acknowledged; 0: not looked at."""
+        """Publish time of the oldest message that some subscription has not acknowledged; 0 if it was not looked up."""
         known = [one.earliest_backlog_ms for one in self.subscriptions.values() if one.earliest_backlog_ms > 0]
         return min(known, default=0)
 
@@ -106,9 +106,9 @@ class TopicStats:
 async def topic_stats(
     topic: Topic, earliest_backlog_ms: Mapping[str, int] | None = None, oldest: OldestMessage | None = None
 ) -> TopicStats:
-    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription and `oldest` where they were looked up.
+    """The snapshot of a loaded topic; `earliest_backlog_ms` by subscription and `oldest` if they were looked up.
 
-    Of many subscriptions the last ones are a moment younger than the first.
+    If there are many subscriptions, the last ones are slightly newer than the first.
     """
     earliest = earliest_backlog_ms or {}
     subscriptions: dict[str, SubscriptionStats] = {}
@@ -152,7 +152,7 @@ async def topic_stats(
 async def earliest_backlog(topic: Topic) -> dict[str, int]:
     """Publish time of each subscription's oldest unacknowledged message, or `NO_BACKLOG`; may read from disk."""
     found: dict[str, int] = {}
-    times: dict[Position, int] = {}  # many subscriptions wait for the same message, and it may have to be read
+    times: dict[Position, int] = {}  # many subscriptions wait for the same message, which may have to be read
     async for name, subscription in in_turns(list(topic.subscriptions.items())):
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:
@@ -165,7 +165,7 @@ async def earliest_backlog(topic: Topic) -> dict[str, int]:
 
 
 def oldest_of(topic: Topic, earliest: Mapping[str, int]) -> OldestMessage | None:
-    """Of what `earliest_backlog` found, the oldest that a durable subscription waits for."""
+    """The oldest message in `earliest_backlog`'s result that a durable subscription waits for."""
     there = topic.subscriptions
     waiting = (one for one in earliest.items() if one[1] != NO_BACKLOG and one[0] in there and there[one[0]].durable)
     oldest = min(waiting, key=itemgetter(1), default=None)

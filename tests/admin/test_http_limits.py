@@ -98,7 +98,7 @@ async def test_an_upload_that_is_reset_is_one_line_in_the_log(
         await admin("GET", "tenants")
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     async with asyncio.timeout(10):
-        while "did not arrive whole" not in caplog.text:
+        while "did not arrive completely" not in caplog.text:
             await admin("GET", "tenants")
     assert "Traceback" not in caplog.text
 
@@ -189,7 +189,7 @@ async def test_bodies_that_exceed_the_memory_together_are_503(admin: Admin) -> N
     answers = {asyncio.create_task(answer(admin, unfinished)) for _ in range(3)}
     done, waiting = await asyncio.wait(answers, timeout=10, return_when=asyncio.FIRST_COMPLETED)
     status, reason = done.pop().result()
-    assert (status, reason.startswith("the bodies of other requests take all the memory")) == (503, True)
+    assert (status, reason.startswith("the bodies of other requests use all the memory")) == (503, True)
     for one in waiting:
         one.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)

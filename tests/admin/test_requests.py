@@ -57,7 +57,7 @@ def test_a_duplicate_route_is_an_error() -> None:
 
 async def test_an_unknown_path_is_404_and_an_unknown_method_405_both_with_a_reason(admin: Admin) -> None:
     missing = await admin("GET", "nothing/here/at/all")
-    assert (missing.status, missing.reason) == (404, "this broker serves nothing at /admin/v2/nothing/here/at/all")
+    assert (missing.status, missing.reason) == (404, "this broker has no resource at /admin/v2/nothing/here/at/all")
     wrong = await admin("PATCH", "tenants/public")
     assert (wrong.status, wrong.reason) == (
         405,
