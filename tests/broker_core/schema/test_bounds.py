@@ -53,7 +53,7 @@ def doubling(levels: int) -> str:
         (b" " * 10_001, "schemaMaxSizeInBytes = 10000"),
         (wide(200), "schemaMaxValues = 100"),
         (nested(21), "schemaMaxDepth = 20"),
-        (b"[" * 5000, "schemaMaxDepth = 20"),
+        (b"[" * 5000 + b"]" * 5000, "schemaMaxDepth = 20"),
     ],
     ids=["bytes", "values", "depth", "endless"],
 )
