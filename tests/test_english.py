@@ -19,8 +19,6 @@ PENDING: tuple[str, ...] = (
     "broker_core/dispatch",
     "broker_core/server",
     "broker_core/storage",
-    "broker_core/topic",
-    "broker_core/topics",
     "cli",
     "completions",
     "docs/cli.md",

@@ -1,11 +1,11 @@
-"""Quotas of a topic's backlog: so many bytes, or so old (Pulsar docs, "Backlog quotas").
+"""Quotas of a topic's backlog, by size and by age (Pulsar docs, "Backlog quotas").
 
-The backlog is that of the slowest durable subscription. It is weighed when a producer comes, and every
-`backlogQuotaCheckIntervalInSeconds`; what is published in between is accepted. Above a quota producers are
-disconnected and refused until the backlog has shrunk, or the oldest messages are dropped for whoever has not
-acknowledged them, down to nine tenths of the quota.
+The backlog is that of the slowest durable subscription. The broker measures it when a producer connects and every
+`backlogQuotaCheckIntervalInSeconds`, and accepts what is published in between. Above a quota, the broker either
+disconnects and refuses producers until the backlog has shrunk, or drops the oldest unacknowledged messages until the
+backlog is nine tenths of the quota.
 
-An age is that of the oldest whole ledger unless `preciseTimeBasedBacklogQuotaCheck` is set, as in Pulsar.
+The age is that of the oldest whole ledger unless `preciseTimeBasedBacklogQuotaCheck` is set, as in Pulsar.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class BacklogQuotas:
         self._subscriptions = subscriptions
         self._closed = False
         self._config = config
-        self._checking = asyncio.Lock()  # two evictions at once would both drop the same surplus
+        self._checking = asyncio.Lock()  # concurrent evictions would both drop the same surplus
         self._known = self._in_force()
 
     def _in_force(self) -> tuple[BacklogQuota, BacklogQuota]:
         return self._context.policies.size_quota, self._context.policies.age_quota
 
     def renew(self) -> None:
-        """The topic's policies may have changed: another quota is looked at soon, not at the next check."""
+        """The topic's policies may have changed: checks a changed quota soon, not at the next interval."""
         known, self._known = self._known, self._in_force()
         if self.is_set and self._known != known:
             self._context.spawn(self.check())
@@ -71,7 +71,7 @@ class BacklogQuotas:
         return self._config.check and (by_size.size > 0 or by_age.seconds > 0)
 
     async def check_producer(self) -> None:
-        """Raises `ProducerHeld` or `ProducerBlocked` when no producer may come now; may read from disk."""
+        """Raises `ProducerHeld` or `ProducerBlocked` when no producer may connect now; may read from disk."""
         if not self.is_set:
             return
         for quota, _ in await self._exceeded():
@@ -79,20 +79,20 @@ class BacklogQuotas:
                 raise (ProducerHeld if quota.policy == HOLD else ProducerBlocked)(REFUSAL)
 
     def close(self) -> None:
-        """The topic is unloaded; a check that goes on ends without enforcing anything."""
+        """The topic is unloaded; a running check ends without enforcing anything."""
         self._closed = True
 
     async def check(self) -> None:
-        """Enforces the quotas; a disk that fails is tried again at the next check."""
+        """Enforces the quotas; if the disk fails, the next check tries again."""
         try:
             async with self._checking:
                 if not self._closed:
                     await self._enforce()
         except (StorageError, OSError) as error:
-            log.warning("topic %s: could not look after its backlog: %s", self._context.name, error)
+            log.warning("topic %s: cannot check its backlog quotas: %s", self._context.name, error)
 
     async def _enforce(self) -> None:
-        """Disconnects the producers or drops what is too old or too much, where a quota is exceeded."""
+        """Disconnects the producers or drops the oldest messages where a quota is exceeded."""
         for quota, evict in await self._exceeded():
             if quota.policy == EVICT:
                 await evict()
@@ -102,12 +102,17 @@ class BacklogQuotas:
     def _disconnect_producers(self, quota: BacklogQuota) -> None:
         producers = list(self._producers.values())
         if producers:
-            log.info("topic %s: %d producers leave, the backlog exceeds %s", self._context.name, len(producers), quota)
+            log.info(
+                "topic %s: disconnecting %d producers: the backlog exceeds %s",
+                self._context.name,
+                len(producers),
+                quota,
+            )
         for producer in producers:
             producer.disconnect()
 
     async def _exceeded(self) -> list[tuple[BacklogQuota, Evict]]:
-        """With what drops the surplus of each; the topic may have other quotas by then."""
+        """The exceeded quotas, each with the function that drops its surplus."""
         found: list[tuple[BacklogQuota, Evict]] = []
         by_size, by_age = self._in_force()
         if 0 < by_size.size <= await self._backlog_bytes():
@@ -117,7 +122,7 @@ class BacklogQuotas:
         return found
 
     async def _backlog_bytes(self) -> int:
-        """Of the slowest durable subscription; exact."""
+        """The exact backlog of the slowest durable subscription."""
         subscriptions = self._durable()
         for subscription in subscriptions:
             await subscription.cursor.measure()
@@ -143,7 +148,7 @@ class BacklogQuotas:
         return oldest is not None and self._context.expiry.now_ms() - oldest[1] > seconds * 1000
 
     def _whole_ledgers(self, subscription: Subscription, seconds: int) -> Position | None:
-        """The end of the sealed ledgers that are older and not acknowledged yet; None when there are none."""
+        """The end of the unacknowledged sealed ledgers that are older; None when there are none."""
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:
             return None
@@ -157,7 +162,7 @@ class BacklogQuotas:
         return found
 
     async def _evict_by_size(self, limit: int) -> None:
-        """Skips so many of the oldest entries as the surplus is of the backlog, until no whole entry is too much."""
+        """Skips the same share of entries as the surplus has of the bytes, until no whole entry exceeds the quota."""
         kept = limit * KEPT_OF_QUOTA
         for subscription in self._durable():
             cursor = subscription.cursor

@@ -1,9 +1,9 @@
-"""When a topic's messages expire (TTL), when acknowledged ones may go (retention), when it compacts itself.
+"""Housekeeping of a topic: expiry of messages (TTL), deletion of acknowledged ones (retention), and compaction.
 
-One timer a topic, armed for the next moment at which something is due and re-armed when a policy changes, a
-cursor moves or the first message arrives. Timers run on the monotonic clock; what is due is decided against the
-stored publish times by `expiry_clock`, so a wall clock that jumps expires nothing early.
-Rules: Pulsar docs, "Message retention and expiry".
+Each topic has one timer. It is set to the next moment at which something is due, and set again when a policy changes,
+a cursor moves, or the first message arrives. The timer runs on the monotonic clock. `expiry_clock` compares stored
+publish times to decide what is due, so a jump of the wall clock expires nothing early.
+Source: Pulsar docs, "Message retention and expiry".
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SETTLE_SECONDS = 0.5  # acknowledgements of that long are looked at together
-CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set meanwhile
+SETTLE_SECONDS = 0.5  # acknowledgments within this time are handled together
+CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set in the meantime
 
 
 class Housekeeping:
@@ -38,9 +38,9 @@ class Housekeeping:
         *,
         compaction_seconds: int,
     ) -> None:
-        """`compaction_seconds`: the least time between two compactions that a threshold starts."""
+        """`compaction_seconds` is the minimum time between two compactions that a threshold starts."""
         self._context = context
-        self._log = context.log.on_disk  # None: nothing is kept, so nothing is ever due
+        self._log = context.log.on_disk  # None: nothing is stored, so nothing is ever due
         self._subscriptions = subscriptions
         self._compaction = compaction
         self._compaction_seconds = compaction_seconds
@@ -50,10 +50,10 @@ class Housekeeping:
         self._run_task: asyncio.Task[None] | None = None
         self._again = False
         self._closed = False
-        self._watches_appends = False  # a TTL or a compaction threshold applies: a new message may make it due
+        self._watches_appends = False  # a TTL or a compaction threshold applies, so a new message may make work due
 
     def appended(self) -> None:
-        """Hot path: called once a run."""
+        """Hot path: called once per run of messages."""
         if self._watches_appends:
             self._look_soon()
 
@@ -61,18 +61,18 @@ class Housekeeping:
         self._look_soon()
 
     def _look_soon(self) -> None:
-        """A timer that is armed for something later must not hide what becomes due before it."""
+        """Work that becomes due must not wait for a timer that is set to a later moment."""
         if self._timer is None or self._due > self._loop.time() + SETTLE_SECONDS:
             self._arm(SETTLE_SECONDS)
 
     def rearm(self) -> None:
-        """A policy changed, or the topic was loaded: look at once."""
+        """Checks at once, after a policy change or a load."""
         policies = self._context.policies
         self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
         self._arm(0)
 
     async def close(self) -> None:
-        """Waits for what is going on: it must not touch the log after it was closed, perhaps opened anew."""
+        """Waits for running work, which must not touch the log after it is closed or opened again."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -101,7 +101,7 @@ class Housekeeping:
             self._compact()
             seconds = await self._next_due_seconds()
         except (StorageError, OSError) as error:
-            log.warning("topic %s: could not clean up: %s", self._context.name, error)
+            log.warning("topic %s: cannot run housekeeping: %s", self._context.name, error)
             seconds = CHECK_AGAIN_SECONDS
         finally:
             self._run_task = None
@@ -127,13 +127,13 @@ class Housekeeping:
             await self._log.trim(retention, self._context.expiry.now_ms())
 
     def _compact(self) -> None:
-        """Starts a compaction when what none has seen yet has outgrown the topic's threshold, but not all the time."""
+        """Starts a compaction if the uncompacted bytes exceed the threshold, at most once per interval."""
         compaction, threshold = self._compaction, self._context.policies.compaction_threshold
         if 0 < threshold <= compaction.backlog_bytes and not compaction.is_running and self._compaction_wait() <= 0:
             compaction.start()
 
     def _compaction_wait(self) -> float:
-        """Seconds until this topic may compact itself again."""
+        """Seconds until a threshold may start a compaction of this topic again."""
         compaction, pause = self._compaction, self._compaction_seconds
         if compaction.last_start is None:
             return 0.0
@@ -146,7 +146,7 @@ class Housekeeping:
         return self._context.policies.retention.limits_of(subscribed=subscribed)
 
     async def _next_due_seconds(self) -> float | None:
-        """Seconds until something is due, None when only news can make it so."""
+        """Seconds until something is due; None if that takes a change first."""
         policies, now = self._context.policies, self._context.expiry.now_ms()
         due = [None if self._log is None else self._log.next_trim_due(self._retention(), now)]
         ttl_ms = policies.ttl_seconds * 1000

@@ -1,4 +1,4 @@
-"""Where a log with markers ends for a consumer: at its last entry that holds a message."""
+"""The end of a log with markers as consumers see it: the last entry that holds a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ_BYTES = 1 << 20
 
 
 async def last_message(log: TopicLog) -> Position:
-    """`EARLIEST` when there is none. Reads backwards, a thousand entries at a time."""
+    """`EARLIEST` if there is none. Reads backward, a thousand entries at a time."""
     for info in reversed(log.ledger_infos()):
         stop = info.entries
         while stop > 0:
@@ -27,12 +27,12 @@ async def last_message(log: TopicLog) -> Position:
 
 
 async def _last_within(log: TopicLog, start: Position, stop: int) -> Position | None:
-    """The last message among the entries from `start` up to entry `stop` of its ledger, which is left out."""
+    """The last message among the entries from `start` up to, but not including, entry `stop` of its ledger."""
     found = None
     while start.entry_id < stop:
         block = await log.read(start, stop - start.entry_id, READ_BYTES)
         if not len(block) or block.ledger_id != start.ledger_id:
-            break  # trimmed meanwhile
+            break  # trimmed in the meantime
         for row in range(min(len(block), stop - block.first_entry_id)):
             if block.counts[row]:
                 found = Position(block.ledger_id, block.first_entry_id + row)

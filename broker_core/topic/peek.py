@@ -1,4 +1,4 @@
-"""Single entries of a topic, for tools that look without consuming."""
+"""Single entries of a topic, for tools that read without consuming."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Found = tuple[Position, bytes]
 
 
 async def entry_at(topic: Topic, position: Position) -> Found | None:
-    """The entry of exactly that position; None where there is none."""
+    """The entry at exactly that position; None if there is none."""
     if position > topic.ledger.last_confirmed:
         return None
     block = await topic.ledger.read(position, 1, 1)
@@ -28,7 +28,7 @@ async def entry_at(topic: Topic, position: Position) -> Found | None:
 
 
 async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) -> Found | None:
-    """The entry that the cursor's subscription would get as its `number`th, 1 for the next; None behind the last."""
+    """The `number`th entry that the subscription of the cursor would get next, from 1; None after the last."""
     position, left = cursor.oldest_unacknowledged(), number
     while position is not None and position <= log.last_confirmed:
         block = await log.read(position, READ_ENTRIES, READ_BYTES)
@@ -44,7 +44,7 @@ async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) 
 
 
 async def nth_entry(topic: Topic, number: int, *, from_end: bool) -> Found | None:
-    """The `number`th entry of the topic, counted from 1; behind the end the outermost one. None of an empty topic."""
+    """The `number`th entry of the topic, from 1, or its last one if there are fewer; None for an empty topic."""
     ledgers = [info for info in topic.ledger.ledger_infos() if info.entries]
     total = sum(info.entries for info in ledgers)
     if not total:

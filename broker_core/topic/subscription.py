@@ -1,8 +1,8 @@
-"""A subscription: a cursor, a dispatcher and the consumers that share them.
+"""A subscription: a cursor, a dispatcher, and the consumers that share them.
 
-The type of a subscription is whatever its connected consumers use; when none is connected any type may come
-and the dispatcher is built anew. While a seek or an unsubscribe is going on the subscription is fenced:
-consumers that arrive meanwhile are told to come again. A non-durable one lives as long as its consumers.
+The type of a subscription is that of its connected consumers. Without consumers, the next one may have any type and
+gets a new dispatcher. During a seek or an unsubscribe the subscription is fenced: consumers that connect in the
+meantime are told to retry. A non-durable subscription lives as long as its consumers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = ClientLog(__name__)
 
-RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after they were disconnected
+RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after a disconnect
 
 
 class SubscriptionOwner(Protocol):
@@ -46,24 +46,24 @@ class SubscriptionOwner(Protocol):
         """A consumer is ready for messages."""
 
     def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
-        """Gives a new dispatcher the dispatch rates in force."""
+        """Applies the current dispatch rates to a new dispatcher."""
 
     def compacted_source(self) -> Source:
         """What a compacted reader reads."""
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
-        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
 
     async def forget_subscription(self, subscription: Subscription) -> None:
         """A non-durable subscription lost its last consumer."""
 
     async def delete_subscription(self, name: str, *, force: bool = False) -> None:
-        """Deletes a subscription and its cursor; with consumers connected only by `force`."""
+        """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionContext:
-    """What the subscriptions of one topic share. `batch_index_acks`: messages of a batch are acknowledged singly."""
+    """What the subscriptions of a topic share. `batch_index_acks`: batch messages are acknowledged one by one."""
 
     topic: TopicContext
     dispatch: DispatchContext
@@ -84,9 +84,9 @@ class Subscription:
         self.cursor = cursor
         self.clock = context.topic.clock
         self.sub_type: int = EXCLUSIVE
-        self.fenced = False  # by a seek or an unsubscribe that is going on
-        self.closed = False  # the topic was unloaded, or this deleted: consumers must come again
-        self.deliveries = Rate(self.clock)  # of consumers that have left; the connected ones carry their own
+        self.fenced = False  # by a running seek or unsubscribe
+        self.closed = False  # the topic was unloaded or the subscription deleted: consumers must retry
+        self.deliveries = Rate(self.clock)  # of consumers that have left; connected ones have their own
         self.expired = Rate(self.clock)
         self._moves = 0
         self.was_used = False  # before its first consumer a subscription has no type
@@ -94,7 +94,7 @@ class Subscription:
         self.last_consumed_ms = 0
         self.last_acked_ms = 0
         self.last_expired_ms = 0
-        self.last_advanced_ms = 0  # when everything up to some later position was acknowledged
+        self.last_advanced_ms = 0  # when the mark-delete position last moved
         self._mark_delete = cursor.mark_delete
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
         owner.limit_dispatch(name, self.dispatcher)
@@ -121,7 +121,7 @@ class Subscription:
         self._owner.flowed()
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
-        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
         return await self._owner.last_entry(compacted=compacted)
 
     @property
@@ -152,7 +152,7 @@ class Subscription:
         self.dispatcher.add(consumer)
 
     def check_free(self) -> None:
-        """Raises `TopicFenced` while nobody may join or move it; after an await all may have changed."""
+        """Raises `TopicFenced` while no consumer may join or move it. Call it again after every await."""
         if self.fenced or self.closed:
             raise TopicFenced(f"Subscription {self.name} is being moved, deleted or unloaded; try again")
 
@@ -172,32 +172,32 @@ class Subscription:
         self.last_consumed_ms = max(self.last_consumed_ms, consumer.last_consumed_ms)
 
     async def forget_unless_used(self) -> None:
-        """A non-durable subscription goes with its last consumer, but not while that one is told of a seek."""
+        """Deletes a non-durable subscription after its last consumer, but not while a seek disconnects that one."""
         if not self.durable and not self.consumers and not self.fenced:
             await self._owner.forget_subscription(self)
 
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
-        """Individual acknowledgement of any entries of one ledger, in any order; known ones change nothing."""
+        """Acknowledges any entries of one ledger, in any order. Repeated ones change nothing."""
         self.cursor.acknowledge(ledger_id, entry_ids)
         self.dispatcher.acknowledged(consumer, ledger_id, entry_ids)
         self._acknowledged(consumer, len(entry_ids))
 
     def acknowledge_indexes(self, consumer: Consumer, position: Position, open_bits: int, messages: int) -> None:
-        """All messages of a batch but those in the bit set; `messages` is its size as the client says, or 0."""
+        """Acknowledges the messages of a batch except those in the bit set. `messages` is its size, or 0."""
         if not self._context.batch_index_acks:
-            return  # the batch comes again as a whole
+            return  # the whole batch is redelivered
         newly, done = self.cursor.acknowledge_indexes(position, open_bits, messages)
         if done:
             self.dispatcher.acknowledged(consumer, position.ledger_id, [position.entry_id])
         elif newly:
-            for holder in self.consumers:  # not always the one that acknowledges
+            for holder in self.consumers:  # not always the consumer that acknowledges
                 if holder.pending.reduce(*position, newly):
                     break
             self.dispatcher.acknowledged(consumer, position.ledger_id, [])
         self._acknowledged(consumer, newly)
 
     def acknowledge_cumulative(self, consumer: Consumer, position: Position) -> bool:
-        """Everything up to the position; ignored (False) where acknowledgement is individual, as in Pulsar."""
+        """Acknowledges everything up to the position. Ignored (False) where acks are individual, as in Pulsar."""
         if self.sub_type in INDIVIDUAL_ACK_TYPES:
             log.warning(
                 consumer.client.host,
@@ -222,7 +222,7 @@ class Subscription:
         self.dispatcher.redeliver(consumer, positions)
 
     async def unsubscribe(self, consumer: Consumer, *, force: bool) -> None:
-        """Deletes the subscription for its only consumer; `force` closes the others first."""
+        """Deletes the subscription for its only consumer. `force` closes others first."""
         others = [one for one in self.consumers if one is not consumer]
         if others and not force:
             raise MetadataFailed(f"Unconnected or shared consumer attempting to unsubscribe from {self.name}")
@@ -230,7 +230,7 @@ class Subscription:
         self.fenced = True
         try:
             consumer.closed = True
-            self._detach(consumer)  # without a word: its client expects SUCCESS and no CLOSE_CONSUMER
+            self._detach(consumer)  # without CLOSE_CONSUMER: its client expects SUCCESS
             for other in others:
                 await other.disconnect()
             await self._owner.delete_subscription(self.name, force=True)
@@ -238,11 +238,11 @@ class Subscription:
             self.fenced = False
 
     async def reset(self, position: Position, open_bits: int = 0) -> None:
-        """Moves the subscription so that the entry at `position` is the next one read, or of it the messages in the bit
-        set, if there is one.
+        """Makes the entry at `position` the next one to read, or the messages of it that are in the bit set, if any.
 
-        Who gets messages is closed first and comes back by itself, so that no message sent before the seek can
-        reach the application after it (Pulsar binary protocol, "Seek"). Of Failover that is the active consumer only.
+        Closes the consumers that get messages first. Their clients reconnect, so no message that was sent before the
+        seek can reach the application after it (Pulsar binary protocol, "Seek"). With Failover that is only the active
+        consumer.
         """
         self.check_free()
         self.fenced = True
@@ -256,15 +256,15 @@ class Subscription:
             self.fenced = False
             if not self.durable:
                 self._moves += 1
-                self._context.topic.spawn(self._forget_if_nobody_returns(self._moves))
+                self._context.topic.spawn(self._forget_unless_it_returns(self._moves))
         self._owner.acknowledged()
 
     async def reset_to_time(self, publish_time_ms: int) -> None:
-        """As `reset`, to the first entry that was published at the time or later."""
+        """As `reset`, to the first entry published at that time or later."""
         await self.reset(await self._log.find_by_time(publish_time_ms))
 
-    async def _forget_if_nobody_returns(self, move: int) -> None:
-        """A reader that has moved its subscription subscribes again, unless it was closed meanwhile."""
+    async def _forget_unless_it_returns(self, move: int) -> None:
+        """A reader that seeks subscribes again, unless it was closed in the meantime."""
         await asyncio.sleep(RETURN_SECONDS)
         if move == self._moves:
             await self.forget_unless_used()
@@ -276,24 +276,24 @@ class Subscription:
         await self.cursor.flush()
 
     async def clear_backlog(self) -> None:
-        """Acknowledges everything that is there now."""
+        """Acknowledges everything in the topic now."""
         self.cursor.expire_to(self._log.last_confirmed)
         self._moved()
         await self.cursor.flush()
 
     async def set_properties(self, properties: dict[str, str]) -> None:
-        """Replaces what was given with the subscription; durable on return."""
+        """Replaces the properties of the subscription; durable on return."""
         await self._log.set_cursor_properties(self.name, properties)
 
     async def expire_before(self, publish_time_ms: int) -> int:
-        """Acknowledges the prefix that was published before the time; returns how many messages expired."""
+        """Acknowledges the messages published before that time, up to the first later one; returns how many expired."""
         if not self.cursor.backlog_entries:
             return 0
         first_kept = await self._log.find_by_time(publish_time_ms)
         return await self.expire_up_to(first_kept, inclusive=False)
 
     async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
-        """Acknowledges the prefix that ends at the position, or before it; returns how many messages expired."""
+        """Acknowledges everything up to the position, or before it; returns how many messages expired."""
         last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
         _, expired = self.cursor.expire_to(last)
         if not expired:
@@ -304,7 +304,7 @@ class Subscription:
         return expired
 
     def _moved(self) -> None:
-        """The cursor was moved forward over entries that consumers may have or were about to get."""
+        """The cursor moved forward over entries that consumers have or were about to get."""
         mark_delete = self.cursor.mark_delete
         self.dispatcher.forget_up_to(mark_delete)
         if self.cursor.read_position <= mark_delete:
@@ -317,7 +317,7 @@ class Subscription:
         """The topic forgets its messages now; `messages_from` counts those from a position on."""
 
     async def close(self) -> None:
-        """Closes the consumers with a word to their clients, and keeps the cursor."""
+        """Closes the consumers with CLOSE_CONSUMER, and keeps the cursor."""
         self.closed = True
         await self._disconnect_all()
         self.dispatcher.close()
@@ -330,11 +330,11 @@ class Subscription:
         await asyncio.gather(*(consumer.disconnect() for consumer in list(self.consumers)))
 
     async def _make_room(self, sub_type: int, mode: KeySharedMode) -> None:
-        """Raises `ConsumerBusy` unless a consumer of that type can join; asks a silent occupant first."""
+        """Raises `ConsumerBusy` unless a consumer of that type can join. Checks first whether the others are alive."""
         for occupant in self._in_the_way(sub_type, mode):
             if await occupant.client.outbound.is_alive() and not occupant.closed:
                 break
-        if self._in_the_way(sub_type, mode) and not self._agrees(sub_type, mode):  # one lives, or came meanwhile
+        if self._in_the_way(sub_type, mode) and not self._agrees(sub_type, mode):  # one is alive, or has just joined
             same = sub_type == self.sub_type == EXCLUSIVE
             raise ConsumerBusy(
                 "Exclusive consumer is already connected" if same else "Subscription is of different type"

@@ -24,7 +24,7 @@ FAILOVER = CommandSubscribe.Failover
 KEY_SHARED = CommandSubscribe.Key_Shared
 
 INDIVIDUAL_ACK_TYPES = frozenset({SHARED, KEY_SHARED})
-"""Messages are acknowledged one by one, and cumulative acknowledgements ignored."""
+"""Messages are acknowledged one by one. Cumulative acknowledgments are ignored."""
 
 
 def type_name(sub_type: int) -> str:

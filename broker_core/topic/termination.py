@@ -1,8 +1,8 @@
-"""Terminating a topic: it takes no more messages, ever; who has read and acknowledged everything is told.
+"""Termination: a topic takes no more messages, and consumers that have acknowledged everything are told.
 
 REACHED_END_OF_TOPIC goes to consumers whose subscription has no backlog (Pulsar's rule: acknowledged, not just
-delivered), once each. Only Java clients get it: others would close the connection and subscribe again, endlessly
-(docs/protocol.md "Commands that clients accept").
+delivered), once for each consumer. Only Java clients get it: others would close the connection and subscribe again,
+endlessly (docs/protocol.md "Commands that clients accept").
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from broker_core.topic.subscription import Subscription
     from broker_core.topic_log import DurableLog
 
-KNOWS_END_OF_TOPIC = ("Pulsar-Java", "Pulsar Client")  # how such clients' versions begin; the second is before 3.0
+KNOWS_END_OF_TOPIC = (
+    "Pulsar-Java",
+    "Pulsar Client",
+)  # prefixes of client versions that know the command; the second one is before 3.0
 
 
 class Termination:
@@ -39,7 +42,7 @@ class Termination:
         return None if self._log is None else self._log.terminated
 
     async def terminate(self) -> Position:
-        """Durable on return; publishes that came before complete. Returns the last position, also the second time."""
+        """Durable on return; earlier publishes complete. Returns the last position, also when called again."""
         if self._log is None:
             raise NotAllowed("Termination of a non-persistent topic is not allowed")
         producers = list(self._producers.values())
@@ -49,12 +52,12 @@ class Termination:
             last = await self._log.terminate()
         finally:
             for producer in producers:
-                producer.disconnect()  # its client comes again and reads why it may not
+                producer.disconnect()  # its client reconnects and gets the reason
         self.tell_readers()
         return last
 
     def tell_readers(self) -> None:
-        """Something was acknowledged, or a consumer has come: who is at the end now?"""
+        """Tells consumers at the end; called after acknowledgments and when a consumer is ready."""
         if self.at is None:
             return
         for subscription in self._subscriptions.values():

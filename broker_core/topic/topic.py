@@ -1,9 +1,8 @@
 """One topic: `Topic.publish` is the one way in, its subscriptions' dispatchers are the one way out.
 
-State: OPEN -> FENCED -> OPEN (a failed write fences; the next publish or producer tries to recover), and from
-either to CLOSED (unloaded or deleted). A topic's state changes only inside its own methods, between awaits.
-Housekeeping (TTL, retention) is a timer armed for the moment the next thing is due, never a poll: what is due
-is asked of the log and the policies whenever either of them changes.
+A failed write fences the topic (`state`), and the next publish or producer tries to recover. The state changes only in
+the topic's own methods, between awaits. The parts do the rest: producers join by `admission`, `termination` ends the
+topic, and housekeeping waits on a timer for the next moment at which something is due.
 """
 
 from __future__ import annotations
@@ -74,15 +73,15 @@ PublishDone = Callable[[Position | None, StorageError | None], None]
 
 @dataclass(frozen=True, slots=True)
 class TopicServices:
-    """What every topic is given by its broker."""
+    """What the broker gives to each topic."""
 
     clock: Clock
     expiry: ExpiryClock
     limits: TopicConfig
     dispatch: DispatchConfig
-    unacked: BrokerUnacked | None  # the limit of unacknowledged messages of the whole broker, if it has one
+    unacked: BrokerUnacked | None  # the broker-wide limit of unacknowledged messages, if any
     deduplication: DeduplicationConfig
-    compacting: asyncio.Semaphore  # so many topics are compacted at a time
+    compacting: asyncio.Semaphore  # limits concurrent compactions
     retain_null_key: bool  # in compaction
     delayed: DelayedServices
     spawn: Spawn
@@ -100,13 +99,15 @@ class Topic:
         self.ledger = ledger
         self.clock = services.clock
         self._state = TopicState.OPEN
-        self.served_at = ""  # once closed: by which broker
+        self.served_at = ""  # once closed: the broker that serves it next
         self.created_ms = services.clock.wall_ms()
         self.subscriptions: dict[str, Subscription] = {}
-        self.published = Rate(services.clock)  # of producers that have left; the connected ones carry their own
-        self.delivered = Rate(services.clock)  # to subscriptions that are gone; the others carry their own
+        self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
+        self.delivered = Rate(services.clock)  # to deleted subscriptions; the others have their own
         self.has_chunks = CHUNKS_PROPERTY in ledger.properties  # some entries may be parts of messages
-        self.has_markers = MARKERS_PROPERTY in ledger.properties  # some are a replicator's, for no consumer
+        self.has_markers = (
+            MARKERS_PROPERTY in ledger.properties
+        )  # some are markers of a replicator, which no consumer gets
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
         self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
         self.dispatch = self._dispatch_context(services)
@@ -132,7 +133,7 @@ class Topic:
         )
 
     def _add_parts(self, services: TopicServices) -> None:
-        """Each part gets the context and what else it needs; none of them knows the topic."""
+        """Each part gets the context and the calls it needs. No part knows the topic."""
         context = self._context
         self.admission = ProducerAdmission(self, _epoch(self.ledger))
         self.producers = self.admission.by_name
@@ -165,7 +166,7 @@ class Topic:
         self._state = state
 
     async def load(self) -> None:
-        """Brings back the durable subscriptions and the compacted view; then the topic serves."""
+        """Restores the durable subscriptions and the compacted view."""
         for name, cursor in list(self.ledger.cursors.items()):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
@@ -177,9 +178,9 @@ class Topic:
     # -- in ----------------------------------------------------------------------------------------------
 
     def publish(self, run: EntryRun, done: PublishDone) -> None:
-        """Appends a run of messages; `done` is called with the first position once they are on disk.
+        """Appends a run of messages and calls `done` with the first position once they are on disk.
 
-        Raises a `BrokerError` when the run is refused as a whole before anything is written.
+        Raises a `BrokerError` if the whole run is refused before anything is written.
         """
         if self._state is not TopicState.OPEN:
             self._reopen()
@@ -190,7 +191,7 @@ class Topic:
         self._housekeeping.appended()
 
     def write_failed(self, error: StorageError | None) -> BrokerError:
-        """Fences the topic, unless it is terminated; returns what its producers are told."""
+        """Fences the topic, unless it is terminated; returns the error for its producers."""
         if isinstance(error, Terminated):
             return TopicTerminated(f"Topic {self.name} was already terminated")
         if self._state is TopicState.OPEN:
@@ -198,7 +199,7 @@ class Topic:
         return PersistenceFailed(f"{self.name}: {error}")
 
     def _reopen(self) -> None:
-        """Tries to recover from a failed write; raises the reason while that is not possible."""
+        """Recovers from a failed write, or raises the reason why it cannot."""
         if self._state is TopicState.CLOSED:
             raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
         try:
@@ -208,14 +209,14 @@ class Topic:
         self._become(TopicState.OPEN)
 
     def check_publishable(self) -> None:
-        """Raises `TopicTerminated`, `TopicFenced` or `PersistenceFailed` when no producer may join now."""
+        """Raises `TopicTerminated`, `TopicFenced`, or `PersistenceFailed` if no producer may join now."""
         if self._state is not TopicState.OPEN:
             self._reopen()
         if self.termination.at is not None:
             raise TopicTerminated(f"Topic {self.name} was already terminated")
 
     def check_room_for_producer(self, producer: Producer) -> None:
-        """Raises `ProducerBusy` when there are enough producers, in all or from the client's address."""
+        """Raises `ProducerBusy` if the topic, or the client's address, has reached its limit of producers."""
         if not self.limits.any_of_producers:
             return
         if not producer.is_replicator:
@@ -223,11 +224,11 @@ class Topic:
         self.limits.check_producers([one.client for one in self.producers.values()], producer.client)
 
     def users_producers(self) -> list[Producer]:
-        """All but replicators, which belong to another cluster."""
+        """All producers except replicators, which belong to another cluster."""
         return [producer for producer in self.producers.values() if not producer.is_replicator]
 
     def check_room_for_consumer(self, client: Client) -> None:
-        """Raises `ConsumerBusy` when there are enough consumers, in all or from the client's address."""
+        """Raises `ConsumerBusy` if the topic, or the client's address, has reached its limit of consumers."""
         if self.limits.any_of_consumers:
             self.limits.check_consumers([consumer.client for consumer in self._consumers()], client)
 
@@ -239,29 +240,29 @@ class Topic:
         self.throttles.publishes_held += 1
 
     async def store_epoch(self, epoch: int | None) -> None:
-        """Keeps the topic epoch (`producer_access`); durable on return."""
+        """Stores the topic epoch (`publishing.access`); durable on return."""
         self.check_open()
         await self.ledger.set_properties({**self.ledger.properties, EPOCH_PROPERTY: str(epoch)})
 
     def chunk_published(self) -> None:
-        """From now on dispatchers look out for chunks.
+        """Makes dispatchers look for chunks from now on.
 
-        The topic remembers that from a moment after its first one; a message of which the broker then was killed
-        was not whole, but for the rarest of moments.
+        The property reaches the disk shortly after the first chunk. A crash in between leaves at most a message
+        that was incomplete.
         """
         if not self.has_chunks:
             self.has_chunks = True
             self._context.spawn(self.ledger.set_properties({**self.ledger.properties, CHUNKS_PROPERTY: "true"}))
 
     async def expect_markers(self) -> None:
-        """A replicator comes: from now on dispatchers look out for markers, also after a crash. Durable on return."""
+        """A replicator connects: dispatchers look for markers from now on, also after a crash. Durable on return."""
         if not self.has_markers:
             self.check_open()
             await self.ledger.set_properties({**self.ledger.properties, MARKERS_PROPERTY: "true"})
             self.has_markers = True
 
     async def terminate(self) -> Position:
-        """Takes no more messages, ever; durable on return. Returns the last position, also the second time."""
+        """The topic takes no more messages. Durable on return. Returns the last position, also when called again."""
         self.check_open()
         return await self.termination.terminate()
 
@@ -278,11 +279,11 @@ class Topic:
         return SchemaSubject(self.name, self.policies, self._is_unused)
 
     def _is_unused(self) -> bool:
-        """Consumers without a schema of their own (AUTO_CONSUME) do not count."""
+        """AUTO_CONSUME consumers have no schema and do not count."""
         return not self.producers and not self.ledger.size and all(one.auto_consume for one in self._consumers())
 
     def rates(self) -> Iterator[Rate]:
-        """Every rate of the topic, its producers, subscriptions and consumers; others may work between two of them."""
+        """Every rate of the topic and its producers, subscriptions, and consumers; others may run in between."""
         yield from (self.published, self.delivered, *(producer.rate for producer in self.producers.values()))
         for subscription in list(self.subscriptions.values()):
             yield from subscription.rates()
@@ -290,7 +291,7 @@ class Topic:
     # -- out ---------------------------------------------------------------------------------------------
 
     def _on_confirmed(self) -> None:
-        """In the turn of the receipts: what one connection gets of both leaves as one write."""
+        """In the same loop turn as the receipts, so that a connection gets both in one write."""
         for subscription in list(self.subscriptions.values()):
             subscription.dispatcher.work()
 
@@ -300,7 +301,7 @@ class Topic:
     async def subscription(
         self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
     ) -> Subscription:
-        """The subscription of that name, created if missing: at `start`, or at the earliest or latest entry."""
+        """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
         self.check_open()
         found = self.subscriptions.get(name)
         if found is not None:
@@ -312,10 +313,10 @@ class Topic:
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         try:
             await self.ledger.open_cursor(name, initial=initial, durable=durable, properties=properties)
-        finally:  # also when who asked has gone meanwhile: the cursor is there, and must not be unseen
+        finally:  # also if the caller is gone: the cursor exists, so its subscription must too
             cursor = self.ledger.cursors.get(name)
             if cursor is not None and self._state is not TopicState.CLOSED:
-                # Two requests may have awaited the same cursor: the first one's subscription is the one.
+                # Two requests may have awaited the same cursor: the first one creates the subscription.
                 self.subscriptions.setdefault(name, self._new_subscription(name, cursor))
         self.check_open()
         return self.get_subscription(name)
@@ -327,7 +328,7 @@ class Topic:
             raise SubscriptionNotFound(f"Subscription {name} not found for topic {self.name}") from None
 
     async def delete_subscription(self, name: str, *, force: bool = False) -> None:
-        """Deletes a subscription and its cursor; with consumers connected only by `force`."""
+        """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
         subscription = self.get_subscription(name)
         if subscription.consumers and not force:
             raise PreconditionFailed("Subscription has active connected consumers")
@@ -347,14 +348,14 @@ class Topic:
             await self.ledger.delete_cursor(subscription.name)
 
     def _remember_deliveries(self, gone: Subscription) -> None:
-        """The topic's counters only grow."""
+        """Keeps the counters, which must only grow."""
         self.delivered.absorb(gone.deliveries)
 
     def _new_subscription(self, name: str, cursor: ManagedCursor) -> Subscription:
         return self.subscription_type(self, self._of_subscriptions, name, cursor)
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
-        """The last entry that a consumer can get, and its bytes; -1:-1 and None when there is none."""
+        """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
         source = self.compaction.view() if compacted else self.ledger
         last = source.last_confirmed
         if self.has_markers and not compacted:
@@ -365,7 +366,7 @@ class Topic:
         return (last, block.entry(0)) if len(block) else (EARLIEST, None)
 
     async def bytes_after(self, position: Position) -> int:
-        """Bytes of the entries behind a position, exact; may read from disk."""
+        """The exact bytes of the entries after a position; may read from disk."""
         name = f"bytes-after-{secrets.token_hex(8)}"
         cursor = await self.ledger.open_cursor(name, initial=position.next, durable=False)
         try:
@@ -377,11 +378,11 @@ class Topic:
     # -- housekeeping ------------------------------------------------------------------------------------
 
     async def trim(self) -> None:
-        """Deletes at once what retention lets go; somebody asked for it, so the open ledger has no grace."""
+        """Deletes what retention allows, on request and at once: the open ledger has no grace period."""
         await self._housekeeping.trim(by_request=True)
 
     def publishing_changed(self) -> None:
-        """Looks again whether a publish needs nothing but to be appended: one test instead of one per feature."""
+        """Updates `publishes_plainly`: one test per publish instead of one per feature."""
         policies = self.policies
         special = self.publish_limit is not None or self.deduplication.enabled
         self.publishes_plainly = not (special or may_refuse(policies))
@@ -405,21 +406,21 @@ class Topic:
             subscription.wake()
 
     def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
-        """Gives a dispatcher the dispatch rates in force."""
+        """Applies the current dispatch rates to a dispatcher."""
         self.throttles.limit(subscription, dispatcher)
 
     def _taken(self) -> tuple[int, int]:
-        """Messages and bytes that the topic has taken so far."""
+        """Messages and bytes published to the topic so far."""
         rates = [self.published, *(producer.rate for producer in self.producers.values())]
         return sum(rate.messages for rate in rates), sum(rate.bytes for rate in rates)
 
     def acknowledged(self) -> None:
-        """A cursor moved: something may be due for trimming, and someone may have read to the end."""
+        """A cursor moved: ledgers may be due for trimming, and a consumer may have reached the end."""
         self._housekeeping.acknowledged()
         self.termination.tell_readers()
 
     def flowed(self) -> None:
-        """A consumer is ready for messages; there may be none any more."""
+        """A consumer is ready for messages; the topic may be at its end."""
         self.termination.tell_readers()
 
     @property
@@ -427,14 +428,14 @@ class Topic:
         return self._state is TopicState.CLOSED
 
     def check_open(self) -> None:
-        """Raises `TopicFenced` after the topic was unloaded or deleted."""
+        """Raises `TopicFenced` once the topic is unloaded or deleted."""
         if self._state is TopicState.CLOSED:
             raise TopicFenced(f"Topic {self.name} is being unloaded; try again")
 
     async def close(self, *, served_at: str = "") -> None:
-        """Unloads: clients are told to come again, everything acknowledged is synced.
+        """Unloads the topic: tells clients to reconnect, and syncs everything acknowledged.
 
-        `served_at`: the broker where clients find the topic next, so that they need not look it up; "" if unknown.
+        `served_at` is the broker that serves the topic next, which saves clients a lookup; "" if unknown.
         """
         self._become(TopicState.CLOSED)
         self.served_at = served_at
@@ -459,9 +460,9 @@ def _epoch(ledger: TopicLog) -> int | None:
     return None if epoch is None else int(epoch)
 
 
-# Pulsar's name, of the managed ledger's property.
+# Pulsar's name of this property of the managed ledger.
 EPOCH_PROPERTY = "pulsar.topic.epoch"
 
-# Ours, of others: the log holds chunks, or markers.
+# Our own properties: the log holds chunks, or markers.
 CHUNKS_PROPERTY = "pulsarctl.chunks"
 MARKERS_PROPERTY = "pulsarctl.markers"

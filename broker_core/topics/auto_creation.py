@@ -1,9 +1,8 @@
-"""What use may create: missing topics, partitioned or not, and missing subscriptions.
+"""Automatic creation: which missing topics and subscriptions a client creates by using them.
 
-The policy of the namespace decides, else the configuration (Pulsar docs, "Manage non-partitioned topics" and
-"Namespace policies"; subscriptions also have a policy of the topic). Topics of the broker's own always come into
-being by use. A name that is a partition beyond its topic's number, or the bare name of a partitioned topic, is
-never created: two topics would then claim the same messages.
+The namespace policy decides, else the configuration (Pulsar docs, "Manage non-partitioned topics" and "Namespace
+policies"). Subscriptions also have a topic policy. System topics are always created on use. A partition beyond the
+count of its topic, or the bare name of a partitioned topic, is never created: two topics would share the messages.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class AutoCreation:
         self.leaving: set[TopicName] = set()  # partitioned topics that are being deleted
 
     def check_topic(self, name: TopicName, *, wanted: bool) -> None:
-        """Raises `TopicNotFound` or `NotAllowed` unless using the missing topic may create it."""
+        """Raises `TopicNotFound` or `NotAllowed` unless a client may create the missing topic by using it."""
         if not self._tenancy.has_namespace(name.namespace):
             raise TopicNotFound(f"Namespace {name.namespace} does not exist")
         if is_broker_internal(name):
@@ -39,7 +38,7 @@ class AutoCreation:
             raise TopicNotFound(f"Topic {name} does not exist")
 
     def check_partition(self, name: TopicName) -> None:
-        """Raises `TopicNotFound` for a partition that its partitioned topic does not have, or not for long."""
+        """Raises `TopicNotFound` for a partition beyond the count, or of a topic that is being deleted."""
         if name.base in self.leaving:
             raise TopicNotFound(f"Topic {name} is being deleted")
         partitions = self._tenancy.partitions(name.base) if name.is_partition else 0
@@ -47,13 +46,13 @@ class AutoCreation:
             raise TopicNotFound(f"Topic not found {name}: {name.base} has {partitions} partitions")
 
     def partitions_of(self, name: TopicName) -> int:
-        """How many partitions a topic gets that is created by use; 0: it is not partitioned."""
+        """The number of partitions of an automatically created topic; 0 if it is not partitioned."""
         creation = self._tenancy.effective(name).auto_topic_creation
         if name.is_partition or is_system_topic(name) or creation.kind != PARTITIONED:
             return 0
         return creation.partitions or 1
 
     def check_subscription(self, topic: TopicName, subscription: str) -> None:
-        """Raises `SubscriptionNotFound` unless subscribing may create the missing subscription."""
+        """Raises `SubscriptionNotFound` unless a client may create the missing subscription."""
         if not self._tenancy.effective(topic).auto_subscription_creation.allowed:
             raise SubscriptionNotFound(f"Subscription {subscription} does not exist on {topic}")

@@ -1,4 +1,4 @@
-"""The documents that say which topics exist: of persistent topics on disk, of non-persistent ones in memory only."""
+"""The records of existing topics: on disk for persistent topics, in memory for non-persistent ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _report(name: TopicName, field: str, error: BrokerError) -> None:
 
 
 class TopicDocuments:
-    """Use by `TopicRegistry` alone, which tells others of topics that come and go."""
+    """Only `TopicRegistry` uses it, and notifies others of created and deleted topics."""
 
     def __init__(self, metadata: Metadata) -> None:
         self._metadata = metadata
@@ -34,7 +34,7 @@ class TopicDocuments:
         return self._volatile.get(str(name))
 
     def read(self, name: TopicName) -> tuple[int | None, dict[str, str]]:
-        """As `read_topic`; what makes no sense counts as absent."""
+        """As `read_topic`; invalid values count as absent."""
         return read_topic(self.get(name) or {}, partial(_report, name))
 
     async def put(self, name: TopicName, document: dict[str, Any]) -> None:

@@ -1,10 +1,10 @@
-"""Topics and subscriptions that nobody has used for a long time are deleted, where that is asked for.
+"""Deletes topics and subscriptions that were not used for a long time, if the policies say so.
 
-Rules: `brokerDeleteInactiveTopics...`, the policy `inactive_topic_policies`, `subscriptionExpirationTimeMinutes`
-(Pulsar docs, "Inactive topics"). Only loaded topics are looked at, as in Pulsar, and what counts is the time since the
-first look that found them unused. Here, unlike there, persistent topics are kept unless it is switched on: whoever
-publishes before anybody has subscribed should find the messages an hour later. Non-persistent topics, of which
-nothing would be lost, always go.
+The rules: `brokerDeleteInactiveTopics...`, the policy `inactive_topic_policies`, and
+`subscriptionExpirationTimeMinutes` (Pulsar docs, "Inactive topics"). As in Pulsar, only loaded topics are checked, and
+the time counts from the first check that finds them unused. Unlike in Pulsar, the deletion of persistent topics is off
+by default: messages published before the first subscription should still be there an hour later. Non-persistent
+topics, which lose nothing, are always deleted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Inactivity:
         self._partitioned = partitioned
         self._config = config
         self._clock = clock
-        # Since when (monotonic) nobody uses them; gone with the objects themselves.
+        # Since when (monotonic) they are unused. Entries disappear with the objects.
         self._unused_topics: WeakKeyDictionary[Topic, float] = WeakKeyDictionary()
         self._unused_subscriptions: WeakKeyDictionary[Subscription, float] = WeakKeyDictionary()
 
@@ -77,7 +77,7 @@ class Inactivity:
             log.warning("topic %s is not used and could not be deleted: %s", topic.name, error)
 
     async def _delete_partitioned(self, name: TopicName) -> None:
-        """With its last partition a partitioned topic goes too, if that is wanted."""
+        """Deletes a partitioned topic after its last partition, if configured."""
         base = name.base
         wanted = self._config.delete_partitioned and name.is_partition and self._partitioned.count(base)
         if wanted and not self._partitioned.any_exists(base):
@@ -105,7 +105,7 @@ class Inactivity:
 
 
 def is_in_use(topic: Topic) -> bool:
-    """By a producer or a subscription; where the policy says so, only by one that has consumers or a backlog."""
+    """Whether a producer or a subscription uses the topic. The policy may require consumers or a backlog."""
     subscriptions = topic.subscriptions.values()
     if topic.policies.inactive_topics.mode == CAUGHT_UP:
         return bool(topic.producers) or any(one.consumers or one.cursor.backlog_entries for one in subscriptions)
@@ -117,5 +117,5 @@ async def _each(seconds: float, look: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(seconds)
         try:
             await look()
-        except Exception:  # a metadata store that fails today may not tomorrow
-            log.exception("what nobody uses was not looked for to the end")
+        except Exception:  # the metadata store may work again at the next check
+            log.exception("cannot finish the search for unused topics and subscriptions")

@@ -1,7 +1,7 @@
-"""Partitioned topics: a number of partitions in the metadata, and the topics `T-partition-k` that are the partitions.
+"""Partitioned topics: the number of partitions in the metadata, and one topic `T-partition-N` for each partition.
 
-The metadata comes first when one is created and goes last when it is deleted, so that a failure midway can be
-tried again. Partitions are topics of the registry and are deleted, unloaded and counted there.
+The metadata is created first and deleted last, so that a failed creation or deletion can be repeated. Partitions are
+topics of the registry, which deletes, unloads, and counts them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PartitionedTopics:
         return self._tenancy.partitions(name)
 
     async def for_client(self, name: TopicName, *, create: bool) -> int:
-        """Number of partitions, 0 for a topic without; may create the metadata of a partitioned topic."""
+        """The number of partitions, 0 for other topics. May create the metadata of a partitioned topic."""
         auto_creation = self._topics.auto_creation
         auto_creation.check_partition(name)
         partitions = self._tenancy.partitions(name)
@@ -53,7 +53,7 @@ class PartitionedTopics:
 
     @contextlib.contextmanager
     def _room_for(self, name: TopicName, indexes: range) -> Iterator[None]:
-        """Two requests at once must not both get the last room of the namespace."""
+        """Concurrent requests must not both get the last room of the namespace."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(self._topics.room.hold(name, map(name.partition_name, indexes)))
@@ -62,7 +62,7 @@ class PartitionedTopics:
             yield
 
     async def update(self, name: TopicName, partitions: int) -> None:
-        """Adds partitions; each new one gets the subscriptions of the first, at its start."""
+        """Adds partitions. Each new one gets the subscriptions of the first, at its start."""
         before = self._tenancy.partitions(name)
         new = range(before, partitions) if before else range(0)
         if new:
@@ -74,17 +74,17 @@ class PartitionedTopics:
             await self._copy_subscriptions(name, before, partitions)
 
     async def create_missing(self, name: TopicName) -> None:
-        """Creates again the partitions that were deleted one by one."""
+        """Creates missing partitions again, which were deleted one by one."""
         await self._create_partitions(name, 0, self._tenancy.partitions(name))
 
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
         if not name.is_persistent:
-            return  # their partitions exist while they are used
+            return  # their partitions exist only while clients use them
         parts = (name.partition_name(index) for index in range(first, end))
         await side_by_side((part for part in parts if not self._topics.exists(part)), self._topics.create)
 
     async def _copy_subscriptions(self, name: TopicName, first: int, end: int) -> None:
-        """A topic that use created may have no first partition yet, and so nobody who would miss anything."""
+        """An automatically created topic may have no first partition yet, and so no subscriptions to copy."""
         if not self._topics.exists(name.partition_name(0)):
             return
         model = await self._topics.get(name.partition_name(0))
@@ -95,9 +95,9 @@ class PartitionedTopics:
                 await topic.subscription(subscription, durable=True, start=None, earliest=True, properties=properties)
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
-        """Deletes all partitions, then the metadata, so that a failure midway can be tried again.
+        """Deletes all partitions, then the metadata, so that a failed deletion can be repeated.
 
-        Clients that come back meanwhile make no partition anew.
+        Clients that reconnect in the meantime do not create partitions again.
         """
         existing = await self.existing(name)
         if not force:

@@ -1,9 +1,9 @@
-"""A regular expression by which a client chooses topics of a namespace.
+"""A regular expression that chooses topics of a namespace for a client.
 
-Pulsar evaluates it with RE2, whose time grows with the length of the name and nothing else: `(a+)+$` cannot hold
-up the other clients. Python's `re` can, hence the library. What RE2 does not know (look-ahead, back references)
-raises `InvalidPattern`; clients then filter a whole list themselves.
-It is matched without the scheme and without the partition suffix of the names (docs/protocol.md "Topic lists").
+Pulsar uses RE2, whose time depends only on the length of the name, so `(a+)+$` cannot delay other clients. With
+Python's `re` it can, hence the library. Syntax that RE2 does not have (look-ahead, back references) raises
+`InvalidPattern`, and clients then filter the whole list.
+The pattern applies to names without scheme and partition suffix (docs/protocol.md "Topic lists").
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SCHEME_END = "://"
 
 
 class InvalidPattern(Exception):
-    """The text says why the pattern cannot be used."""
+    """The message says why the pattern cannot be used."""
 
 
 class TopicPattern:
@@ -31,5 +31,5 @@ class TopicPattern:
             raise InvalidPattern(f"{text!r}: {error}") from None
 
     def matches(self, topic: str) -> bool:
-        """Whether the full name of a topic, or of one of its partitions, is meant."""
+        """Whether the pattern matches the full name of a topic or partition."""
         return self._fullmatch(without_partition(topic).partition(SCHEME_END)[2]) is not None

@@ -1,9 +1,8 @@
 """Which topics exist, and those that are loaded: loading on demand, unloading, deletion.
 
-A topic exists when the metadata store has a document of it, loaded or not. Loading happens once, whoever asks
-meanwhile waits for the same task; unloading and deleting go one at a time a topic, and whoever comes meanwhile
-waits and then finds it loaded anew, or gone. Partitions are topics like any other; what they form together is
-the business of `partitioned`.
+A topic exists if the metadata store has its document, loaded or not. A topic is loaded once; callers that arrive in the
+meantime wait for the same task. A topic is unloaded or deleted by one caller at a time, and other callers wait, then
+load it again or find it deleted. Partitions are ordinary topics here; `partitioned` makes one topic of them.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-COMPACTIONS_AT_A_TIME = 2  # each holds the keys of its topic in memory
+COMPACTIONS_AT_A_TIME = 2  # each one holds the keys of its topic in memory
 
 
 class TopicListener(Protocol):
@@ -81,7 +80,7 @@ class TopicRegistry:
         self._spawn = spawn
         self._service_url = service_url
         self._loading: dict[str, asyncio.Task[Topic]] = {}
-        self._creating: dict[str, asyncio.Future[None]] = {}  # topics on their way to the disk
+        self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
         self._rates = BrokerRates.of(config.rates, clock)
@@ -90,12 +89,12 @@ class TopicRegistry:
         self.room = TopicRoom(tenancy, self.of_namespace)
         self._delayed = DelayedServices.of(config.delayed, storage, clock, spawn)
         self._unacked = BrokerUnacked.of(config.dispatch)
-        self.listeners: set[TopicListener] = set()  # told of every topic that was created or deleted
+        self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
 
     # -- for clients ------------------------------------------------------------------------------------
 
     async def for_client(self, name: TopicName, *, create: bool = True) -> Topic:
-        """The topic that a producer or consumer asks for; created when missing, wanted and allowed."""
+        """The topic that a producer or consumer asks for, created if that is wanted and allowed."""
         if not name.is_persistent and not self._config.topics.non_persistent:
             raise NotAllowed(f"Non-persistent topics are switched off (enableNonPersistentTopics): {name}")
         if self._stopping:
@@ -113,11 +112,11 @@ class TopicRegistry:
         return self._documents.get(name) is not None
 
     def of_namespace(self, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
-        """Full names of the existing topics, each partition by itself, sorted."""
+        """Sorted full names of the existing topics, including partitions."""
         return self._documents.of_namespace(namespace, domain)
 
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
-        """Durable on return; False when the topic is there already, perhaps since a moment ago."""
+        """Durable on return; False if the topic already exists, perhaps only just."""
         key = str(name)
         while key in self._creating:
             await asyncio.wait([self._creating[key]])
@@ -128,7 +127,7 @@ class TopicRegistry:
         # A client that leaves does not stop it: its document is stored in any case.
         work = self._create(name, properties or {}, room)
         creating = self._creating[key] = asyncio.get_running_loop().create_task(work)
-        creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # if nobody asks any more
+        creating.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # marks an error as seen
         await asyncio.shield(creating)
         return True
 
@@ -145,7 +144,7 @@ class TopicRegistry:
             listener(name, exists=exists)
 
     def properties(self, name: TopicName) -> dict[str, str]:
-        """What was given with the topic, partitioned or not."""
+        """The properties of a topic, partitioned or not."""
         partitioned = self._tenancy.partitioned_topic(name)
         if partitioned is not None:
             return dict(partitioned.properties)
@@ -156,14 +155,14 @@ class TopicRegistry:
         if self._tenancy.partitions(name):
             await self._tenancy.change_partitioned_properties(name, change)
             return
-        async with self._leaves(str(name)):  # written behind a deletion it would bring the topic back
+        async with self._leaves(str(name)):  # written after a deletion it would restore the topic
             document = self._documents.get(name)
             if document is None:
                 raise TopicNotFound(f"Topic {name} not found")
             await self._documents.put(name, {**document, "properties": change(self.properties(name))})
 
     async def get(self, name: TopicName, *, create: bool = False) -> Topic:
-        """The loaded topic; loads it if need be. Raises `TopicNotFound`."""
+        """The topic, loaded if necessary. Raises `TopicNotFound`."""
         key = str(name)
         await self._settled(key)
         topic = self.loaded.get(key)
@@ -187,7 +186,7 @@ class TopicRegistry:
             await topic.load()
             self.loaded[key] = topic
             if topic.policies != self._policies_of(name):
-                topic.policies_changed()  # nobody could tell it while it was loaded
+                topic.policies_changed()  # changes during the load did not reach it
             return topic
         except StorageError as error:
             raise PersistenceFailed(f"{name}: {error}") from error
@@ -225,7 +224,7 @@ class TopicRegistry:
             raise TopicNotFound(f"Topic {name} not found")
         async with self._leaves(str(name)):
             await self._unload(str(name), served_at=self._service_url())
-            if not name.is_persistent:  # then nothing is left of it; whoever comes again makes it anew
+            if not name.is_persistent:  # nothing is left of it; the next client creates it again
                 await self._documents.delete(name)
         self._spawn(self._load_if_aging(name))
 
@@ -236,7 +235,7 @@ class TopicRegistry:
 
     @contextlib.asynccontextmanager
     async def _leaves(self, key: str) -> AsyncIterator[None]:
-        """One unloading, deletion or change of a topic at a time, and no loading meanwhile."""
+        """Allows one unload, deletion, or change of a topic at a time, and no load during it."""
         await self._settled(key)
         future = self._leaving[key] = asyncio.get_running_loop().create_future()
         try:
@@ -248,12 +247,12 @@ class TopicRegistry:
             future.set_result(None)
 
     async def _settled(self, key: str) -> None:
-        """Who comes while a topic is made, unloaded or deleted waits until it is; then it is there, or gone."""
+        """Waits while the topic is being created, unloaded, or deleted."""
         while busy := self._leaving.get(key) or self._creating.get(key):
             await asyncio.wait([busy])
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
-        """Deletes the topic with everything in it; while it is used only by `force`."""
+        """Deletes the topic with everything in it. `force` allows it while clients are connected."""
         key = str(name)
         async with self._leaves(key):
             if not self.exists(name):
@@ -263,7 +262,7 @@ class TopicRegistry:
             await self._delete(name)
 
     async def delete_if(self, topic: Topic, still: Callable[[], bool]) -> bool:
-        """Deletes a loaded topic if that is `still` wanted when nobody can come to it any more."""
+        """Deletes a loaded topic if `still()` agrees once no client can reach the topic any longer."""
         key = str(topic.name)
         async with self._leaves(key):
             wanted = self.loaded.get(key) is topic and still()
@@ -282,7 +281,7 @@ class TopicRegistry:
         await self._tenancy.forget_topic(name)
 
     async def forget_schemas(self, name: TopicName) -> None:
-        """Of a topic that goes, partitioned or not; the one of that name in the other domain has the same."""
+        """Deletes the schemas of a topic, unless the topic of that name in the other domain uses them."""
         domain = NON_PERSISTENT if name.is_persistent else PERSISTENT
         twin = parse_topic(f"{domain}://{name.namespace}/{name.local}")
         if not self.exists(twin) and not self._tenancy.partitions(twin):
@@ -291,7 +290,7 @@ class TopicRegistry:
     # -- life -------------------------------------------------------------------------------------------
 
     def backlog_quotas(self) -> list[BacklogQuotas]:
-        """Of every loaded topic."""
+        """The quotas of every loaded topic."""
         return [topic.quotas for topic in self.loaded.values()]
 
     def rates(self) -> Iterator[Rate]:
@@ -299,9 +298,9 @@ class TopicRegistry:
             yield from topic.rates()
 
     async def load_aging(self, prefix: str = "") -> None:
-        """Topics whose messages age (TTL, retention by time) must act when that is due, used or not.
+        """Loads topics with a TTL or retention by time, which must run housekeeping whether used or not.
 
-        Of all topics, or of those whose names begin like that.
+        `prefix` limits the search to topics whose full names start with it.
         """
         async for key in in_turns([key for key in self._documents.all_persistent() if key.startswith(prefix)]):
             if key not in self.loaded:
@@ -312,32 +311,32 @@ class TopicRegistry:
         if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.exists(name):
             try:
                 await self.get(name)
-            except BrokerError as error:  # the others' messages age all the same
-                log.warning("topic %s: what is due stays undone: %s", name, error)
+            except BrokerError as error:  # one failure must not stop the others
+                log.warning("topic %s: cannot run housekeeping: %s", name, error)
 
     async def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        """On return the loaded topics follow. A caller that stops waiting does not stop them."""
+        """Applies a policy change to the loaded topics. A caller that stops waiting does not stop it."""
         await asyncio.shield(self._spawn(self._renew_policies(namespace, topic)))
 
     async def _renew_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         async for key, loaded in in_turns(list(self.loaded.items())):
             meant = loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base)
-            if meant and self.loaded.get(key) is loaded:  # what is loaded meanwhile looks itself
+            if meant and self.loaded.get(key) is loaded:  # topics loaded in the meantime read the new policies
                 loaded.policies_changed()
         self._spawn(self.load_aging(f"{PERSISTENT}://{namespace}/" if topic is None else str(topic.base)))
 
     async def stop(self) -> None:
-        """Unloads every topic; none is loaded any more."""
+        """Unloads every topic and loads none from now on."""
         self._stopping = True
         unloaded = await asyncio.gather(*(self._unload(key) for key in list(self.loaded)), return_exceptions=True)
         for error in unloaded:
             if isinstance(error, Exception):
-                log.error("a topic was not unloaded cleanly: %s", error)
+                log.error("cannot unload a topic cleanly: %s", error)
         await self._delayed.close()
 
 
 def ledger_name(name: TopicName) -> str:
-    """The managed ledger of a topic, named as Pulsar names it: tenant/namespace/domain/encoded local name."""
+    """The name of a topic's managed ledger, as in Pulsar: tenant/namespace/domain/encoded local name."""
     return f"{name.tenant}/{name.namespace_local}/{name.domain}/{quote(name.local, safe='')}"
 
 

@@ -1,7 +1,7 @@
-"""One client's WATCH_TOPIC_LIST: which topics of a namespace come and go, as long as the connection lasts.
+"""WATCH_TOPIC_LIST of one client: notifies it of created and deleted topics of a namespace until it disconnects.
 
-What a client that does not read has not been told yet is kept as two sets of names: a topic that came and went
-meanwhile is in neither, so they never hold more than the topics that it knows of and those that exist.
+Changes that wait for a client that does not read are two sets of names. A topic that was created and deleted in the
+meantime is in neither, so the sets never hold more than the topics that the client knows and those that exist.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from broker_core.names import NamespaceName, TopicName
     from broker_core.topics.pattern import TopicPattern
 
-NAMES_PER_UPDATE = 1000  # so that no frame outgrows what clients take
-SETTLE_SECONDS = 0.02  # partitions of a topic come together
+NAMES_PER_UPDATE = 1000  # keeps frames below the limit of clients
+SETTLE_SECONDS = 0.02  # the partitions of a topic arrive together
 
 
 class TopicListWatcher:
-    """`topics()` lists what exists in the namespace, by full name, users' persistent topics only."""
+    """`topics()` lists the full names of the users' persistent topics in the namespace."""
 
     def __init__(
         self,
@@ -41,7 +41,9 @@ class TopicListWatcher:
         self._namespace = namespace
         self._pattern = pattern
         self._topics = topics
-        self._known: set[str] = set()  # what matches now; to list all topics at every change would hold up everybody
+        self._known: set[str] = (
+            set()
+        )  # matching topics now; listing all of them at every change would delay other clients
         self._new: set[str] = set()
         self._deleted: set[str] = set()
         self._started = self._listed = False
@@ -49,9 +51,9 @@ class TopicListWatcher:
         self._loop = asyncio.get_running_loop()
 
     async def start(self) -> list[str]:
-        """What matches now, sorted; from here on the client is told of changes.
+        """The sorted matching topics. From here on the client is notified of changes.
 
-        What changes while others have their turn is already in the answer, which must leave before the next wait.
+        The list includes changes that happen while it is made, so it must be sent before the next await.
         """
         self._started = True
         found = {topic async for topic in in_turns(self._topics()) if self._pattern.matches(topic)}
@@ -82,7 +84,7 @@ class TopicListWatcher:
         self.on_writable()
 
     def on_writable(self) -> None:
-        """Tells what is new, as far as the socket takes it."""
+        """Sends changes while the socket accepts data."""
         if not self._listed or not (self._new or self._deleted) or not self._outbound.writable:
             return
         now = topics_hash(self._known)
