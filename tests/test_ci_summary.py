@@ -1,4 +1,4 @@
-"""The closing lines of .ci/run."""
+"""The summary of .ci/run."""
 
 import subprocess
 import sys

@@ -22,7 +22,7 @@ PENDING: tuple[str, ...] = (
     "cli",
     "completions",
     "docs/cli.md",
-    "tests",
+    "tests/cli",
 )
 
 PHRASES = (

@@ -1,4 +1,4 @@
-"""Client commands run on Windows too: nothing outside the broker may import what only Unix has."""
+"""Client commands run on Windows too, so only the broker may import Unix-only modules."""
 
 import ast
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def test_client_code_imports_no_unix_only_module(path: Path) -> None:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Top-level names of all imports in a file, those inside functions too."""
+    """Top-level names of all imports in a file, including those inside functions."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

@@ -1,4 +1,4 @@
-"""The codec under every major version of protobuf from our lower bound on: Spark users have others pinned."""
+"""The codec works with every major version of protobuf since our lower bound, since Spark users pin other versions."""
 
 import subprocess
 import sys

@@ -112,7 +112,7 @@ async def test_a_client_that_leaves_before_a_large_answer_leaves_no_traceback(
     with socket.create_connection(("127.0.0.1", shop.server.web_port)) as one:
         one.sendall(f"GET /admin/v2/{TOPIC}/internalStats HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    for _ in range(3):  # each takes as long as the one that nobody waits for
+    for _ in range(3):  # each takes as long as the abandoned one
         assert len((await shop("GET", f"{TOPIC}/internalStats")).text) > AT_ONCE_BYTES
     assert not any(record.exc_info for record in caplog.records)
 

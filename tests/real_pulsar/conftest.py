@@ -1,4 +1,4 @@
-"""The two brokers that are compared, one of each for the whole run."""
+"""The two brokers to compare, one of each for the whole run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.real_pulsar.java_pulsar import JavaPulsar, Missing  # noqa: E402  # b
 
 @pytest.fixture(scope="session")
 def java_pulsar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaPulsar]:
-    """Skips, with the reason, where there is no Maven or no Java."""
+    """Skips with a reason without Maven or Java."""
     folder: Path = tmp_path_factory.mktemp("java-pulsar")
     broker = JavaPulsar(folder)
     try:

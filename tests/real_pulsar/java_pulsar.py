@@ -1,7 +1,7 @@
-"""An Apache Pulsar standalone broker from Maven's jars, as the second opinion on what our broker answers.
+"""A standalone Apache Pulsar from Maven's jars, to compare its answers with those of our broker.
 
-About 500 MB are fetched once into a cache folder (`PULSARCTL_TEST_CACHE`, default `~/.cache/pulsarctl-tests`). The
-settings are those of a release's standalone.conf as far as answers depend on them; it listens on loopback only.
+It downloads about 500 MB once into a cache directory (`PULSARCTL_TEST_CACHE`, default `~/.cache/pulsarctl-tests`).
+Settings that affect answers are those of a release's standalone.conf. It listens on loopback only.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ START_SECONDS = 120
 STOP_SECONDS = 30
 JAVA_OLDEST = 17
 
-# Packages of the JDK that Pulsar reaches into by reflection.
+# Packages of the JDK that Pulsar accesses by reflection.
 OPENED = (
     "java.base/java.io",
     "java.base/java.nio",
@@ -47,7 +47,7 @@ SETTINGS = {
     "defaultNumberOfNamespaceBundles": "4",
     "backlogQuotaDefaultLimitGB": "-1",
     "backlogQuotaDefaultLimitSecond": "-1",
-    "brokerDeleteInactiveTopicsEnabled": "false",  # as ours, for `get-inactive-topic-policies -ap` shows it
+    "brokerDeleteInactiveTopicsEnabled": "false",  # as in our broker, since `get-inactive-topic-policies -ap` shows it
     "forceDeleteTenantAllowed": "false",
     "forceDeleteNamespaceAllowed": "false",
     "maxUnackedMessagesPerConsumer": "50000",
@@ -77,7 +77,7 @@ class Missing(Exception):
 
 
 class JavaPulsar:
-    """`start` returns when the broker answers and has made its default namespace."""
+    """`start` returns when the broker answers and has created its default namespace."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -121,7 +121,7 @@ class JavaPulsar:
                 if b"public/default" in _read(f"{self.http_url}/admin/v2/namespaces/public"):
                     _read(f"{self.http_url}/admin/v2/brokers/health")
                     return
-            time.sleep(0.2)  # another process comes up; it offers nothing to wait on
+            time.sleep(0.2)  # another process starts and offers nothing to wait for
         self.stop()
         raise TimeoutError(f"Apache Pulsar did not start; see {self._directory / 'pulsar.log'}")
 
@@ -142,7 +142,7 @@ def _java() -> str:
 
 
 def _jars() -> Path:
-    """The folder with the jars, fetched when they are not there. A half-fetched folder is not taken for a whole one."""
+    """The directory with the jars, downloaded if missing. A partial download does not count as complete."""
     cache = Path(os.environ.get("PULSARCTL_TEST_CACHE") or Path.home() / ".cache" / "pulsarctl-tests")
     whole = cache / f"pulsar-{VERSION}"
     if whole.is_dir():

@@ -1,10 +1,10 @@
-"""What may differ between two brokers that answer alike. Short, and each with its reason; reviewed when it grows."""
+"""Allowed differences between the answers of two brokers, each with its reason. Review the list when it grows."""
 
 import json
 import re
 from typing import Any
 
-# Members of JSON answers, by name: what replaces the value, and why it may differ.
+# Members of JSON answers by name: the replacement of the value, and why it may differ.
 MEMBERS = {
     "ledgerId": "a ledger's number is the broker's own choice",
     "cursorLedger": "Pulsar keeps each cursor in a ledger of its own, we keep them in the journal",
@@ -29,15 +29,15 @@ MEMBERS = {
     "msgOutCounter": "how far a client has read ahead when it leaves depends on its speed",
     "bytesOutCounter": "the same",
 }
-# Members that one of them does not have.
+# Members that only one of them has.
 LEFT_OUT = {
     "topicCreationTimeStamp": "newer than Pulsar 4.0.7",
     "lastPublishTimeStamp": "newer than Pulsar 4.0.7",
     "brokerClientSslFactoryPlugin": "the name of a Java class",
 }
-# Text, wherever it stands.
+# Text anywhere in the output.
 TEXT = (
-    (r"localhost:\d+", "localhost:PORT"),  # each listens where there was room
+    (r"localhost:\d+", "localhost:PORT"),  # each listens on a free port
     (r"resetcursor/\d+", "resetcursor/TIME"),
     (r"publishTime:\[\d+\]", "publishTime:[TIME]"),
     (r"\b\d+:(-?\d+):(-?\d+):(-?\d+)\b", r"L:\1:\2:\3"),  # message ids: the ledger's number
@@ -46,10 +46,10 @@ POSITION = re.compile(r"\b\d+:(-?\d+)\b")
 
 
 def normalised(output: str) -> str:
-    """The output with everything that may differ replaced; the order of JSON members is kept."""
+    """The output with all allowed differences replaced; the order of JSON members stays."""
     try:
         documents = [json.loads(output)] if output.startswith(("{", "[")) else []
-    except ValueError:  # one document a line
+    except ValueError:  # one document per line
         documents = [json.loads(line) for line in output.splitlines()]
     if documents:
         output = "\n".join(json.dumps(_value(document), indent=1) for document in documents)
@@ -61,7 +61,7 @@ def normalised(output: str) -> str:
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
         if "batchIndex" in value or all("-partition-" in key for key in value):
-            value = dict(sorted(value.items()))  # Pulsar's order of these changes from run to run
+            value = dict(sorted(value.items()))  # Pulsar's order changes from run to run
         if isinstance(value.get("subscriptions"), dict):
             value = {**value, "subscriptions": dict(sorted(value["subscriptions"].items()))}  # by hashes of their names
         return {key: "*" if key in MEMBERS else _value(item) for key, item in value.items() if key not in LEFT_OUT}

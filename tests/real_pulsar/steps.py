@@ -1,4 +1,4 @@
-"""Command lines run on both brokers, one after the other, and what they answered."""
+"""Command lines that run on both brokers in order, and their output."""
 
 import shlex
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ def run_on_both(steps: Sequence[str], java_pulsar: JavaPulsar, home: Path) -> An
 def check_same(answers: Answers, index: int) -> None:
     expected, ours = answers[index]
     assert (ours.exit_code, ours.stderr) == (expected.exit_code, expected.stderr)
-    assert ours.stdout.splitlines() == expected.stdout.splitlines()  # lines: the difference is one to read
+    assert ours.stdout.splitlines() == expected.stdout.splitlines()  # lines, so that a difference is readable
 
 
 def numbered(steps: Sequence[str]) -> list[str]:
-    """The steps as names of tests."""
+    """The steps as test names."""
     return [f"{index}: {step}" for index, step in enumerate(steps)]
 
 

@@ -1,4 +1,4 @@
-"""What the data source takes for unacknowledged, on our broker and on Apache Pulsar; planned here, without Spark."""
+"""Which messages the data source reads as unacknowledged, on our broker and on Apache Pulsar; planned without Spark."""
 
 import random
 
@@ -65,7 +65,7 @@ def some_entries(messages: list[pulsar.Message]) -> set[Place]:
 
 
 def unacknowledged(broker: EmbeddedBroker | JavaPulsar, topic: str) -> dict[Place, int]:
-    """By place the messages that the source reads there."""
+    """The messages that the source reads, by position."""
     options = {
         "service_url": broker.service_url,
         "admin_url": broker.http_url,

@@ -1,6 +1,6 @@
 """The same command lines against our broker and against Apache Pulsar: same output, same exit code, same reason.
 
-The steps build on each other and run once, in order, against each broker; then every step is compared by itself.
+The steps depend on each other and run once, in order, on each broker; then one test compares each step.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""The messaging options of `produce`, `consume` and `read` against our broker and against Apache Pulsar."""
+"""The messaging options of `produce`, `consume`, and `read` on our broker and on Apache Pulsar."""
 
 import pytest
 
@@ -36,7 +36,7 @@ produce talk/ns/chunks -f LARGE
 produce talk/ns/chunks -f LARGE --chunking
 consume talk/ns/chunks -p Earliest -e -F '%V\n'
 read talk/ns/chunks -m earliest -e -F '%V\n'
-produce non-persistent://talk/ns/volatile -m nobody
+produce non-persistent://talk/ns/volatile -m dropped
 topics create-partitioned-topic talk/ns/parts -p 2
 produce talk/ns/parts -m one --partition 1
 consume talk/ns/parts --partition 1 -p Earliest -e -F '%p %v\n'

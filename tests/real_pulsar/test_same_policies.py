@@ -1,4 +1,4 @@
-"""The verbs of policies, of namespaces and topics, against our broker and against Apache Pulsar."""
+"""The policy verbs of namespaces and topics on our broker and on Apache Pulsar."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xd
 
 
 def steps(noun: str, place: str, lines: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Each policy is set, shown and removed."""
+    """Each policy is set, shown, and removed."""
     found = []
     for policy, flags, _ in lines:
         verbs = [f"set-{policy} {place} {flags}", f"get-{policy} {place}", f"remove-{policy} {place}"]

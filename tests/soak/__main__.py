@@ -1,4 +1,4 @@
-"""`make soak ROUNDS=200`: prints what happened and ends with 0 when nothing acknowledged was lost or out of order."""
+"""`make soak ROUNDS=200`: prints a report and exits with 0 if no acknowledged message was lost or out of order."""
 
 import argparse
 import sys

@@ -1,7 +1,7 @@
 """One consumer over all topics that acknowledges each message: `python -m tests.soak.acknowledger URL TOPIC...`.
 
-`report` answers per topic what it has seen. A message delivered again after its acknowledgement is reported
-with the time of that acknowledgement: a crash may forget the last second of them, not more.
+`report` answers with what it received from each topic. It reports a message that is redelivered after its
+acknowledgment, with the time of that acknowledgment: a crash may lose only the last second of them.
 """
 
 import json
@@ -29,7 +29,7 @@ class Acknowledger:
         self._sequences = {topic: Sequence() for topic in topics}
         self._highest: dict[str, Id] = dict.fromkeys(topics, (-1, -1, -1))
         self._rounds: list[dict[tuple[str, Id], float]] = [{}]  # when each message was acknowledged, by round
-        self._forgotten: list[float] = []  # acknowledged at this time, and delivered again
+        self._forgotten: list[float] = []  # acknowledged at this time and redelivered
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:

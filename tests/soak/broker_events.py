@@ -1,4 +1,4 @@
-"""What the broker did to its files: checkpoints, seen in the journal folder, and rolled ledgers, by REST."""
+"""Checkpoints, observed in the journal directory, and rolled ledgers, counted over REST."""
 
 import json
 import time
@@ -10,7 +10,7 @@ ANSWER_SECONDS = 10.0
 
 
 def watch_checkpoints(journal: Path, seconds: float) -> int:
-    """How many checkpoints ended in the next `seconds`: each removes the journal files that it made superfluous."""
+    """Counts the checkpoints in the next `seconds`: each removes journal files that are no longer needed."""
     found, deadline = 0, time.monotonic() + seconds
     before = journal_files(journal)
     while time.monotonic() < deadline:
@@ -26,7 +26,7 @@ def journal_files(journal: Path) -> set[str]:
 
 
 def rolled_ledgers(http_url: str, topic: str, entries: int) -> int:
-    """Ledgers of a topic that were closed because they had `entries` entries."""
+    """Ledgers of a topic that were closed at `entries` entries."""
     url = f"{http_url}/admin/v2/persistent/public/default/{topic}/internalStats"
     with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as answer:
         return sum(ledger["entries"] >= entries for ledger in json.load(answer)["ledgers"])

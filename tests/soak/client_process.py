@@ -1,4 +1,4 @@
-"""A client in a process of its own, told what to do by lines on stdin and answering with lines of JSON."""
+"""A client in a separate process that reads commands from stdin and answers with lines of JSON."""
 
 import json
 import queue
@@ -11,7 +11,7 @@ ANSWER_SECONDS = 60.0
 
 
 class ClientFailed(Exception):
-    """The client ended or hangs; `str(error)` names it."""
+    """The client exited or hangs; `str(error)` names it."""
 
 
 class ClientProcess:
@@ -20,7 +20,7 @@ class ClientProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # None: it ended
+        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # None: it exited
         threading.Thread(target=self._collect, daemon=True).start()
 
     def _collect(self) -> None:
@@ -35,7 +35,7 @@ class ClientProcess:
         self._process.stdin.flush()
 
     def ask(self, command: str) -> Any:
-        """Tells, and returns the answer. Raises ClientFailed with the client's name."""
+        """Sends a command and returns the answer. Raises ClientFailed with the client's name."""
         self.tell(command)
         try:
             answer = self._answers.get(timeout=ANSWER_SECONDS)

@@ -55,7 +55,7 @@ class Http:
 
 
 def stored_value(http_: Http, path: str) -> int | None:
-    """What the broker says now; None when the policy is not set."""
+    """The current value; None if the policy is not set."""
     status, body = http_.ask("GET", path)
     found = json.loads(body) if status == 200 and body.strip() else None
     field = POLICIES[path][1]
@@ -92,7 +92,7 @@ class Changer:
         try:
             status, _ = self._http.ask(method, path, body)
         except (OSError, http.client.HTTPException):
-            # It was stored or it was not: the next look at it has to find this number or the one before.
+            # It may be stored or not: the next read must find this number or the one before.
             self._changing.clear()
             return
         del self.pending[path]

@@ -1,4 +1,4 @@
-"""One round: load, kill -9, restart, and everything that was acknowledged read back in order."""
+"""One round: load, kill -9, restart, and reading back all acknowledged messages in order."""
 
 import random
 import time
@@ -23,7 +23,7 @@ RECOVERY_KILL_SECONDS = (0.0, 0.3)
 RECOVERY_KILL_EVERY = 5
 CATCH_UP_SECONDS = 30.0
 READ_MS = 10_000
-# A crash may forget a second of acknowledgements; the client itself gathers them for 0.1 s before it sends.
+# A crash may lose a second of acknowledgments, and the client collects them for 0.1 s before it sends them.
 FORGETTABLE_SECONDS = 1.0 + 0.1 + 0.4
 
 
@@ -61,7 +61,7 @@ class Tally:
 
 
 class Soak:
-    """The broker, three writers, an acknowledging consumer, and a changer of policies, each in a process of its own."""
+    """The broker, three writers, an acknowledging consumer, and a policy changer, each in a separate process."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.tally = Tally()
@@ -72,9 +72,9 @@ class Soak:
         self._acknowledger = ClientProcess("tests.soak.acknowledger", url, *KINDS)
         self._acknowledger.ask("report")
         self._changer = ClientProcess("tests.soak.policy_changer", self._broker.http_url)
-        self._changer.ask("stop")  # answers when its namespace and topic are there
+        self._changer.ask("stop")  # answers when its namespace and topic exist
         self._known_policies: dict[str, int | None] = {}  # after the last round
-        # Per topic: the first number that was not read back yet, and the last message that was.
+        # By topic: the first number that is not read back yet, and the last message that is.
         self._verified: dict[str, tuple[int, pulsar.MessageId]] = dict.fromkeys(KINDS, (0, pulsar.MessageId.earliest))
         self._client = connect(url)
         for kind in KINDS:
@@ -108,11 +108,11 @@ class Soak:
             self.tally.recovery_kills += not self._broker.is_ready()
             self._broker.kill()
         self._broker.start()
-        if (self._broker.data_dir / "DAMAGE").exists():  # a torn tail is none
+        if (self._broker.data_dir / "DAMAGE").exists():  # a torn tail is not damage
             self._fail("damage is reported after a kill")
 
     def _judge_policies(self, report: dict[str, Any]) -> None:
-        """Each policy is what was acknowledged last, or what was under way when the broker was killed."""
+        """Each policy has its last acknowledged value, or the one that was pending when the broker was killed."""
         if report["refused"]:
             self._fail(f"{report['refused']} changes of policies were refused")
         broker = Http(self._broker.http_url)
@@ -134,7 +134,7 @@ class Soak:
     def _read_back(
         self, topic: str, number: int, after: pulsar.MessageId, acknowledged: int
     ) -> tuple[int, pulsar.MessageId]:
-        """Reads from behind `after` to the end; all numbers from `number` to `acknowledged` must be there."""
+        """Reads from after `after` to the end; all numbers from `number` to `acknowledged` must be there."""
         sequence = Sequence(number)
         reader = self._client.create_reader(topic, after)
         while reader.has_message_available():
@@ -153,7 +153,7 @@ class Soak:
         self.tally.out_of_order += sequence.gaps
 
     def _await_consumer(self, results: dict[str, Any], killed_at: float) -> None:
-        """The acknowledging consumer gets everything too, and nothing that it acknowledged in good time."""
+        """The consumer gets all messages too, and none again that it acknowledged long before the kill."""
         deadline, gaps = time.monotonic() + CATCH_UP_SECONDS, self.tally.out_of_order
         while True:
             report = self._acknowledger.ask("report")

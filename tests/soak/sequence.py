@@ -1,13 +1,13 @@
-"""What a reader sees of numbered messages: each number for the first time in order, repetitions allowed.
+"""Checks numbered messages of a reader: new numbers must be in order, duplicates are allowed.
 
-A producer that does not know whether a message arrived sends it and all after it again, so numbers may go
-back; a number that comes for the first time must be one more than the highest so far.
+A producer that does not know whether a message arrived sends it and all later ones again, so numbers may go back. A new
+number must be one more than the highest so far.
 """
 
 
 class Sequence:
     def __init__(self, following: int = 0) -> None:
-        self.following = following  # the number that must come next for the first time
+        self.following = following  # the next new number
         self.gaps = 0
         self.repeated = 0
 

@@ -1,4 +1,4 @@
-"""A few rounds of `make soak`; the long run is for before a release."""
+"""A few rounds of `make soak`; the long run is for releases."""
 
 from pathlib import Path
 

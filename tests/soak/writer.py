@@ -1,7 +1,7 @@
-"""One producer that lives through the broker's deaths: `python -m tests.soak.writer URL TOPIC KIND`.
+"""One producer that survives kills of the broker: `python -m tests.soak.writer URL TOPIC KIND`.
 
-`go` starts sending, `stop` ends it and answers what was acknowledged. Messages are numbered from 0 and carry
-their number, so that a reader can tell a gap from a repetition.
+`go` starts sending; `stop` ends it and answers with what was acknowledged. Messages carry their number, from 0, so that
+a reader can distinguish a gap from a duplicate.
 """
 
 import json
@@ -26,7 +26,7 @@ class Writer:
             batching_enabled=kind == "batched",
             batching_max_messages=10,
             block_if_queue_full=True,
-            send_timeout_millis=0,  # keep trying: the broker comes back
+            send_timeout_millis=0,  # keep trying until the broker is back
         )
         self._send_some = self._send_one if kind == "sync" else self._send_tick
         self._sending = threading.Event()

@@ -1,6 +1,6 @@
-"""`make soak-messaging ROUNDS=50`: the long runs about messaging, one after the other; ends with 0 when all held.
+"""`make soak-messaging ROUNDS=50`: the long runs about messaging, one after the other; exits with 0 if all pass.
 
-`order` moves consumers of Key_Shared about under load; the others kill a broker in every round.
+`order` makes Key_Shared consumers join and leave under load; the others kill a broker in every round.
 """
 
 import argparse

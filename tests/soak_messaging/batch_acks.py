@@ -1,8 +1,8 @@
-"""Acknowledging inside of batches through kill -9: `python -m tests.soak_messaging.batch_acks --rounds 50`.
+"""Acknowledging inside batches through kill -9: `python -m tests.soak_messaging.batch_acks --rounds 50`.
 
-Messages of batches are acknowledged one by one, as wholes and cumulatively, each time with a receipt, until the broker
-is killed. After its restart everything that is open is received: no message whose acknowledgement had its receipt may
-be among it, and every message that nobody acknowledged must be.
+The client acknowledges single messages, whole batches, and cumulatively, each with a receipt, until the broker is
+killed. After the restart it receives all open messages: none with a receipt for its acknowledgment, and every one that
+was never acknowledged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.soak_messaging.command_line import run_rounds
 
 TOPIC = "persistent://public/default/batch-acks"
 SETTINGS = ("managedLedgerMaxEntriesPerLedger=100", "flushInterval=150")
-BATCHES = 1000  # published when fewer than half of them are open
+BATCHES = 1000  # publish when fewer than half of them are open
 SIZES = (1, 2, 5, 64, 65, 130)
 LOAD_SECONDS = (0.05, 0.4)
 IN_FLIGHT = 20
@@ -38,7 +38,7 @@ Entry = tuple[int, int]
 
 @dataclass
 class Batch:
-    """Bit sets of its messages: all, those that may be acknowledged, those that are for certain."""
+    """Bit sets of its messages: all, possibly acknowledged, certainly acknowledged."""
 
     all: int
     asked: int = 0
@@ -85,7 +85,7 @@ class BatchAckSoak:
             killer.join()
 
     def _publish(self, client: RawClient) -> Entry:
-        """New batches, when few are open, and in any case one more; returns where the last one is."""
+        """Publishes new batches if few are open, and always one more; returns the position of the last one."""
         command = BaseCommand(type=BaseCommand.PRODUCER)
         command.producer.CopyFrom(pb.CommandProducer(topic=TOPIC, producer_id=1, request_id=1))
         client.ask(command, BaseCommand.PRODUCER_SUCCESS)
@@ -106,7 +106,7 @@ class BatchAckSoak:
             batch.asked = batch.confirmed = batch.all & ~still_open
 
     def _acknowledge(self, client: RawClient) -> None:
-        """Until the broker is gone."""
+        """Runs until the broker is gone."""
         waiting: deque[dict[Entry, int]] = deque()
         try:
             while True:
@@ -124,7 +124,7 @@ class BatchAckSoak:
             return
 
     def _some(self) -> tuple[dict[Entry, int], bytes]:
-        """The next acknowledgement, and what it says: the messages, by entry."""
+        """The next acknowledgment and its messages by entry."""
         entries, chance = self.tally.entries, self._chance
         ids = list(entries)[-BATCHES:]
         cumulative = chance.random() < 0.01
@@ -152,7 +152,7 @@ def batch_of(sequence_id: int, size: int) -> bytes:
 
 
 def received(client: RawClient, last: Entry) -> Iterator[tuple[Entry, int]]:
-    """Every entry that is open, up to the last one, with the bit set of its open messages."""
+    """Every open entry up to the last one, with the bit set of its open messages."""
     client.send(client_commands.flow(1, 1_000_000))
     entry = (-1, -1)
     while entry != last:

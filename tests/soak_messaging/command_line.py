@@ -1,4 +1,4 @@
-"""The command line of a long run that kills something in every round: how many rounds, from which seed."""
+"""The command line of a long run: the number of rounds and the seed."""
 
 import argparse
 import tempfile
@@ -18,7 +18,7 @@ def run_rounds(
     held: Callable[[T], bool],
     report: Callable[[T], str] = str,
 ) -> int:
-    """Calls `run(directory, rounds, seed)` in a folder of its own; the exit code says whether its outcome held."""
+    """Calls `run(directory, rounds, seed)` with a new directory; returns the exit code."""
     parser = argparse.ArgumentParser(prog=f"python -m tests.soak_messaging.{name}", description=doc)
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="of the moments of the kills")

@@ -1,9 +1,8 @@
 """Compaction through kill -9: `python -m tests.soak_messaging.compaction --rounds 50`.
 
-Prints what happened and ends with 0 when a compacted reader found the last value of each key after every kill, and
-nothing of the keys whose last message was empty. The topic compacts itself all the time, its log is consumed and
-trimmed behind, so that much of what is read has no other place than the compacted ledger; the broker dies at any
-moment of that, every fifth time in its recovery too.
+Prints a report and exits with 0 if a compacted reader finds the last value of each key after every kill, and no key
+whose last message is empty. The broker compacts the topic continuously, and the log is consumed and trimmed, so that
+much of the data is only in the compacted ledger. The kills come at any moment, every fifth time in the recovery too.
 """
 
 import random
@@ -33,7 +32,7 @@ RATE = 3000  # messages a second
 TICK_SECONDS = 0.05
 READ_MS = 20_000
 ATTEMPTS = 4
-SETTLE_SECONDS = 1.0  # a compaction that is due ends meanwhile
+SETTLE_SECONDS = 1.0  # a pending compaction ends in the meantime
 REPORT_EVERY = 10
 RECOVERY_KILL_EVERY = 5
 
@@ -77,7 +76,7 @@ class CompactionSoak:
     def round(self) -> None:
         self.tally.rounds += 1
         self._send_some()
-        self._producer.flush()  # the client has found the broker: else it would be killed with nothing going on
+        self._producer.flush()  # the client has found the broker; otherwise the kill would hit an idle one
         killer = threading.Timer(self._chance.uniform(*LOAD_SECONDS), self._broker.kill)
         killer.start()
         while killer.is_alive():
@@ -103,10 +102,10 @@ class CompactionSoak:
         self.tally.refused += result != pulsar.Result.Ok
 
     def check(self) -> None:
-        """A compacted reader sees the state that was published.
+        """A compacted reader sees the published state.
 
-        One that is on its way while a compaction ends may have read a value before and pass over its deletion, which
-        is gone then (in Pulsar, too): so what is wrong must be wrong to a second reader as well.
+        A reader that runs while a compaction ends may have read a value and then miss its deletion, which is gone by
+        then (as in Pulsar). So an error counts only if a second reader sees it too.
         """
         for _ in range(ATTEMPTS):
             wrong = self._compare(self._read())
@@ -125,14 +124,14 @@ class CompactionSoak:
         while reader.has_message_available():
             message = reader.read_next(READ_MS)
             entries += 1
-            if message.partition_key():  # this client shows emptied slots of a compacted batch as messages
+            if message.partition_key():  # this client returns empty slots of a compacted batch as messages
                 found[message.partition_key()] = message.data()
         reader.close()
         self.tally.compactions += entries < self.tally.messages
         return found
 
     def _compare(self, found: dict[str, bytes]) -> tuple[int, int, int]:
-        """How many keys have an old value, are missing, are there although they were deleted."""
+        """Counts keys that have an old value, are missing, or exist although they were deleted."""
         pairs = [(found.get(key, b""), wanted) for key, wanted in self._last.items()]
         wrong = sum(bool(value and wanted and value != wanted) for value, wanted in pairs)
         return (

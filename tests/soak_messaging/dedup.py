@@ -1,8 +1,8 @@
 """Deduplicated publishing through kill -9: `python -m tests.soak_messaging.dedup --rounds 50`.
 
-Prints what happened and ends with 0 when every sequence id of every producer is in the log once, in order. The broker
-dies in every round under four producers on one topic: three that live on and send again what was not acknowledged,
-one by one, in batches and in chunks; and an application that dies with the broker, and begins again some way back.
+Prints a report and exits with 0 if every sequence ID of every producer is in the log once, in order. Each round kills
+the broker under four producers on one topic. Three survive and send unacknowledged messages again: single ones,
+batches, and chunks. The fourth is an application that dies with the broker and resumes from an earlier position.
 """
 
 import random
@@ -32,7 +32,7 @@ SETTINGS = (
 LOAD_SECONDS = (0.2, 1.2)
 TICK_SECONDS = 0.05
 RATES = {"single": 2000, "batched": 2000, "chunked": 100, "restarted": 1000}  # messages a second
-UNHEARD_MAX = 1_000_000  # who waits for room in a client's queue cannot start the broker again
+UNHEARD_MAX = 1_000_000  # a thread that waits for space in a client's queue cannot restart the broker
 OVERLAP = 300  # messages that the restarted application sends again
 RECONNECT_SECONDS = 30.0
 READ_MS = 10_000
@@ -65,7 +65,7 @@ class Tally:
 
 
 class Publisher:
-    """A producer of a fixed name; its messages carry its name and their sequence ids, from 1 on without gaps."""
+    """A producer with a fixed name; its messages carry the name and their sequence IDs, from 1 without gaps."""
 
     def __init__(self, client: pulsar.Client, name: str, tally: Tally) -> None:
         self.name = name
@@ -80,7 +80,7 @@ class Publisher:
             batching_max_messages=10,
             chunking_enabled=self._chunked,
             max_pending_messages=UNHEARD_MAX,
-            send_timeout_millis=0,  # keep trying: the broker comes back
+            send_timeout_millis=0,  # keep trying until the broker is back
         )
 
     def send_some(self) -> None:
@@ -100,7 +100,7 @@ class Publisher:
         return answered
 
     def await_receipt(self) -> None:
-        """The client has found the broker: otherwise it would be killed with nothing going on."""
+        """Waits until the client has found the broker; otherwise the kill would hit an idle one."""
         before, deadline = self.acknowledged, time.monotonic() + RECONNECT_SECONDS
         self.send_some()
         while self.acknowledged == before and time.monotonic() < deadline:
@@ -130,7 +130,7 @@ class DedupSoak:
         for publisher in publishers:
             publisher.await_receipt()
         self._kill_under(publishers)
-        application.shutdown()  # with all that it had not heard of
+        application.shutdown()  # with all unacknowledged messages
         self._begin_again(restarted)
         self._restart()
 
@@ -143,7 +143,7 @@ class DedupSoak:
             killer.join(TICK_SECONDS)
 
     def _begin_again(self, restarted: Publisher) -> None:
-        """From some way before what it knows to be stored, as one that keeps its place now and then."""
+        """Resumes before the last stored message, like an application that saves its position now and then."""
         self._sent["restarted"] = max(self._sent.get("restarted", 0), restarted.acknowledged)
         self._resume_at = max(1, restarted.acknowledged - self._chance.randrange(OVERLAP))
         self.tally.sent_again += restarted.next - self._resume_at
@@ -156,7 +156,7 @@ class DedupSoak:
         self._broker.start()
 
     def read_everything(self) -> None:
-        """The whole log from its start: each producer's messages once, in order, up to the last one acknowledged."""
+        """Reads the whole log: each producer's messages once, in order, up to the last acknowledged one."""
         for publisher in self._living:
             publisher.flush()
             self._sent[publisher.name] = publisher.next - 1

@@ -1,8 +1,8 @@
 """Delayed delivery through kill -9: `python -m tests.soak_messaging.delayed --rounds 50`.
 
-Prints what happened and ends with 0 when no message came early and none that was acknowledged to its producer was
-lost. Each message carries its number and its delivery time. Most are due within two seconds, so that the broker dies
-with some due, some nearly due and some on their way; the others are due tomorrow, and must be held back at the end.
+Prints a report and exits with 0 if no message arrived early and no acknowledged message was lost. Each message carries
+its number and delivery time. Most are due within two seconds, so that the broker dies with some due, some nearly due,
+and some in transit. The others are due tomorrow and must still be held back at the end.
 """
 
 import json
@@ -72,7 +72,7 @@ class Tally:
 
 
 class Received:
-    """What the listener saw; called from the client's thread."""
+    """Records a delivery; called from the client's thread."""
 
     def __init__(self, tally: Tally) -> None:
         self.numbers: set[int] = set()
@@ -85,7 +85,7 @@ class Received:
         with self._lock:
             self._tally.early += came < due
             if number in self.numbers:
-                self._tally.repeated += 1  # a crash forgets the last second of acknowledgements
+                self._tally.repeated += 1  # a crash loses the last second of acknowledgments
             else:
                 self._tally.late_ms.append(came - due)
                 self.numbers.add(number)
@@ -106,7 +106,7 @@ class DelayedSoak:
         self._producer = self._client.create_producer(
             TOPIC,
             batching_enabled=False,
-            max_pending_messages=1_000_000,  # it must never block: this thread is the one that starts the broker again
+            max_pending_messages=1_000_000,  # must not block: this thread restarts the broker
             send_timeout_millis=0,
         )
 
@@ -146,7 +146,7 @@ class DelayedSoak:
             self.tally.refused += 1
 
     def finish(self) -> None:
-        """Everything that was due has come, and everything that is not is held back."""
+        """All due messages have arrived, and all others are held back."""
         self._producer.flush()
         far = self._far_in_the_log()
         self.tally.far = len(far)
@@ -160,7 +160,7 @@ class DelayedSoak:
         return len(self._soon - self._received.numbers)
 
     def _far_in_the_log(self) -> list[int]:
-        """What is due tomorrow, as a reader gets it at once; a message whose receipt was lost is there twice."""
+        """The messages due tomorrow, which a reader gets at once; one whose receipt was lost is there twice."""
         reader = self._client.create_reader(TOPIC, pulsar.MessageId.earliest)
         numbers, tomorrow = [], now_ms() + int(FAR.total_seconds() * 500)
         while reader.has_message_available():

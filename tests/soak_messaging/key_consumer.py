@@ -1,7 +1,7 @@
-"""A consumer of the order checker: an official client in a process of its own, that can be killed.
+"""A consumer of the order checker: an official client in a separate process that can be killed.
 
-Imports everything, says `ready`, and subscribes when a line comes on stdin, so that a join costs no start of Python.
-SIGTERM makes it leave politely. Payloads begin with the number of the message (u32).
+It imports everything, prints `ready`, and subscribes when a line arrives on stdin, so that a join does not wait for
+Python. SIGTERM closes it cleanly. Payloads start with the number of the message (u32).
 """
 
 import argparse
@@ -21,10 +21,10 @@ from tests.soak_messaging.key_events import ACKNOWLEDGED, GIVEN_BACK, LEFT, RECE
 NUMBER = struct.Struct("<I")
 GIVE_BACK_DELAY_MS = 100
 GIVE_BACK_EVERY_SECONDS = (
-    0.2  # each call puts the client's timer off, so with one every few milliseconds it never fires
+    0.2  # each call restarts the client's timer, so with a call every few milliseconds it never fires
 )
 IDLE_MS = 50
-RECEIVER_QUEUE = 200  # what waits in a client is no matter of the broker
+RECEIVER_QUEUE = 200  # the broker is not responsible for messages that wait in a client
 SUBSCRIBE_SECONDS = 10.0
 
 
@@ -37,7 +37,7 @@ class Journal:
 
 
 class Worker:
-    """Acknowledges each message after up to `delay_ms`, or gives a share of them back."""
+    """Acknowledges each message after up to `delay_ms`, or nacks some of them."""
 
     def __init__(self, consumer: pulsar.Consumer, journal: Journal, delay_ms: int, give_back: float) -> None:
         self._consumer = consumer
@@ -92,7 +92,7 @@ class Worker:
                 self._held.pop(entry, None)
 
     def _return_refused(self) -> None:
-        """A batch is given back whole, also the messages of it that are still to be acknowledged here."""
+        """Nacks a whole batch, including its messages that are still to be acknowledged here."""
         for number, message in self._refused:
             for one in self._held.pop(message.message_id().entry_id(), set()) | {number}:
                 self._journal.note(GIVEN_BACK, one)
@@ -102,7 +102,7 @@ class Worker:
 
 
 def subscribe(client: pulsar.Client, options: argparse.Namespace, ranges: list[tuple[int, int]]) -> pulsar.Consumer:
-    """Tries again while the broker has not noticed yet that whoever had the ranges is gone."""
+    """Retries until the broker notices that the previous owner of the ranges is gone."""
     mode = pulsar.KeySharedMode.Sticky if ranges else pulsar.KeySharedMode.AutoSplit
     deadline = time.monotonic() + SUBSCRIBE_SECONDS
     while True:

@@ -1,7 +1,7 @@
-"""What the consumers of the order checker write down, and what may never be found in it.
+"""The events that consumers of the order checker record, and the checks on them.
 
-A consumer appends a record to a file of its own before it does what the record says, so that nothing is missing when
-it is killed. Times are of the monotonic clock, which all processes of a machine share.
+A consumer appends a record to its file before it acts, so that no record is missing when it is killed. Times are from
+the monotonic clock, which all processes of a machine share.
 """
 
 import statistics
@@ -14,7 +14,7 @@ from typing import NamedTuple
 RECEIVED, ACKNOWLEDGED, GIVEN_BACK, LEFT, BROKER_GONE = range(5)
 RECORD = struct.Struct("<BId")  # kind, number of the message, time
 EXAMPLES = 5
-WAIT_SECONDS = 0.25  # messages that come within one such span are compared
+WAIT_SECONDS = 0.25  # messages that arrive within one such span are compared
 
 
 class Event(NamedTuple):
@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
 
 def read_events(path: Path, consumer: int) -> Iterator[Event]:
-    """A record that was cut off by a kill counts for nothing."""
+    """Ignores a record that a kill cut off."""
     data = path.read_bytes()
     for kind, message, time in RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]):
         yield Event(time, consumer, kind, message)
@@ -33,7 +33,7 @@ def read_events(path: Path, consumer: int) -> Iterator[Event]:
 
 @dataclass
 class Load:
-    """The messages that were published, by number; each is the next one of its key."""
+    """The published messages by number; each is the next one of its key."""
 
     keys: list[int] = field(default_factory=list)
     sequence: list[int] = field(default_factory=list)  # 0, 1, 2 ... within the key
@@ -61,7 +61,7 @@ class Verdict:
 
     @property
     def rate(self) -> float:
-        """Messages a second, from the first one published to the last one that came for the first time."""
+        """Messages per second, from the first publish to the last first delivery."""
         return self.messages / self.seconds if self.seconds else 0.0
 
     def note(self, example: str) -> None:
@@ -70,12 +70,12 @@ class Verdict:
 
 
 class OrderCheck:
-    """Goes through all events in order of time.
+    """Checks all events in order of time.
 
-    - A message that comes for the first time is the next one of its key.
-    - Within the stay of a consumer a key goes back only to what somebody gave back (`reach`: or to what lay within
-      so many messages of it, since a batch comes back whole).
-    - Nobody gets a message of a key while another consumer, which has not left, has an unacknowledged one of it.
+    - A message that arrives for the first time is the next one of its key.
+    - While a consumer is connected, a key goes back only to a nacked message, or to one within `reach` messages of it,
+      since a batch is redelivered as a whole.
+    - No consumer gets a message of a key while another connected consumer has an unacknowledged message of it.
     """
 
     def __init__(self, load: Load, *, reach: int, stall_seconds: float) -> None:
@@ -83,15 +83,15 @@ class OrderCheck:
         self.verdict = Verdict(messages=len(load.keys))
         self._reach = reach
         self._stall_seconds = stall_seconds
-        self._next: dict[int, int] = {}  # key -> sequence that has not come yet
-        self._last: dict[tuple[int, int], int] = {}  # (consumer, key) -> sequence that came last
+        self._next: dict[int, int] = {}  # key -> next sequence
+        self._last: dict[tuple[int, int], int] = {}  # (consumer, key) -> last sequence
         self._given_back: dict[int, list[int]] = {}  # key -> sequences
         self._holders: dict[int, dict[int, set[int]]] = {}  # key -> consumer -> messages
         self._gone: set[int] = set()
         self._acknowledged = bytearray(len(load.keys))
         self._last_first = 0.0
-        self._free: dict[int, float] = {}  # key -> since when nobody holds it
-        self._owner: dict[int, int] = {}  # key -> consumer that got it last
+        self._free: dict[int, float] = {}  # key -> time since it has no holder
+        self._owner: dict[int, int] = {}  # key -> its last consumer
         self._waits: dict[tuple[int, int], list[tuple[float, int, int]]] = {}  # (consumer, time) -> wait, key, sequence
 
     def run(self, events: Iterable[Event]) -> Verdict:
@@ -100,7 +100,7 @@ class OrderCheck:
                 self._received(event)
             elif event.kind == LEFT:
                 self._left(event)
-            elif event.kind == BROKER_GONE:  # what it had given out is unacknowledged, and anybody's again
+            elif event.kind == BROKER_GONE:  # its pending messages are unacknowledged and may go to any consumer
                 self._holders.clear()
                 self._last.clear()
             else:
@@ -141,9 +141,9 @@ class OrderCheck:
         self._waits.setdefault((event.consumer, int(event.time / WAIT_SECONDS)), []).append((waited, key, sequence))
 
     def _find_stalls(self) -> None:
-        """A key is stalled when it could go on and others of its consumer do.
+        """A key is stalled if it could continue while other keys of its consumer do.
 
-        How long all that a consumer got at that moment had waited is the load's doing, or the machine's.
+        The common wait of everything that a consumer gets at one moment is due to the load or the machine.
         """
         for waits in self._waits.values():
             usual = statistics.median(waited for waited, _, _ in waits)

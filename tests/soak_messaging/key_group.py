@@ -1,4 +1,4 @@
-"""The consumers of the order checker: eight places, whose occupants come and go, some by SIGKILL."""
+"""The consumers of the order checker: eight slots, whose consumers join and leave, some by SIGKILL."""
 
 import random
 import select
@@ -13,18 +13,18 @@ from tests.soak_messaging.key_events import ACKNOWLEDGED, LEFT, RECORD, Event, r
 
 START_SECONDS = 30.0
 LEAVE_SECONDS = 10.0
-SPARES = 2  # started and waiting, so that nobody's keys wait for a start of Python
+SPARES = 2  # started in advance, so that no keys wait for a start of Python
 HASHES = 65_536
 
 
 class Place:
-    """One consumer process, from its start to its end; `ended` is when it was killed."""
+    """One consumer process; `ended` is the time at which it was killed."""
 
     def __init__(self, number: int, url: str, topic: str, folder: Path, options: tuple[str, ...]) -> None:
         self.number = number
         self.path = folder / f"{number}.events"
         self.ended: float | None = None
-        self.tallied = 0  # bytes of its events that were looked at
+        self.tallied = 0  # bytes of its events that are already read
         command = [sys.executable, "-m", "tests.soak_messaging.key_consumer"]
         command += [url, topic, f"consumer-{number}", str(self.path), *options]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -56,7 +56,7 @@ class Place:
                 stream.close()
 
     def newly_acknowledged(self) -> set[int]:
-        """Messages that it acknowledged since it was asked last."""
+        """Messages that it acknowledged since the last call."""
         if not self.path.exists():
             return set()
         with self.path.open("rb") as file:
@@ -68,7 +68,7 @@ class Place:
 
 
 class Group:
-    """Consumers of one topic. `sticky`: each place has its share of the hashes, and whoever takes it takes them."""
+    """Consumers of one topic. With `sticky`, each slot has its share of the hashes."""
 
     def __init__(
         self, url: str, topic: str, folder: Path, *, places: int, sticky: bool, options: tuple[str, ...], seed: int
@@ -95,7 +95,7 @@ class Group:
             place.close()
 
     def move(self) -> None:
-        """One consumer leaves, now and then killed; its place, or another, is taken by a new one."""
+        """One consumer leaves or is killed, and a new one takes its slot or another one."""
         taken = [index for index, place in enumerate(self.places) if place is not None]
         free = [index for index, place in enumerate(self.places) if place is None]
         if free and (len(taken) <= len(self.places) // 2 or self._random.random() < 0.5):
@@ -131,7 +131,7 @@ class Group:
         return set().union(*(place.newly_acknowledged() for place in self.all))
 
     def events(self) -> list[Event]:
-        """What all of them wrote down, and when those were killed that could write no more."""
+        """The events of all consumers, and the times at which some were killed."""
         found = [event for place in self.all for event in read_events(place.path, place.number) if place.path.exists()]
         found += [Event(place.ended, place.number, LEFT, 0) for place in self.all if place.ended is not None]
         return found

@@ -1,11 +1,11 @@
-"""The order of Key_Shared under load, while consumers come and go: `python -m tests.soak_messaging.order`.
+"""The order of Key_Shared under load while consumers join and leave: `python -m tests.soak_messaging.order`.
 
-Eight consumers, each the official client in a process of its own, acknowledge after up to half a second and give one
-message in ten back. They leave, half of them by SIGKILL, and others join. For each way of dividing keys, with and
-without batches by key: no key out of order, nothing lost, no key at two consumers, no key without progress for two
-seconds. `--mutant` runs a broker that does not wait for a key's old consumer, and must be found out.
+Eight consumers, each an official client in a separate process, acknowledge within half a second and nack one message in
+ten. They leave, half of them by SIGKILL, and others join. For each way of dividing keys, with and without batches by
+key: no key is out of order, no message is lost, no key is with two consumers, and no key stalls for two seconds.
+`--mutant` runs a broker that does not wait for a key's old consumer; the checker must detect it.
 
-Prints a line for each run and ends with 0 when all are clean (with `--mutant`: when none is).
+Prints a line for each run and exits with 0 if all are clean (with `--mutant`: if none is).
 """
 
 import argparse
@@ -43,8 +43,8 @@ CATCH_UP_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Plan:
-    """One run. `window`: messages that are published and not acknowledged, at most; 0 `delay_ms` and `give_back`
-    and nobody moving measure speed."""
+    """One run. `window` is the maximum number of unacknowledged messages. With 0 for `delay_ms` and `give_back`, and
+    with fixed consumers, it measures speed."""
 
     mode: str
     batching: bool
@@ -53,7 +53,7 @@ class Plan:
     consumers: int = 8
     delay_ms: int = 500
     give_back: float = 0.1
-    move_seconds: tuple[float, float] | None = (0.3, 1.5)  # between two moves of consumers; None: nobody moves
+    move_seconds: tuple[float, float] | None = (0.3, 1.5)  # between two moves of consumers; None: no moves
     mutant: bool = False
     window: int = 10_000
     stall_seconds: float = 2.0
@@ -65,7 +65,7 @@ class Plan:
 
 
 class Publisher:
-    """Publishes the messages of a plan; each carries its number, and the load remembers what it was."""
+    """Publishes the messages of a plan; each carries its number, and the load records its content."""
 
     def __init__(self, client: pulsar.Client, topic: str, plan: Plan) -> None:
         self.load = Load()
@@ -102,7 +102,7 @@ class Publisher:
 
 
 def run(plan: Plan, folder: Path) -> Verdict:
-    """Raises AssertionError when what is under test cannot be reached at all."""
+    """Raises AssertionError if the plan does not produce what it is meant to test."""
     program = UNDRAINED if plan.mutant else (str(PULSARCTL), "standalone")
     with BrokerProcess(folder / "data", *MODES[plan.mode], program=program) as broker:
         started = cpu_seconds(broker.pid)
@@ -135,7 +135,7 @@ def _run(plan: Plan, folder: Path, url: str) -> Verdict:
 
 
 def _drive(plan: Plan, publisher: Publisher, group: Group) -> None:
-    """Publishes as fast as acknowledgements come, moves consumers, and waits until everything is acknowledged."""
+    """Publishes as fast as acknowledgments arrive, moves consumers, and waits until everything is acknowledged."""
     chance = random.Random(plan.seed)
     acknowledged: set[int] = set()
     started = progress = time.monotonic()
@@ -188,7 +188,7 @@ def main() -> int:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--mode", choices=[*MODES, "all"], default="all")
     parser.add_argument("--batching", choices=["on", "off", "both"], default="both")
-    parser.add_argument("--speed", action="store_true", help="no delays, nothing given back, nobody moves")
+    parser.add_argument("--speed", action="store_true", help="no delays, no nacks, fixed consumers")
     parser.add_argument("--mutant", action="store_true", help="a broker that does not drain, and must be found out")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     options = parser.parse_args()

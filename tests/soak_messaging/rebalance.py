@@ -1,8 +1,8 @@
 """Key_Shared through kill -9 of the broker: `python -m tests.soak_messaging.rebalance --rounds 50`.
 
-Consumers come and go under load, and in every round the broker is killed and started again. Prints what happened and
-ends with 0 when no key came out of order, none was at two consumers, and nothing that was published was lost. What
-was not acknowledged, or within the second that a crash may forget, comes again, and again in order.
+Consumers join and leave under load, and every round kills and restarts the broker. Prints a report and exits with 0 if
+no key was out of order or with two consumers, and no published message was lost. Unacknowledged messages arrive again
+in order, as do those acknowledged within the second that a crash may lose.
 """
 
 import random
@@ -24,11 +24,11 @@ MOVE_EVERY = 3  # turns of the load
 TURN_SECONDS = 0.05
 TURN_MESSAGES = 300
 CATCH_UP_SECONDS = 60.0
-EVERYBODY = -1  # whom the end of a broker concerns
+EVERYBODY = -1  # the clients that a kill affects
 
 
 class Rebalancing:
-    """A load on one topic, and the broker under it that is killed."""
+    """A load on one topic, and the broker that is killed."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self._plan = plan
@@ -64,7 +64,7 @@ class Rebalancing:
         return check.run(events)
 
     def _load(self, seconds: float) -> None:
-        """At least so long, and until all clients are at work again."""
+        """Waits for this time at least, and until all clients work again."""
         started, turn, before = time.monotonic(), 0, len(self._acknowledged)
         while (took := time.monotonic() - started) < seconds or len(self._acknowledged) < before + PROGRESS_MESSAGES:
             assert took < PROGRESS_SECONDS, "nothing is acknowledged any more"
@@ -77,7 +77,7 @@ class Rebalancing:
             time.sleep(TURN_SECONDS)
 
     def _kill(self) -> None:
-        """Until it is ready again consumers may take what came before, and then begin anew."""
+        """Until it is ready, consumers may still take earlier deliveries; then they start over."""
         self._kills.append(Event(time.monotonic(), EVERYBODY, BROKER_GONE, 0))
         self._broker.kill()
         self._broker.start()

@@ -1,4 +1,4 @@
-"""A few rounds of the long run of acknowledgements inside of batches."""
+"""A few rounds of the long run with acknowledgments inside batches."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A few rounds of the long run of compaction."""
+"""A few rounds of the long run with compaction."""
 
 from pathlib import Path
 

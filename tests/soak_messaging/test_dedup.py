@@ -1,4 +1,4 @@
-"""A few rounds of the long run of deduplicated publishing."""
+"""A few rounds of the long run with deduplicated publishing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A few rounds of the long run of delayed delivery."""
+"""A few rounds of the long run with delayed delivery."""
 
 from pathlib import Path
 

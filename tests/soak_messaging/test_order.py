@@ -1,4 +1,4 @@
-"""The order checker, briefly; and that it finds what it is there to find."""
+"""A short run of the order checker, and tests that it detects errors."""
 
 from pathlib import Path
 

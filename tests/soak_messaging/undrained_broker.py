@@ -1,6 +1,6 @@
-"""A broker that is wrong on purpose: a key goes to its new consumer while the old one still has messages of it.
+"""A broker with a deliberate bug: a key goes to its new consumer while the old one still has messages of it.
 
-The order checker must find that out. Arguments are those of `pulsarctl standalone`.
+The order checker must detect it. Arguments are those of `pulsarctl standalone`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a run: starting one takes seconds."""
+"""One Spark session for all tests, since starting one takes seconds."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

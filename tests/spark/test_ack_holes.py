@@ -1,4 +1,4 @@
-"""The text of a broker's ack ranges, against a plain set of entries."""
+"""The text of a broker's ack ranges, compared with a plain set of entries."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A large backlog with holes: the job on Spark against a count by brute force with the official client.
+"""A large backlog with gaps: the Spark job compared with a brute-force count by the official client.
 
 `PULSARCTL_BACKLOG_MESSAGES` sets its size (default 1,000,000).
 """
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 MESSAGES = int(os.environ.get("PULSARCTL_BACKLOG_MESSAGES", "1000000"))
 PARTITIONS = 4
-SEGMENTS = 10  # of each partition; each has batches of another size
+SEGMENTS = 10  # of each partition; each has a different batch size
 TOPIC = "persistent://public/default/large"
 RECEIVE_MS = 20_000
 
@@ -41,7 +41,7 @@ Place = tuple[int, int, int]  # partition, ledger, entry
 
 @dataclass(slots=True)
 class Inventory:
-    """By place: messages in the entry as the official client counted them, its stored bytes, its publish time.
+    """By position: the number of messages that the official client counted in the entry, its size, its publish time.
 
     `acknowledged` is by subscription.
     """
@@ -52,7 +52,7 @@ class Inventory:
     acknowledged: dict[str, set[Place]] = field(default_factory=dict)
 
     def backlog(self, subscription: str, now_ms: int) -> SubscriptionBacklog:
-        """Counted by going through everything there is."""
+        """Counts by iterating over everything."""
         left = self.messages.keys() - self.acknowledged[subscription]
         ages: Counter[str] = Counter(dict.fromkeys(AGE_NAMES, 0))
         for place in left:
@@ -93,7 +93,7 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
 
 @pytest.fixture(scope="module")
 def stored(broker: EmbeddedBroker, client: pulsar.Client) -> Inventory:
-    """Published, counted and, for two of the three subscriptions, in part acknowledged."""
+    """Publishes and counts messages, and acknowledges some of them on two of three subscriptions."""
     chosen = random.Random(1)
     for name in ("nothing", "all", "holes"):
         client.subscribe(TOPIC, name, pulsar.ConsumerType.Shared).close()
@@ -110,7 +110,7 @@ def stored(broker: EmbeddedBroker, client: pulsar.Client) -> Inventory:
 
 
 def publish(client: pulsar.Client, chosen: random.Random) -> None:
-    """To each partition: batches of random sizes, and a part without batches."""
+    """Publishes batches of random sizes and single messages to each partition."""
     count = MESSAGES // (PARTITIONS * SEGMENTS)
     for partition in range(PARTITIONS):
         for segment in range(SEGMENTS):
@@ -147,7 +147,7 @@ def take_inventory(broker: EmbeddedBroker, client: pulsar.Client) -> Inventory:
 
 
 def acknowledge(client: pulsar.Client, subscription: str, places: set[Place]) -> None:
-    """Entry by entry, without having received them."""
+    """Acknowledges single entries without receiving them."""
     for partition in range(PARTITIONS):
         consumer = client.subscribe(
             f"{TOPIC}-partition-{partition}", subscription, pulsar.ConsumerType.Shared, receiver_queue_size=1

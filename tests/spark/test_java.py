@@ -1,4 +1,4 @@
-"""Which Java is found, without a look at the one that this machine has."""
+"""Which Java is found, independent of the one on this machine."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from pulsarctl.spark.java import find_java
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """The root of a machine without Java."""
+    """The root directory of a machine without Java."""
     return tmp_path / "machine"
 
 

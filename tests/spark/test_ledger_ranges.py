@@ -1,4 +1,4 @@
-"""The plan: what is read, in how many tasks, and which ack ranges each task is given."""
+"""The plan: what is read, in how many tasks, and with which ack ranges."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_entries_acknowledged_by_every_subscription_are_not_read() -> None:
 
 
 def test_an_unknown_subscription_reads_nothing() -> None:
-    assert list(ranges_of_topic(TOPIC, stats({5: 10}), subscriptions=["nobody"])) == []
+    assert list(ranges_of_topic(TOPIC, stats({5: 10}), subscriptions=["missing"])) == []
 
 
 def test_there_are_as_many_tasks_as_requested() -> None:

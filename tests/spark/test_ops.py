@@ -1,4 +1,4 @@
-"""`pulsarctl ops backlog` as one types it."""
+"""`pulsarctl ops backlog` on the command line."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ TOPIC = "persistent://public/default/orders"
 
 @pytest.fixture(scope="module")
 def backlog(pulsar_broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
-    """Two of three messages are not acknowledged by `s`, none by `idle`."""
+    """`s` has acknowledged one of three messages, and `idle` none."""
     client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     consumers = {name: client.subscribe(TOPIC, name) for name in ("s", "idle")}
     producer = client.create_producer(TOPIC, batching_enabled=False)

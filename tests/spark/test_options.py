@@ -1,4 +1,4 @@
-"""What the options of the data source accept, and what they say when they do not."""
+"""What the options of the data source accept, and their errors."""
 
 import pytest
 

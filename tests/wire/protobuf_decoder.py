@@ -1,6 +1,6 @@
-"""The decoder's second opinion: slow, protobuf only, one frame at a time.
+"""A reference decoder: slow, protobuf only, one frame at a time.
 
-`decode` turns a stream into comparable rows; `rows` turns what `FrameDecoder` handed out into the same rows.
+`decode` turns a stream into comparable rows; `rows` does the same for the items of `FrameDecoder`.
 """
 
 import struct
@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 
 class Decoded(NamedTuple):
-    """Rows of the whole frames; whether the stream then goes wrong; bytes of the unfinished frame at the end."""
+    """Rows of the complete frames, whether the stream is then invalid, and bytes of the unfinished frame."""
 
     rows: list[Row]
     broken: bool
@@ -76,7 +76,7 @@ def rows(items: Iterable[Item]) -> list[Row]:
 
 
 def by_producer(found: list[Row]) -> list[Row]:
-    """Sorts each stretch of plain sends by producer: within one, only the order per producer counts."""
+    """Sorts each sequence of plain sends by producer, since only the order per producer counts."""
     ordered: list[Row] = []
     stretch: list[Row] = []
     for row in found:

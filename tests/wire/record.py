@@ -1,11 +1,11 @@
-"""Records golden sessions: official clients talk to a broker through a proxy that writes down every byte.
+"""Records golden sessions: official clients talk to a broker through a proxy that records every byte.
 
     python -m tests.wire.record --broker 127.0.0.1:6650 --web 127.0.0.1:8080
     python -m tests.wire.record --broker 127.0.0.1:6650 --name go_batched -- ./program {url}
 
-The first form plays the scenarios of `scenarios.py` with the Python client, the second runs any other program.  The
-broker should have been started with `maxMessageSize=20000`, so that a chunked message stays small.  The proxy puts
-its own address into the answers to LOOKUP, or clients would go on without it.
+The first form runs the scenarios of `scenarios.py` with the Python client, the second any other program. Start the
+broker with `maxMessageSize=20000`, so that a chunked message stays small. The proxy puts its own address into the
+answers to LOOKUP; otherwise clients would bypass it.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the official Python client does while it is recorded; `TEXTS` are the payloads that tests expect to find."""
+"""The recorded actions of the official Python client; `TEXTS` are the payloads that tests expect."""
 
 import subprocess
 import tempfile

@@ -34,7 +34,7 @@ def send_frame(producer_id: int, sequence_id: int, entry_bytes: bytes, **more: A
 
 
 def send(producer_id: int, sequence_id: int, payload: bytes = b"hello", publish_time: int = NOW_MS) -> bytes:
-    """A plain unbatched SEND, with a producer name of its own per producer."""
+    """A plain unbatched SEND; each producer has its own name."""
     name = f"standalone-0-{producer_id}"
     return send_frame(
         producer_id,

@@ -1,7 +1,7 @@
-"""Recorded sessions: what official clients and a broker said to each other, as golden files.
+"""Recorded sessions between official clients and a broker, as golden files.
 
-A file repeats: direction (`>` client to broker, `<` broker to client), size (u32 big-endian), bytes as they came out
-of the socket.  `record.py` writes them.
+A file repeats: direction (`>` client to broker, `<` broker to client), size (u32 big-endian), and the bytes from the
+socket. `record.py` writes them.
 """
 
 import struct
@@ -35,7 +35,7 @@ def read_session(path: Path) -> list[Chunk]:
 
 
 def stream(name: str, direction: bytes) -> bytes:
-    """Everything that one side said in the golden session `name`."""
+    """Everything that one side sent in the golden session `name`."""
     return b"".join(chunk.data for chunk in read_session(GOLDEN / f"{name}.bin") if chunk.direction == direction)
 
 

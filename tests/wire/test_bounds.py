@@ -1,4 +1,4 @@
-"""The table of bounds: whether it has every field that a client can fill, and what exceeds a row."""
+"""The table of bounds has every field that a client can fill, and refuses what exceeds a row."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,7 @@ def body(kind: int) -> Descriptor:
 
 
 def sized_fields(descriptor: Descriptor, path: str = "") -> Iterator[str]:
-    """The paths of everything in a message that takes as much room as its sender likes."""
+    """The paths of all fields in a message whose size the sender chooses."""
     for field in descriptor.fields:
         part = field.message_type
         is_text = field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
@@ -50,12 +50,12 @@ def test_every_field_that_can_grow_has_a_bound(kind: int) -> None:
     unread = {field for command, field in UNREAD if command == kind}
     sized = set(sized_fields(body(kind)))
     if kind == BaseCommand.SEND:
-        sized = {"num_messages", "sequence_id", "highest_sequence_id"}  # what else is in it is refused as a whole
+        sized = {"num_messages", "sequence_id", "highest_sequence_id"}  # the broker refuses its other fields as a whole
     assert sized == bounded | unread
 
 
 def minimal(kind: int) -> BaseCommand:
-    """A command of that kind with every required field and nothing else."""
+    """A command of that kind with only its required fields."""
     command = BaseCommand(type=kind)  # type: ignore[arg-type]  # enum values are ints here
     message = getattr(command, BaseCommand.DESCRIPTOR.fields_by_number[kind].name)
     message.SetInParent()

@@ -1,4 +1,4 @@
-"""Every constructor makes a frame that carries what it was given."""
+"""Every constructor returns a frame with its arguments."""
 
 from typing import Any
 

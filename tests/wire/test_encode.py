@@ -1,4 +1,4 @@
-"""Receipts and messages are byte for byte what protobuf would write."""
+"""Receipts and messages match protobuf byte for byte."""
 
 from itertools import pairwise
 

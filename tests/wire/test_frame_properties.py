@@ -1,4 +1,4 @@
-"""For all streams: what comes out is what protobuf reads, however the bytes are cut."""
+"""For all streams, the decoder matches protobuf, however the bytes are cut."""
 
 import random
 
@@ -44,7 +44,7 @@ def single_sends(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def ordinary_runs(draw: st.DrawFn) -> bytes:
-    """What producers do all day: a few of them, taking turns, with growing sequence ids and times."""
+    """The usual load: a few producers that alternate, with increasing sequence IDs and times."""
     first = draw(st.sampled_from([0, 100, 127, 128, 16_380, 2_097_150, 1 << 40]))
     producers = draw(st.lists(st.sampled_from([0, 1, 127, 128, 300]), min_size=1, max_size=3, unique=True))
     now = draw(st.integers(1 << 34, 1 << 43))

@@ -1,4 +1,4 @@
-"""What official clients and a real broker said, read by our codec."""
+"""Our codec reads sessions of official clients and a real broker."""
 
 import pytest
 
@@ -115,7 +115,7 @@ def test_our_metadata_and_checksum_equal_the_clients(name: str) -> None:
 
 @pytest.mark.parametrize("name", session_names())
 def test_our_messages_equal_those_of_a_real_broker(name: str) -> None:
-    """Field for field: a real broker writes some defaults out that we leave away."""
+    """Compares fields, since a real broker writes some defaults that we omit."""
     for frame in delivered(name):
         sent_id = frame.message.message_id
         encoded = MessageEncoder(frame.message.consumer_id, sent_id.partition).encode(
@@ -146,7 +146,7 @@ def test_our_receipts_equal_those_of_a_real_broker(name: str) -> None:
             ledger = theirs[len(ours)].message_id
             encoded = ReceiptEncoder().receipts(run.slice(row, row + 1), ledger.ledgerId, ledger.entryId, -1)
             ours += receipts(FrameDecoder(LIMIT).feed(encoded))
-    # None of these SENDs had a highest sequence id; the real broker then says 0 or -1, as it comes.
+    # None of these SENDs has a highest sequence ID; the real broker then sends either 0 or -1.
     assert {one.highest_sequence_id for one in theirs} <= {0, U64_MAX}
     assert [one.sequence_id for one in ours] == [one.sequence_id for one in theirs]
     assert not any(one.HasField("highest_sequence_id") for one in ours)

@@ -1,4 +1,4 @@
-"""The sequence ids of a run, seen as a whole."""
+"""The sequence IDs of a whole run."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from broker_core.wire.send import SendRun, receipt_key
 
 
 def run_of(spans: list[tuple[int, int]], producer_id: int = 3) -> SendRun:
-    """A run whose entry i holds the sequence ids from `spans[i][0]` to `spans[i][1]`, without bytes."""
+    """A run whose entry i has the sequence IDs `spans[i][0]` to `spans[i][1]`, without bytes."""
     keys = [receipt_key(producer_id, low, high if high != low else 0) for low, high in spans]
     columns = [0] * len(spans)
     return SendRun(producer_id, b"", columns, columns, keys, columns, columns)

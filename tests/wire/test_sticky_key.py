@@ -1,4 +1,4 @@
-"""The key of an entry: what protobuf says, read by hand."""
+"""The key of an entry, parsed without protobuf but with the same result."""
 
 import base64
 
