@@ -1,7 +1,7 @@
-"""On Shared, the chunks of a message all go to the consumer that got the first one: it alone can join them.
+"""On Shared, all chunks of a message go to the consumer that got the first one, which alone can join them.
 
-A route lasts from the first chunk that is sent to the last one (Pulsar does the same since 2.11). Chunks whose
-consumer takes nothing just now are held for it; when it leaves, they are anybody's.
+A route lasts from the first chunk that is sent to the last one (Pulsar does the same since 2.11). Chunks
+whose consumer can take nothing now are held for it. When it leaves, any consumer may get them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from broker_core.dispatch.redelivery import EntryId
     from broker_core.storage.block import Block
 
-ROUTES_MAX = 10_000  # messages begun and not ended; beyond it the oldest are taken for abandoned
-HELD_MAX = 1000  # chunks held for consumers that take nothing, before no new messages are read
-METADATA = 10  # offset in an entry, behind magic, checksum and size
+ROUTES_MAX = 10_000  # incomplete messages; above it the oldest count as abandoned
+HELD_MAX = 1000  # chunks held for other consumers before the broker stops reading
+METADATA = 10  # offset in an entry, after magic, checksum, and size
 
 
 class ChunkRoutes:

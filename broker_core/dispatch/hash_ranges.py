@@ -1,7 +1,7 @@
 """Which consumer owns which hashes (docs/protocol.md "Key_Shared hash ranges"). Pure.
 
-A hash is `key_hash` of the key modulo `size`, plus `first`; 0 is never a hash. Whatever the algorithm, what comes
-of it is one sorted table: the last hash of each range, and whose it is.
+A hash is `key_hash` of the key modulo `size`, plus `first`; 0 is never a hash. Every algorithm
+makes one sorted table: the last hash of each range, and its owner.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class HashRanges(ABC, Generic[Owner]):
         return key_hash(key) % self.size + self.first or 1
 
     def owner(self, sticky_hash: int) -> Owner | None:
-        """Whose the hash is; None when it is nobody's."""
+        """The owner of the hash; None if it has none."""
         index = bisect_left(self._lasts, sticky_hash)
         return self._owners[index] if index < len(self._owners) else None
 
@@ -78,7 +78,7 @@ class HashRanges(ABC, Generic[Owner]):
         return owned
 
     def conflicts(self, wanted: Sequence[Range]) -> list[Owner]:
-        """The owners because of whom nobody else can have those ranges."""
+        """The owners whose ranges overlap the wanted ones."""
         return []
 
     @abstractmethod
@@ -87,7 +87,7 @@ class HashRanges(ABC, Generic[Owner]):
 
     @abstractmethod
     def remove(self, consumer: Owner) -> None:
-        """What it owned goes to others, or to nobody."""
+        """Gives its hashes to other consumers, or leaves them without an owner."""
 
 
 class SplitRanges(HashRanges[Owner]):
@@ -159,7 +159,7 @@ class ConsistentRanges(HashRanges[Owner]):
 
 
 class StickyRanges(HashRanges[Owner]):
-    """The consumers say which hashes they want; what nobody wants waits for somebody who does."""
+    """The consumers name their hashes. Entries of other hashes wait until a consumer names theirs."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -131,7 +131,7 @@ class _Rows:
         if not ids or entry_ids[0] > ids[-1]:
             ids.extend(entry_ids)
             self.counts.extend(counts)
-        else:  # given back by somebody and dealt again, when later ones were dealt already
+        else:  # given back and sent again, after later entries were sent
             self._insert(entry_ids, counts)
 
     def _insert(self, entry_ids: range, counts: Sequence[int]) -> None:

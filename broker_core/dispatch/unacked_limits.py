@@ -1,8 +1,8 @@
 """How many messages may be unacknowledged: at a consumer, on a subscription, in the broker.
 
-Whoever reaches a limit gets nothing more until half of it is left (a consumer: or less), so that dispatch does not
-flutter at the edge. All of it is asked when somebody is about to be served; nothing is counted per message but what
-`Pending` counts anyway, and what the broker's limit needs when there is one.
+After a limit is reached, dispatch stops until half of the limit is free, so that it does not start and stop at the
+edge. The limits are checked before each step. Nothing is counted per message except what `Pending` counts anyway, and
+what the limit of the broker needs if there is one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BrokerUnacked:
         return cls(limit, config.blocked_share) if limit else None
 
     def changed(self, messages: int) -> None:
-        """So many more, or fewer, are unacknowledged."""
+        """The number of unacknowledged messages changed by `messages`."""
         self.messages += messages
         if self.blocked and self.messages < self.limit // 2:
             self.blocked = False
@@ -44,7 +44,7 @@ class BrokerUnacked:
             self.blocked = self.messages >= self.limit
 
     def holds(self, unacked: int, already: bool, wake: Callable[[], None]) -> bool:
-        """Whether a subscription with so many must wait; `wake` is called when the broker is free again."""
+        """Whether a subscription with `unacked` messages must wait. Calls `wake` when the broker has room again."""
         if not self.blocked or unacked < (self.many // 2 if already else self.many):
             return False
         self._waiting.add(wake)
@@ -55,7 +55,7 @@ class UnackedLimits:
     """Of one subscription.
 
     broker     the limit of all subscriptions, if there is one
-    held_back  somebody got nothing because of these limits since it was last set to False
+    held_back  a consumer got nothing because of these limits since it was last set to False
     """
 
     def __init__(self, broker: BrokerUnacked | None, in_force: PoliciesInForce) -> None:
@@ -82,7 +82,7 @@ class UnackedLimits:
         return consumer.permits if limit <= 0 else min(consumer.permits, limit - consumer.unacked_messages)
 
     def subscription_blocked(self, consumers: Sequence[Consumer], wake: Callable[[], None]) -> bool:
-        """Whether nobody of the subscription may be served; `wake` is called when it was the broker's limit."""
+        """Whether no consumer may be served. Calls `wake` later if that is due to the limit of the broker."""
         limit = self._in_force.current.max_unacked_per_subscription
         broker = self.broker
         if limit <= 0 and broker is None:

@@ -1,7 +1,7 @@
-"""Entries of a Key_Shared subscription that wait to be sent, each behind the earlier ones of its key. Pure.
+"""Entries of a Key_Shared subscription that wait to be sent, in order within each key. Pure.
 
-They wait for their consumer (for permits, for room in its socket), or for their hash: while it is draining at
-another consumer, and when nobody owns it, no consumer is theirs and they are parked.
+They wait for their consumer (for permits, for room in its socket), or for their hash. While the hash drains at another
+consumer, or has no owner, they are parked.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Owner = TypeVar("Owner")
 class WaitingKeys(Generic[Owner]):
     def __init__(self) -> None:
         self._hashes: dict[EntryId, int] = {}
-        self._ready: dict[Owner, list[EntryId]] = {}  # heaps; may hold entries that wait no more
-        self._parked: dict[int, list[EntryId]] = {}  # hash -> entries, likewise
+        self._ready: dict[Owner, list[EntryId]] = {}  # heaps; may hold entries that no longer wait
+        self._parked: dict[int, list[EntryId]] = {}  # hash -> entries; as above
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -49,7 +49,7 @@ class WaitingKeys(Generic[Owner]):
             self._hashes.pop((ledger_id, entry_id), None)
 
     def discard_up_to(self, last: EntryId) -> None:
-        """Nothing of it stays: whom it waited for may not come back for a long time, while more expires."""
+        """Removes them everywhere: their consumer may be gone for a long time while more entries expire."""
         gone = [entry for entry in self._hashes if entry <= last]
         for entry in gone:
             self.discard(entry)

@@ -1,12 +1,13 @@
-"""How much a client may have on its way to the disk, or leave unread, before its socket is not read any more.
+"""How much of a client may wait for the disk, or for the client to read, before the broker stops reading its socket.
 
-Six causes stop reading, each lifted by its own end: too many unanswered publishes on this connection, too
-many unsynced bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages
-stop earlier, see `Consumer.writable`), questions whose large answers wait for that, publish rates (`hold`), and the
-gather pause. The gather pause is short and is there for speed: one cycle (read, group, sync, receipts) costs nearly
-the same for one message and for a hundred. After a chunk with several SENDs the next read waits until that chunk is
-answered; on a connection that sends so fast that nobody can be waiting for a single receipt, every chunk waits, and
-for `REST_SECONDS` more. A slow disk does not prolong the wait beyond `GATHER_SECONDS`.
+Six causes stop reading, and each ends on its own: too many unanswered publishes on this connection, too many unsynced
+bytes in the whole broker (`storage.pressure`), answers that the client does not take (messages stop earlier, see
+`Consumer.writable`), requests whose large answers wait for that, publish rates (`hold`), and the gather pause.
+
+The gather pause is short and makes publishing faster: one cycle (read, group, sync, receipts) costs nearly the same for
+one message and for a hundred. After a chunk with several SENDs, the next read waits until that chunk is answered. On a
+connection that sends too fast to wait for single receipts, every chunk waits, and for `REST_SECONDS` more. A slow disk
+does not prolong the wait beyond `GATHER_SECONDS`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from broker_core.storage.pressure import Pressure
 
-GATHER_SENDS = 4  # from so many SENDs in one chunk on
+GATHER_SENDS = 4  # SENDs in one chunk from which it applies
 GATHER_SECONDS = 0.002
 REST_SECONDS = 0.004
 BUSY_SENDS_PER_SECOND = 20_000
@@ -98,7 +99,7 @@ class ReadGate:
             self._resume_if_free()
 
     def hold(self) -> None:
-        """Somebody wants nothing more from this client until `release`."""
+        """Stops reading from this client until `release`."""
         self._holds += 1
         self._pause()
 

@@ -2,7 +2,7 @@
 
 `command_table` has a row for each command. A handler returns its answer (bytes), nothing, or a coroutine that
 will; this file alone sends, and alone turns a `BrokerError` into the error that the command's client expects.
-A `ProtocolViolation` closes the connection without a word, as Pulsar does.
+A `ProtocolViolation` closes the connection without an answer, as in Pulsar.
 
 Order: receipts and messages of one producer or consumer leave in the order in which they were handed to
 `send`; answers to different requests may overtake one another.
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 log = ClientLog(__name__)
 
-UNSENT_BUFFERS = 4  # so many write buffers of answers may wait for a client that does not read them
-FRAME_PADDING = 10 * 1024  # a frame may be that much longer than the largest message (Pulsar's constant)
+UNSENT_BUFFERS = 4  # write buffers of answers that may wait for a client that does not read
+FRAME_PADDING = 10 * 1024  # how much longer than the largest message a frame may be (as in Pulsar)
 
 
 class Connection(asyncio.Protocol):
@@ -51,7 +51,7 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._heard = False  # something arrived since the last PING
         self._ping_sent = False
-        self._listening: list[asyncio.Future[bool]] = []  # those who asked whether the peer lives
+        self._listening: list[asyncio.Future[bool]] = []  # callers that wait to learn whether the peer is alive
         self._keep_alive: asyncio.TimerHandle | None = None
         self._released = asyncio.Event()
 

@@ -64,7 +64,7 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
 
 
 def _tune_collector() -> None:
-    """Of a process that runs nothing but the broker: elsewhere the collector belongs to the host."""
+    """Only for a process that runs just the broker: elsewhere the collector belongs to the host."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLD)
@@ -98,7 +98,7 @@ def addresses(server: Server) -> dict[str, str | int]:
 def write_private(path: Path, text: str) -> None:
     """Whole or not at all, readable by its owner only."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # of a killed process, or a link that somebody left in a shared folder
+    temporary.unlink(missing_ok=True)  # of a killed process, or a link that another user left in a shared folder
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text + "\n")

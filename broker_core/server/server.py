@@ -2,7 +2,7 @@
 
 `Server.start` reads as a sentence: take the ports, open the data, answer on the binary port, begin with the
 admin port. The ports are bound before the data directory is touched, so that a port in use leaves no trace;
-nobody is answered before recovery is done. `stop` mirrors it.
+no client gets an answer before recovery is done. `stop` mirrors it.
 No host name is resolved and no address is stored: an empty bind address means 127.0.0.1 and, where the
 machine has IPv6, ::1 on the same port, also when that port was 0.
 """
@@ -124,7 +124,7 @@ class Server:
 
 
 def bind(hosts: tuple[str, ...], port: int, flag: str) -> list[socket.socket]:
-    """One listening-to-be socket for each host that the machine has, all on one port; `PortInUse` otherwise."""
+    """One bound socket for each host that the machine has, all on one port. Raises `PortInUse`."""
     for attempt in range(SAME_PORT_ATTEMPTS):
         sockets: list[socket.socket] = []
         try:

@@ -140,7 +140,7 @@ class Session:
             raise TooManyRequests("The client does not take the answers to its requests") from None
 
     def on_writable(self) -> None:
-        """The socket drained: whoever had more to send goes on."""
+        """The socket drained: consumers and watchers with more to send continue."""
         if self._drained is not None:
             self._drained.set()
             self._drained = None

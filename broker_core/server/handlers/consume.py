@@ -78,7 +78,7 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
 async def _attach(
     session: Session, subscription: Subscription, command: pb.CommandSubscribe, check_wanted: Callable[[], None]
 ) -> None:
-    if command.start_message_rollback_duration_sec:  # also of a durable subscription, and whoever uses it already
+    if command.start_message_rollback_duration_sec:  # also of a durable subscription with other consumers
         back_ms = command.start_message_rollback_duration_sec * 1000
         await subscription.reset_to_time(subscription.clock.wall_ms() - back_ms)
     consumer = Consumer(
