@@ -52,7 +52,7 @@ class Disk(Protocol):
         """How many names the open file has; 0 when it was deleted."""
 
     def identity(self, path: Path) -> tuple[int, int]:
-        """Device and number of a directory. Raises OSError when it is not there."""
+        """Device and number of a file or directory. Raises OSError when it is not there."""
 
     def sync_directory(self, path: Path) -> None: ...
 

@@ -166,7 +166,8 @@ class StorageEngine:
             self._watch_directory()
 
     def _recover(self) -> Recovery:
-        self.watch.begin([self.path, self._journal_directory, filenames.ledgers_directory(self.path)])
+        lock = filenames.lock_file(self.path)  # without it another broker can take the directory
+        self.watch.begin([self.path, self._journal_directory, filenames.ledgers_directory(self.path), lock])
         with contextlib.suppress(OSError):
             self.space.take_reserve()  # a full disk is noticed when something is to be written
         self.damage.load()

@@ -58,7 +58,7 @@ class DirectoryWatch:
             self._lose(f"{path}: {error.strerror}")
             return
         if found != identity:
-            self._lose(f"{path} is another directory now")
+            self._lose(f"{path} is not the one that was opened")
 
     def _lose(self, reason: str) -> None:
         if not self.gone:

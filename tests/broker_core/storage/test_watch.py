@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import DirectoryGone
 from broker_core.storage.watch import LOOK_SECONDS, DirectoryWatch
+from tests.broker_core.storage.storage import opened
 
 
 def test_other_looks_do_not_put_off_the_look_at_the_journal_file(tmp_path: Path) -> None:
@@ -22,3 +24,14 @@ def test_other_looks_do_not_put_off_the_look_at_the_journal_file(tmp_path: Path)
     with pytest.raises(DirectoryGone, match="a file that is in use was deleted"):
         directory.check_written(fd)
     disk.close(fd)
+
+
+async def test_a_directory_that_another_broker_took_after_its_lock_was_deleted_is_lost(tmp_path: Path) -> None:
+    first = await opened(tmp_path / "d")
+    filenames.lock_file(first.path).unlink()
+    second = await opened(tmp_path / "d")
+    with pytest.raises(DirectoryGone, match="LOCK is not the one that was opened"):
+        first.watch.check()
+    second.watch.check()
+    await second.close()
+    await first.close()
