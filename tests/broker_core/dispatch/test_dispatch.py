@@ -21,10 +21,10 @@ from broker_core.wire.batch import BatchMessage, join_batch
 from broker_core.wire.commands import frame
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.server.test_protocol import producer, send
 from tests.condition import wait_until
 from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
 
 TOPIC = "persistent://public/default/t"
 SHARED = pb.CommandSubscribe.Shared

@@ -14,8 +14,8 @@ from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.server.test_protocol import producer, send
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
 
 TOPIC = "persistent://public/default/t-partition-1"  # the second name in order is its active consumer
 FAILOVER, EXCLUSIVE = pb.CommandSubscribe.Failover, pb.CommandSubscribe.Exclusive

@@ -13,9 +13,9 @@ from broker_core.wire.commands import frame
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import build_entry, parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.server.test_protocol import producer
 from tests.condition import wait_until
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer
 
 TOPIC = "persistent://public/default/t"
 LOW, HIGH = "key1", "key01"  # hashes 293 and 47652 of 65536

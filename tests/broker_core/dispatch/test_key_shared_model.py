@@ -17,9 +17,9 @@ from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.dispatch.test_key_shared import publish
-from tests.broker_core.server.test_protocol import producer
 from tests.condition import wait_until
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer
 
 KEYS = ("key1", "key2", "key01", "test", "my-key")
 MEMBERS_MAX = 4

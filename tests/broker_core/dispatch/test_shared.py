@@ -13,8 +13,8 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.dispatch.test_failover import publish
-from tests.broker_core.server.test_protocol import producer
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer
 
 TOPICS = [f"persistent://public/default/t{number}" for number in range(2)]
 

@@ -20,11 +20,11 @@ from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.server.test_protocol import producer, send
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.condition import wait_until
 from tests.connections import connections
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
 
 TOPIC = "persistent://public/default/t"
 NAME = parse_topic(TOPIC)

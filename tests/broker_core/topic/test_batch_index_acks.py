@@ -14,8 +14,8 @@ from broker_core.wire.batch import BatchMessage, join_batch
 from broker_core.wire.commands import frame
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.server.test_protocol import producer
 from tests.raw_client import RawClient
+from tests.raw_publishing import producer
 
 TOPIC = "persistent://public/default/t"
 EXCLUSIVE, SHARED, FAILOVER = pb.CommandSubscribe.Exclusive, pb.CommandSubscribe.Shared, pb.CommandSubscribe.Failover
