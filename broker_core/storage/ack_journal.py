@@ -1,4 +1,4 @@
-"""How acknowledgements reach the journal: collected per cursor, written at most `ack_flush_ms` later.
+"""How acknowledgments reach the journal: collected per cursor, written at most `ack_flush_ms` later.
 
 One timer for all cursors, and none while nothing was acknowledged. Also measures backlogs in the background, one
 cursor after the other, so that a hundred of them do not crowd out the dispatchers.

@@ -78,7 +78,7 @@ class Backlog:
         """Afterwards the totals are exact, also where entries had to be read for it."""
         weighed = self._weighed  # to no effect after a reset
         for ledger_id, acked in self._acknowledged(front):
-            acked = acked.copy()  # acknowledgements go on while entries are read
+            acked = acked.copy()  # acknowledgments go on while entries are read
             count = acked.count()
             known = weighed.get(ledger_id)
             if known is None or known[0] != count:

@@ -4,8 +4,8 @@ A record is one run of entries: the very same bytes go to the journal and to the
 
     u32 crc32c      of all that follows in this record
     u32 length      of the whole record, this header included
-    u8  kind        1 entries, 2 change (JSON), 3 acknowledgements, 4 index, 5 compacted entries, 6 their index,
-                    7 batch acknowledgements, 8 commit (JSON), 9 page sums
+    u8  kind        1 entries, 2 change (JSON), 3 acknowledgments, 4 index, 5 compacted entries, 6 their index,
+                    7 batch acknowledgments, 8 commit (JSON), 9 page sums
     u8  flags       1: with delivery times
     u16 0
     u32 n           entries in the table
@@ -17,7 +17,7 @@ A record is one run of entries: the very same bytes go to the journal and to the
     blob            entry i is blob[starts[i] - base : ends[i] - base], opaque
     delivery times  u64[n] (ms), only with the flag; 0: none
 
-Little-endian. Between two entries the blob may hold bytes that belong to nobody (the frame headers between
+Little-endian. Between two entries the blob may hold bytes of no entry (the frame headers between
 two messages as they came from the socket): cutting them out would cost a slice per message.
 """
 
@@ -239,7 +239,7 @@ def column(kind: str, data: bytes | memoryview) -> "array[int]":
 
 
 def place_times(times: "array[int]", at: int, values: Sequence[int]) -> None:
-    """Puts delivery times behind the first `at` of a column; entries that nobody put any for have none (0)."""
+    """Puts delivery times after the first `at` of a column; entries without one have 0."""
     times.extend([0] * (at - len(times)))
     times.extend(values)
 
@@ -250,7 +250,7 @@ def read_delivery_times(data: bytes | memoryview, end: int, n: int) -> "array[in
 
 
 def read_columns(data: bytes, at: int, n: int, base: int) -> "tuple[array[int], array[int], array[int], array[int]]":
-    """The table at `at` of `data`, with starts and ends turned into offsets of `data`; the blob lies behind it."""
+    """The table at `at` of `data`, with starts and ends turned into offsets of `data`; the blob follows it."""
     rows = memoryview(data)
     shift = at + ROW_SIZE * n - base
     starts = array("I", [start + shift for start in column("I", rows[at : at + 4 * n])])

@@ -119,7 +119,7 @@ class BlockCache:
 
 
 def limited(block: Block, start: int, max_entries: int, max_bytes: int) -> Block:
-    """Entries from index `start` on, at most so many and so many bytes, but at least one."""
+    """Entries from index `start` on, within both limits, but at least one."""
     n = len(block.starts)
     stop = min(n, start + max_entries)
     ends = block.ends

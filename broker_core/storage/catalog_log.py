@@ -97,7 +97,7 @@ class CatalogLog:
     # ---- read
 
     def read(self) -> LogState:
-        """Goes through the whole log; raises nothing but OSError and FormatTooNew."""
+        """Reads the whole log. Raises only OSError and FormatTooNew."""
         state = LogState()
         for offset, record in self._records(state):
             _, length, kind, _, _, n, _, first, _, _ = HEADER.unpack_from(record)

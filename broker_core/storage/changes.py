@@ -1,6 +1,6 @@
 """The journal records beside entries, and what each does to the catalog when the journal is replayed.
 
-Changes are JSON, one table row per kind; acknowledgements are binary, because they are many. Applying the same
+Changes are JSON, one table row per kind; acknowledgments are binary, because they are many. Applying the same
 records again, in order, over a checkpoint that already holds some of them gives the same catalog.
 """
 
@@ -25,7 +25,7 @@ def change(op: str, owner: int, **values: Any) -> bytes:
 
 
 def nothing() -> bytes:
-    """A record that changes nothing: whoever waits for it has waited for all before it."""
+    """A record that changes nothing: waiting for it means waiting for all records before it."""
     return encode_record(CHANGE, b'{"op":"nothing","owner":0}')
 
 

@@ -88,7 +88,7 @@ class Checkpoints:
         self._folders.add(ledger.path.parent)
 
     async def run(self) -> None:
-        """Make everything confirmed so far independent of the journal, and delete the journal files before."""
+        """Makes everything confirmed so far independent of the journal, and deletes the journal files before."""
         async with self._lock:
             self._disarm()
             self._journaled = 0

@@ -109,7 +109,7 @@ class CompactedLedger:
         while inside < end - begin:
             reason = check(data, inside, len(data)) if inside < len(data) else "file ends before its index"
             if reason and blocks:
-                return blocks  # the next read begins behind them
+                return blocks  # the next read begins after them
             if reason:
                 raise Damaged(self.path, begin + inside, reason)
             blocks += consecutive(data, inside, start)
@@ -182,7 +182,7 @@ class CompactedWriter:
             self._end_record()
 
     async def flush(self) -> None:
-        """Write what fills whole records."""
+        """Writes what fills whole records."""
         if self._parts:
             data = b"".join(self._parts)
             self._parts = []

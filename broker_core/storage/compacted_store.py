@@ -1,4 +1,4 @@
-"""The compacted ledgers of a managed ledger: at most one that is valid, one in the making, and leftovers of a kill."""
+"""The compacted ledgers of a managed ledger: at most one valid, one being written, and leftovers of a killed broker."""
 
 from collections.abc import Callable
 from functools import partial

@@ -4,7 +4,7 @@ Everything up to `mark_delete` is acknowledged; above it, acknowledged entries a
 and batches of which only some messages are acknowledged in `OpenBatches`. Entries that do not exist (trimmed, or
 behind the end of a sealed ledger) count as acknowledged. `read_position` is the dispatcher's, in memory only.
 
-Acknowledgements change memory at once and reach the journal a moment later, with no wait of their own: a crash
+Acknowledgments change memory at once and reach the journal a moment later, with no wait of their own: a crash
 forgets at most `ack_flush_ms` of them, and the messages come again. `flush` waits for the disk.
 """
 
@@ -39,7 +39,7 @@ class CursorOwner(Protocol):
         """Ask for `take_acks` within `ack_flush_ms`."""
 
     def cursor_write(self, cursor: "ManagedCursor") -> None:
-        """Take the acks and journal them."""
+        """Takes the acks and journal them."""
 
     async def cursor_flush(self, cursor: "ManagedCursor") -> None:
         """The same, and wait for the sync."""
@@ -79,7 +79,7 @@ class ManagedCursor:
     # ---- acknowledge
 
     def acknowledge(self, ledger_id: int, entry_ids: Sequence[int]) -> int:
-        """Individual acknowledgements in one ledger; returns how many entries were newly acknowledged."""
+        """Individual acknowledgments in one ledger; returns how many entries were newly acknowledged."""
         ledger = self._ledgers.infos.get(ledger_id)
         if ledger is None or not entry_ids:
             return 0
@@ -209,7 +209,7 @@ class ManagedCursor:
     # ---- place
 
     def rewind(self, *, also_trimmed: bool = False) -> None:
-        """Read again from the first unacknowledged entry, whether the log still has it, or only from there on."""
+        """Reads again from the first unacknowledged entry, whether the log still has it, or only from there on."""
         self.read_position = self.info.mark_delete.next if also_trimmed else self._refresh_front()
 
     async def reset(self, position: Position, open_bits: int = 0, moved: Callable[[], None] | None = None) -> None:
@@ -285,7 +285,7 @@ class ManagedCursor:
         return self._backlog.totals(self._refresh_front())[1]
 
     def prepare_backlog(self) -> None:
-        """Have measured in the background what is not at hand."""
+        """Requests a background measurement of what is not in memory."""
         self._backlog.totals(self._refresh_front())
 
     async def measure(self) -> None:

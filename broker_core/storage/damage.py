@@ -56,7 +56,7 @@ class DamageRecord:
 
     @property
     def open(self) -> list[DamageReport]:
-        """What nobody has accepted yet."""
+        """The damage that no operator has accepted yet."""
         return [place.report for place in self._places.values() if not place.accepted_ms]
 
     def is_accepted(self, path: Path, offset: int) -> bool:
@@ -78,7 +78,7 @@ class DamageRecord:
     # ---- change
 
     def report(self, found: DamageReport) -> None:
-        """Record and log a place, unless it is known."""
+        """Records and log a place, unless it is known."""
         key = found.path, found.offset
         known = self._places.get(key)
         if known is not None:
@@ -173,7 +173,7 @@ class DamageRecord:
 
 
 def accept_loss(directory: Path, found: Iterable[DamageReport]) -> None:
-    """Accept what is recorded of a directory that no broker uses, and what a check `found`. Blocks.
+    """Accepts what is recorded of a directory that no broker uses, and what a check `found`. Blocks.
 
     Raises DirectoryLocked, OSError.
     """

@@ -20,7 +20,7 @@ from broker_core.storage.tables import RowChange
 
 log = logging.getLogger("broker_core.storage")
 
-_MERGE_BYTES = 4 << 20  # of SQLite's write-ahead log, roughly: a start goes through so much
+_MERGE_BYTES = 4 << 20  # of SQLite's write-ahead log, roughly; a start reads all of it
 _COMMIT_BYTES = 4 * PAGE  # that a small commit adds to it
 # What SQLite says when the bytes are not to blame.
 _NOT_DAMAGE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR", "SQLITE_BUSY")
@@ -188,7 +188,7 @@ class Database:
         The sums come before the next commit: until then the write-ahead log still holds the pages that changed.
         """
         if not self._disk.merge(self._connection):
-            return  # somebody reads the database; tried again with the next commit
+            return  # a tool reads the database; the next commit tries again
         self._unmerged = 0
         try:
             if self._log.is_long:

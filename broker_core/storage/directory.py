@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
-    """Create or check the directory and lock it; returns the descriptor that holds the lock. Blocks.
+    """Creates or check the directory and lock it; returns the descriptor that holds the lock. Blocks.
 
     Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
     """
@@ -79,7 +79,7 @@ def highest_id(disk: Disk, directory: Path) -> int:
 
 
 def wipe(disk: Disk, directory: Path) -> None:
-    """Empty a data directory that nobody uses; the marker goes last, so that an interrupted wipe can be repeated.
+    """Empties an unused data directory; the marker is deleted last, so that an interrupted wipe can be repeated.
 
     A missing or empty directory is fine. Raises DirectoryLocked, NotOurDirectory, OSError.
     """
@@ -102,7 +102,7 @@ def wipe(disk: Disk, directory: Path) -> None:
 
 
 def owner_of(disk: Disk, directory: Path) -> str | None:
-    """What the process that uses the directory calls itself, or None when nobody does."""
+    """The name that the process using the directory gave itself, or None if it is not in use."""
     lock_file = filenames.lock_file(directory)
     if not disk.exists(lock_file):
         return None

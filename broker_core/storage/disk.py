@@ -75,7 +75,7 @@ class Disk(Protocol):
     def free_bytes(self, path: Path) -> int: ...
 
     def lock(self, path: Path, owner: str) -> int:
-        """Take the lock file or raise DirectoryLocked; the lock dies with the process.
+        """Takes the lock file or raise DirectoryLocked; the lock dies with the process.
 
         A link in its place is refused with NotOurDirectory: what it points to would be overwritten.
         """

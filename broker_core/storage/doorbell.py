@@ -17,7 +17,7 @@ class Doorbell(Protocol):
         """From any thread."""
 
     def wait(self) -> None:
-        """Return after at least one ring since the last wait."""
+        """Returns after at least one ring since the last wait."""
 
     def close(self) -> None:
         """After the last ring and the last wait."""

@@ -90,7 +90,7 @@ class StorageEngine:
     async def open(
         cls, directory: Path, config: StorageConfig, *, disk: Disk | None = None, clock: Clock | None = None
     ) -> "StorageEngine":
-        """Take the directory and bring it to the state of its last sync.
+        """Takes the directory and bring it to the state of its last sync.
 
         Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
         """
@@ -325,7 +325,7 @@ class StorageEngine:
         await self._checkpoints.run()
 
     async def checkpoint(self) -> None:
-        """Make everything confirmed so far independent of the journal; raises what kept it from that."""
+        """Makes everything confirmed so far independent of the journal; raises what kept it from that."""
         await self._checkpoints.run()
 
     def _close_files(self) -> None:

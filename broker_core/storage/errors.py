@@ -4,7 +4,7 @@
     ├── DirectoryLocked      another process owns the data directory
     ├── FormatTooNew         written by a newer release; nothing was touched
     ├── NotOurDirectory      holds files, but not our FORMAT marker
-    ├── Fenced               a write failed and nobody knows whether it is on disk
+    ├── Fenced               a write failed, and whether it is on disk is unknown
     ├── DirectoryGone        the data directory was removed or unmounted under the broker
     ├── DiskFull             no space; heals by itself when space returns
     ├── Terminated           the managed ledger takes no more entries
@@ -49,7 +49,7 @@ class Fenced(StorageError):
 
 
 class DirectoryGone(StorageError, OSError):
-    """An OSError as well: whoever writes files treats it as one more way in which a write fails."""
+    """Also an OSError: code that writes files handles it like any other failed write."""
 
 
 class DiskFull(StorageError):
@@ -103,7 +103,7 @@ class DamageReport:
     """Bytes that are not trusted; the rest of the directory is served.
 
     `topic` is the managed ledger that lacks something by it, "" when it is not known; `lost` the entries that are gone,
-    None when there are none or nobody can tell.
+    None if there are none or they are unknown.
     """
 
     path: Path

@@ -4,7 +4,7 @@ FORMAT                       "pulsarctl storage format 3": marks a directory as 
 LOCK                         locked by the owning process, names it
 DAMAGE                       what was found damaged, and whether its loss is accepted; absent while all is well
 SYNCED                       how far the journal was synced, a moment ago
-RESERVE                      space kept for acknowledgements on a full disk
+RESERVE                      space kept for acknowledgments on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 catalog.log                  the commits of metadata.sqlite again, to rebuild it from
 journal/0000000001.journal   numbered without gaps, ascending

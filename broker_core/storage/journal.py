@@ -4,7 +4,7 @@ The event loop adds records to the pending `Group`; the sync thread takes the wh
 syncs, and reports it back to the loop with one call. One fsync so answers everything that arrived meanwhile, over
 all topics. After a large group the thread pauses before it takes the next one (`storage.pace`).
 
-A failed write or sync is final for its group: nobody knows what is on disk, so the file is given up, and nothing is
+A failed write or sync is final for its group: what is on disk is unknown, so the file is abandoned, and nothing is
 written before the loop has fenced what the group touched (`resume`). The next group goes to a new file.
 
 File layout (FORMAT.md): a header, then groups. A group's header names its journal and its own offset, so bytes of
@@ -165,7 +165,7 @@ class Journal:
         self.add(record, None, len(record), None, done)
 
     async def synced(self, record: bytes) -> None:
-        """Write a record and wait until it is durable."""
+        """Writes a record and waits until it is durable."""
         future: asyncio.Future[None] = self._loop.create_future()
 
         def done(error: Exception | None) -> None:
@@ -202,7 +202,7 @@ class Journal:
         return sum(self._live.values())
 
     def remove_before(self, number: int) -> None:
-        """Give up the files that a checkpoint made superfluous. Blocks; not for the loop."""
+        """Gives up the files that a checkpoint made superfluous. Blocks; not for the loop."""
         old = sorted(n for n in self._live if n < number)
         for n in old:
             written = max(self._live[n], self._blocks.pop(n, 0))
@@ -218,7 +218,7 @@ class Journal:
         self._spare.give_up()
 
     def stop(self) -> None:
-        """Write what is pending and end the thread. Blocks; not for the loop."""
+        """Writes what is pending and end the thread. Blocks; not for the loop."""
         with self._lock:
             self._stopping = True
         self._bell.ring()
@@ -260,7 +260,7 @@ class Journal:
         try:
             self._put(group)
         except Exception as failure:
-            # Whatever it was: an unreported group would leave producers waiting for ever.
+            # Any error is reported: otherwise the producers of the group would wait forever.
             error = failure
             self._close_file()
             with self._lock:
@@ -314,7 +314,7 @@ class Journal:
         try:
             self._loop.call_soon_threadsafe(self._on_synced, group, error)
         except RuntimeError:
-            return  # the loop is closed: nobody is left to be told
+            return  # the loop is closed: there is no one to notify
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()

@@ -55,9 +55,9 @@ class SpareFiles:
             return size
 
     def keep(self, retired: Path, written: int) -> None:
-        """A journal file that nobody needs any more becomes a spare one; it goes when it is small or there are enough.
+        """Makes an obsolete journal file a spare one; deletes it if it is small or there are enough.
 
-        `written`: so many of its bytes were written at some time.
+        `written`: the number of its bytes that have been written before.
         """
         with self._lock:
             if written < self.size or sum(self._sizes.values()) + written > self._most_bytes:

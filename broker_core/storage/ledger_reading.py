@@ -67,7 +67,7 @@ class Stretch:
             first, at = next_first, following
 
     def _sound(self, data: bytes, at: int, first: int) -> tuple[Columns, int, int]:
-        """The rows of the sound records from `at` on, the entry behind them, and where they end."""
+        """The rows of the sound records from `at` on, the entry after them, and where they end."""
         columns = Columns()
         size, expected = len(data), first
         while size - at >= HEADER_SIZE:

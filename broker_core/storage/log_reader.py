@@ -41,7 +41,7 @@ class LogReader:
             if at.ledger_id in self._ledgers:
                 lost = Lost(at.ledger_id, 0, ledger.info.entries - 1)
                 raise Damaged(ledger.path, 0, "ledger file is missing", lost)
-            # The ledger was deleted meanwhile: go on behind it.
+            # The ledger was deleted in the meantime: continue after it.
 
     async def find_by_time(self, publish_time_ms: int) -> Position | None:
         for ledger_id in list(self._order.ids):

@@ -75,7 +75,7 @@ class LogWriter:
         return None if self._current is None else self._current.info
 
     def append(self, run: EntryRun, done: Done) -> Position:
-        """Give the run its positions (consecutive, in one ledger) and send it to the journal; returns the first.
+        """Gives the run its positions (consecutive, in one ledger) and sends it to the journal; returns the first.
 
         `done(first, None)` is called on the loop once it is durable, in the order of the appends; `done(None, error)`
         when it failed. Raises Fenced, Terminated, DiskFull or Closed at once.
@@ -139,7 +139,7 @@ class LogWriter:
             self.on_confirmed()
 
     def fail(self, appended: Appended, error: StorageError) -> None:
-        """The run is not durable, or nobody knows: its ledger takes no more entries."""
+        """The run is not durable, or that is unknown: its ledger takes no more entries."""
         _, ledger, length, *_, done = appended
         self._pressure.settle(length + RUN_COST)
         self._abandon(ledger)
@@ -162,7 +162,7 @@ class LogWriter:
             self.refusal = reason
 
     def unfence(self) -> None:
-        """Take appends again, in a new ledger; the failed one is sealed at what was confirmed.
+        """Takes appends again, in a new ledger; the failed one is sealed at what was confirmed.
 
         Raises DirectoryGone: then no append can succeed.
         """

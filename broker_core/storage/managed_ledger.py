@@ -91,7 +91,7 @@ class ManagedLedger:
         self._writer.fence_if_owner(path, reason)
 
     def unfence(self) -> None:
-        """Take appends again, in a new ledger; the failed one is sealed at what was confirmed.
+        """Takes appends again, in a new ledger; the failed one is sealed at what was confirmed.
 
         Raises DirectoryGone: then no append can succeed.
         """
@@ -104,7 +104,7 @@ class ManagedLedger:
     # ---- ledgers
 
     async def trim(self, limits: Retention, now_ms: int) -> list[int]:
-        """Delete the ledgers that nobody needs any more (`retention.removable`); returns their ids."""
+        """Deletes the ledgers that are no longer needed (`retention.removable`); returns their IDs."""
         current = self._writer.current
         if current is not None and current.entries and retention.roll_is_due(self._view(), limits, now_ms):
             await self.roll()
@@ -186,7 +186,7 @@ class ManagedLedger:
                 start = self._pass_over(damage.lost)
 
     def _pass_over(self, lost: Lost) -> Position:
-        """As Pulsar's skipNonRecoverableLedger: for every cursor, or it would hold what is behind for ever."""
+        """As Pulsar's skipNonRecoverableLedger, for every cursor: otherwise later data would never be trimmed."""
         for cursor in self.cursors.values():
             cursor.acknowledge(lost.ledger_id, range(lost.first, lost.last + 1))
         return Position(lost.ledger_id, lost.last + 1)

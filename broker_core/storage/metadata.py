@@ -69,7 +69,7 @@ class Metadata:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         self._waiting.append((row, make_visible, future))
-        if self._committing is None:  # a task of its own: whoever was first may go away, the others still wait
+        if self._committing is None:  # a separate task: the first caller may be canceled while others still wait
             self._committing = loop.create_task(self._commit_waiting())
         await future
 
@@ -81,7 +81,7 @@ class Metadata:
             error: StorageError | None = None
             try:
                 await loop.run_in_executor(self._executor, self.commit, [row for row, _, _ in batch])
-            except Exception as failure:  # whatever it was: unreported, those who wait would wait for ever
+            except Exception as failure:  # any error is reported: otherwise the callers would wait forever
                 error = StorageError(f"cannot write {self._database.path}: {failure}")
             for _, make_visible, future in batch:
                 if error is None:

@@ -2,7 +2,7 @@
 
 A bit set is an integer, bit i = message i of the batch, 1 = not acknowledged; on the wire and on disk it is cut into
 64-bit words, lowest first (Pulsar binary protocol, "ack_set"). Acknowledging only ever clears bits, so the
-same acknowledgement may be applied again. An entry is here only while at least one bit is set and one is not.
+same acknowledgment may be applied again. An entry is here only while at least one bit is set and one is not.
 """
 
 import struct

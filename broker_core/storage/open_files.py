@@ -65,7 +65,7 @@ class OpenFiles:
             self._disk.close(file.fd)
 
     def forget(self, path: Path) -> None:
-        """Close it as soon as nobody uses it; called before the file is removed."""
+        """Closes it as soon as it is not in use; called before the file is removed."""
         with self._lock:
             file = self._files.pop(path, None)
             if file is not None:

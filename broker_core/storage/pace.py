@@ -3,15 +3,15 @@
 A cycle (write, sync, receipts) costs nearly the same for one record and for a hundred, for the broker and for the
 client that each receipt wakes. So a large group is followed by a pause. A message that comes alone never meets it.
 
-While a stream of batches keeps coming, the pause grows tenfold: nobody waits for a single receipt then. Only what
+While a stream of batches keeps coming, the pause grows tenfold: no client waits for a single receipt then. Only what
 arrives during a sync proves a stream, for a client that waits for each receipt sends nothing meanwhile, however large
 its messages. Small entries are no such stream, at any rate: a sender of single messages may be catching up.
 """
 
 STREAM_BYTES_PER_SECOND = 20_000_000
 STREAM_BYTES_PER_ENTRY = 8 << 10
-GROWN = 10  # the longest pause is so many times the usual one
-# A group of so many entries or bytes is followed by the whole pause, a smaller one by its share of it: at moderate
+GROWN = 10  # the longest pause, in multiples of the usual one
+# A group with this number of entries or bytes is followed by the whole pause, a smaller one by a share: at moderate
 # rates the share stays small, and so does the delay.
 FULL_ENTRIES = 16
 FULL_BYTES = 64 << 10

@@ -1,6 +1,6 @@
 """Back-pressure of the storage engine: bytes accepted that are not yet in the journal and in a ledger file.
 
-Whoever produces these bytes stops reading from its producers while `over` is true and goes on at `on_relief`.
+Code that produces these bytes stops reading from its producers while `over` is true and resumes at `on_relief`.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Pressure:
         return self.bytes > self.limit
 
     def on_relief(self, callback: Callable[[], None]) -> None:
-        """Call once, on the loop, when the bytes are below half of the limit (at once when they are)."""
+        """Calls once, on the loop, when the bytes are below half of the limit (at once when they are)."""
         if 2 * self.bytes <= self.limit:
             callback()
         else:

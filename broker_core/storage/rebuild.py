@@ -2,7 +2,7 @@
 
 From the catalog log, and then nothing is missing. Where that is missing or damaged itself, from what it still holds,
 what SQLite still reads of the old database, and the ledger files: whose they are the journal may know, and a
-topic whose name nobody knows any more gets a new one. The next start replays the journal over all of it, as ever.
+topic whose name is lost gets a new one. The next start replays the journal over all of it, as always.
 """
 
 import contextlib

@@ -101,7 +101,7 @@ class Recovery:
         self._report(report)
 
     def _report_losses(self) -> None:
-        """What the damaged records say of themselves: believed where nothing that is sound says otherwise."""
+        """Reports what the damaged records say themselves, unless sound records contradict them."""
         for ledger_id, first, n in self._hints:
             replayed = self._ledgers.get(ledger_id) or self._start(ledger_id)
             if replayed is not None and replayed.info.entries == first:
@@ -317,7 +317,7 @@ class Recovery:
 def rewrite_ledger(
     disk: Disk, fd: int, directory: Path, first_number: int, ledger_id: int, entries: int, end: int
 ) -> None:
-    """Write again what the journal files from `first_number` on hold of a ledger, behind the checkpoint's end.
+    """Writes again what the journal files from `first_number` on hold of a ledger, behind the checkpoint's end.
 
     Blocks. The journal may be growing: what is not whole yet is not needed yet.
     """

@@ -3,7 +3,7 @@
 Rules (Pulsar's, with one addition): only sealed ledgers, only a prefix, only up to the slowest durable cursor; then
 from the oldest on while the retention time of a ledger has passed, or while at least the retention size stays.
 Addition: the open ledger is rolled as soon as retention has passed for every entry in it and all are acknowledged,
-so trimming never waits for a roll-over by size. Where nobody asked for retention it has a grace of its own.
+so trimming never waits for a roll-over by size. Without a retention policy it has its own grace period.
 """
 
 from collections.abc import Sequence

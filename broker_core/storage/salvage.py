@@ -1,7 +1,7 @@
 """Where the sound records go on behind a damaged one.
 
 A record's own length says it, unless that is what is damaged; then the bytes are searched. An entry's content may look
-like a record, by chance or because somebody wants it to, so a place counts only if from there on one sound record with
+like a record, by chance or on purpose, so a place counts only if from there on one sound record with
 consecutive entries follows the other, up to an end that is known.
 """
 

@@ -1,6 +1,6 @@
-"""What happens when the disk is full: entries are refused, acknowledgements go on, and it heals by itself.
+"""What happens when the disk is full: entries are refused, acknowledgments go on, and it heals by itself.
 
-A file of `reserve` bytes is kept; it is given up when space runs out, so that acknowledgements (which let ledgers
+A file of `reserve` bytes is kept; it is given up when space runs out, so that acknowledgments (which let ledgers
 go, and so make room) can still be written. While `full`, one probe a second tries to take the reserve again;
 when that works and as much again is free, appends are accepted.
 """

@@ -69,7 +69,7 @@ def _numbers(disk: Disk, directory: Path) -> list[int]:
 
 
 def unexplained(disk: Disk, path: Path, journals: Path, connection: sqlite3.Connection) -> str:
-    """What shows that commits, or journal files behind them, are lost; "" for nothing. Blocks. Raises OSError.
+    """What shows that commits, or later journal files, are lost; "" for nothing. Blocks. Raises OSError.
 
     A checkpoint removes journal files only after its commit, and ids that the tables do not count are in the journal.
     """

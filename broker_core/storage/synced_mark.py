@@ -2,7 +2,7 @@
 
 The end of the last journal file would otherwise be known from its groups alone, and a damaged last group would
 look like one that a crash has torn. The mark is written a moment after a sync and never synced itself, so it may
-lag behind: what lies before it was synced, what lies behind it may have been.
+be old: everything before it was synced, and what follows it may have been.
 """
 
 from pathlib import Path

@@ -65,7 +65,7 @@ class Tail:
         return block_of_one(record) if isinstance(record, bytes) else record
 
     def gather(self, at: int, max_entries: int, max_bytes: int) -> Block:
-        """The block at `at`, joined with those behind it while they are small: one block is worth a copy."""
+        """The block at `at`, joined with the next ones while they are small: one block is worth a copy."""
         block = self.block(at)
         entries, size = len(block.starts), block.ends[-1] - block.starts[0]
         stop = at + 1

@@ -86,7 +86,7 @@ class Weights:
         return messages, size, exact
 
     async def measure(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
-        """As `weigh`, but exact where the entries can be read: what is not at hand is."""
+        """Like `weigh`, but exact if the entries can be read: it reads what is not in memory."""
         ledger = self._ledgers.get(ledger_id)
         messages, size, exact = self.weigh(ledger_id, acked)
         if exact or ledger is None:
@@ -110,7 +110,7 @@ class Weights:
         return messages, size
 
     def messages_of(self, ledger_id: int, entry_id: int) -> int:
-        """Messages in an entry; 0 when it is not at hand."""
+        """Messages in an entry; 0 if it is not in memory."""
         ledger = self._ledgers.get(ledger_id)
         block = self._cache.around(ledger, entry_id) if ledger is not None else None
         return block.counts[entry_id - block.first_entry_id] if block is not None else 0

@@ -88,7 +88,7 @@ class Writer:
         self._thread.submit(self._do, ledger, partial(self._write_footer, ledger, ledger.info.end, footer), 0)
 
     def remove(self, ledger: Ledger) -> None:
-        """Delete the file, after whatever was handed in before."""
+        """Deletes the file, after whatever was handed in before."""
         self._buffered.pop(ledger, None)
         self._pressure.settle(ledger.buffered)
         ledger.take_buffer()
