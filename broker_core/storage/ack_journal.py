@@ -1,7 +1,7 @@
 """How acknowledgments reach the journal: collected per cursor, written at most `ack_flush_ms` later.
 
 One timer for all cursors, and none while nothing was acknowledged. Also measures backlogs in the background, one
-cursor after the other, so that a hundred of them do not crowd out the dispatchers.
+cursor after the other, so that a hundred of them do not starve the dispatchers.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class AckJournal:
         self._closed = False
 
     def dirty(self, owner: int, cursor: ManagedCursor) -> None:
-        """Something was acknowledged."""
+        """Schedules a write of the cursor's new acknowledgments."""
         self._dirty[cursor] = owner
         if self._timer is None and not self._closed:
             self._timer = self._loop.call_later(self._flush_seconds, self._flush)

@@ -1,4 +1,4 @@
-"""What a subscription has before it: entries, messages and bytes that are not acknowledged.
+"""The backlog of a subscription: entries, messages, and bytes that are not acknowledged.
 
 Entries are counted at once. Messages and bytes are those of the ledgers less what is acknowledged in them, and that is
 remembered per ledger until more is acknowledged there.

@@ -176,7 +176,7 @@ class Checkpoints:
             self._task = None
 
     async def close(self) -> None:
-        """No more by itself; one under way is finished."""
+        """Starts no more checkpoints; finishes a running one."""
         self._closed = True
         if self._task is not None:
             await asyncio.wait([self._task])

@@ -42,7 +42,7 @@ class CursorOwner(Protocol):
         """Takes the acks and journal them."""
 
     async def cursor_flush(self, cursor: "ManagedCursor") -> None:
-        """The same, and wait for the sync."""
+        """Journals the acks and waits for the sync."""
 
     def cursor_inexact(self, cursor: "ManagedCursor") -> None:
         """Its backlog had to be estimated: ask for `measure` in the background."""
@@ -241,7 +241,7 @@ class ManagedCursor:
             await self._owner.cursor_reset(self, changes.reset(self._owner.owner_id, self.info))
 
     def oldest_unacknowledged(self) -> Position | None:
-        """None when there is no backlog."""
+        """None if there is no backlog."""
         front = self._refresh_front()
         return front if self._ledgers.is_valid(front) else None
 
@@ -274,7 +274,7 @@ class ManagedCursor:
 
     @property
     def backlog_messages(self) -> int:
-        """Exact where the tables of the entries concerned are in memory, or after `measure`.
+        """Exact if the tables of the entries are in memory, and after `measure`.
 
         Elsewhere an estimate, which is replaced by the exact figure as soon as the entries have been read.
         """
@@ -289,7 +289,7 @@ class ManagedCursor:
         self._backlog.totals(self._refresh_front())
 
     async def measure(self) -> None:
-        """Afterwards the backlog in messages and bytes is exact, also where entries had to be read for it."""
+        """Makes the backlog in messages and bytes exact; reads entries if necessary."""
         await self._measure_batches()
         await self._backlog.measure(self._refresh_front())
 
@@ -313,7 +313,7 @@ class ManagedCursor:
     # ---- journal
 
     def write_acks(self) -> None:
-        """Hand what was acknowledged so far to the journal."""
+        """Passes new acknowledgments to the journal."""
         if self.durable:
             self._owner.cursor_write(self)
 
@@ -323,7 +323,7 @@ class ManagedCursor:
             await self._owner.cursor_flush(self)
 
     def take_acks(self) -> list[bytes]:
-        """The journal records of what was acknowledged since the last call."""
+        """The journal records of the acknowledgments since the last call."""
         if not self._dirty:
             return []
         self._dirty = False

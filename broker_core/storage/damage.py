@@ -64,11 +64,11 @@ class DamageRecord:
         return place is not None and bool(place.accepted_ms)
 
     def lost_in(self, ledger_id: int) -> list[Lost]:
-        """What is known to be lost of a ledger, in order."""
+        """The known losses of a ledger, in order."""
         return sorted(self._lost.get(ledger_id, ()))
 
     def summary(self) -> str:
-        """One sentence about what is not accepted; empty when there is nothing."""
+        """One sentence about the damage that is not accepted; empty if there is none."""
         found = self.open
         if not found:
             return ""
@@ -78,7 +78,7 @@ class DamageRecord:
     # ---- change
 
     def report(self, found: DamageReport) -> None:
-        """Records and log a place, unless it is known."""
+        """Records and logs a place, unless it is known."""
         key = found.path, found.offset
         known = self._places.get(key)
         if known is not None:
@@ -102,7 +102,7 @@ class DamageRecord:
             self._lost.setdefault(report.lost.ledger_id, set()).add(report.lost)
 
     def accept(self) -> list[DamageReport]:
-        """An operator knows of everything that is recorded and goes on without it; returns what was open."""
+        """Marks all recorded damage as accepted by an operator; returns what was open."""
         now, accepted = self._wall_ms(), self.open
         for report in accepted:
             key = report.path, report.offset

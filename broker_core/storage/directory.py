@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
-    """Creates or check the directory and lock it; returns the descriptor that holds the lock. Blocks.
+    """Creates or checks the directory and locks it; returns the descriptor that holds the lock. Blocks.
 
     Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
     """

@@ -2,7 +2,7 @@
 
 Ringing gives up the interpreter's lock (the GIL) for the moment of the wake-up; `threading.Condition` holds it, and
 the woken thread goes straight back to sleep until it is free. A ring is never lost: one that comes before the wait
-ends it at once. Several may end the same wait, so who wakes looks for work and waits again if there is none.
+ends it at once. Several rings may end the same wait, so a woken thread checks for work and waits again without it.
 """
 
 import contextlib

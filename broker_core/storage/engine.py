@@ -155,7 +155,7 @@ class StorageEngine:
         return await self._run(lambda: self.metadata.load_info(managed_ledger_id))
 
     def _watch_directory(self) -> None:
-        """Also while nothing is written: an idle broker has to say that it is not well."""
+        """Also while nothing is written: an idle broker has to report that it cannot work."""
         self._watching = self._loop.call_later(_LOOK_SECONDS, lambda: self._spawn(self._look_at_directory()))
 
     async def _look_at_directory(self) -> None:

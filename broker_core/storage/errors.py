@@ -1,4 +1,4 @@
-"""What the storage engine can refuse, as one tree.
+"""The errors of the storage engine, as one tree.
 
     StorageError
     ├── DirectoryLocked      another process owns the data directory
@@ -6,13 +6,13 @@
     ├── NotOurDirectory      holds files, but not our FORMAT marker
     ├── Fenced               a write failed, and whether it is on disk is unknown
     ├── DirectoryGone        the data directory was removed or unmounted under the broker
-    ├── DiskFull             no space; heals by itself when space returns
+    ├── DiskFull             no space; ends when there is space again
     ├── Terminated           the managed ledger takes no more entries
     ├── CatalogUnusable      metadata.sqlite is lost or damaged; to be rebuilt
     ├── Damaged              bytes on disk that cannot be trusted, by file and offset
     └── Closed               the storage engine or the managed ledger was closed
 
-The layer above (`topic`) translates these into what a client is told.
+The layer above (`topic`) translates these into errors for clients.
 """
 
 from dataclasses import dataclass

@@ -2,13 +2,13 @@
 
 FORMAT                       "pulsarctl storage format 3": marks a directory as ours
 LOCK                         locked by the owning process, names it
-DAMAGE                       what was found damaged, and whether its loss is accepted; absent while all is well
+DAMAGE                       damage that was found, and whether its loss is accepted; absent without damage
 SYNCED                       how far the journal was synced, a moment ago
 RESERVE                      space kept for acknowledgments on a full disk
 metadata.sqlite              documents, ledger lists, cursors as of the last checkpoint
 catalog.log                  the commits of metadata.sqlite again, to rebuild it from
 journal/0000000001.journal   numbered without gaps, ascending
-journal/0000000001.spare     to become a journal file; means nothing, deleted at start
+journal/0000000001.spare     reserved for a journal file; its contents do not count; deleted at start
 ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
 ledgers/000/0000000009.compacted   the result of a compaction
 delayed/                     scratch of delayed delivery, emptied at start

@@ -1,4 +1,4 @@
-"""How long the sync thread lets records gather before it takes the next group.
+"""How long the sync thread collects records before it takes the next group.
 
 A cycle (write, sync, receipts) costs nearly the same for one record and for a hundred, for the broker and for the
 client that each receipt wakes. So a large group is followed by a pause. A message that comes alone never meets it.

@@ -1,4 +1,4 @@
-"""`pulsarctl storage rebuild`: a new metadata.sqlite in a directory whose own is lost or damaged.
+"""`pulsarctl storage rebuild`: a new metadata.sqlite in a directory whose database is lost or damaged.
 
 From the catalog log, and then nothing is missing. Where that is missing or damaged itself, from what it still holds,
 what SQLite still reads of the old database, and the ledger files: whose they are the journal may know, and a

@@ -1,4 +1,4 @@
-"""Which ledgers may go. Pure: no clock, no disk.
+"""Which ledgers can be deleted. Pure: no clock, no disk.
 
 Rules (Pulsar's, with one addition): only sealed ledgers, only a prefix, only up to the slowest durable cursor; then
 from the oldest on while the retention time of a ledger has passed, or while at least the retention size stays.

@@ -1,4 +1,4 @@
-"""What happens when the disk is full: entries are refused, acknowledgments go on, and it heals by itself.
+"""A full disk: entries are refused and acknowledgments continue, until there is space again.
 
 A file of `reserve` bytes is kept; it is given up when space runs out, so that acknowledgments (which let ledgers
 go, and so make room) can still be written. While `full`, one probe a second tries to take the reserve again;

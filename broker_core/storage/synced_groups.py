@@ -1,4 +1,4 @@
-"""What happens when the journal has synced a group, or could not: the only place where appends are answered."""
+"""Handles each group that the journal has synced or failed to sync: the only place where appends are answered."""
 
 from __future__ import annotations
 

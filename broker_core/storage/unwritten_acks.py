@@ -1,4 +1,4 @@
-"""What was acknowledged since a cursor's last records in the journal, and those records."""
+"""The acknowledgments since a cursor's last records in the journal, and their records."""
 
 from collections.abc import Sequence
 

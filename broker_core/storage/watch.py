@@ -1,4 +1,4 @@
-"""Is the data directory still the one that was opened? It may be removed or unmounted under a running broker.
+"""Checks whether the data directory is still the one that was opened: it can be removed or unmounted at any time.
 
 Open files go on working then, and syncs of them succeed, on files that no restart will find. So the journal looks
 regularly whether its file still has a name and the directories are still the same ones. Whatever is about to make
