@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = ClientLog(__name__)
 
-PERMITS_MAX = (1 << 31) - 1  # what Java's client reads in the statistics is an int
+PERMITS_MAX = (1 << 31) - 1  # the Java client reads an int from the statistics
 ACTIVE_CONSUMER_VERSION = 12  # of the protocol, from which clients understand ACTIVE_CONSUMER_CHANGE
 
 
@@ -39,11 +39,11 @@ class ConsumerOwner(Protocol):
 
     @property
     def partition(self) -> int:
-        """Of the topic; -1 when it is none."""
+        """The partition number of the topic; -1 if it is not a partition."""
 
     @property
     def served_at(self) -> str:
-        """Once the topic is closed: by which broker it is served next; "" if unknown."""
+        """Once the topic is closed: the broker that serves it next; "" if unknown."""
 
     def flowed(self, consumer: Consumer, *, first: bool) -> None:
         """The consumer asks for messages, perhaps for the first time."""
@@ -76,7 +76,7 @@ class Consumer:
         self.priority = priority
         self.read_compacted = read_compacted
         self.metadata = metadata
-        self.auto_consume = auto_consume  # it reads by whatever schema there is, and has none of its own
+        self.auto_consume = auto_consume  # it reads any schema and has none itself
         self.key_shared = key_shared
         self.epoch: int | None = None
         self.connected_since_ms = owner.clock.wall_ms()
@@ -158,7 +158,7 @@ class Consumer:
         return b"".join(frames)
 
     def remember(self, block: Block, first: int, last: int) -> None:
-        """Notes the entries as pending at this consumer."""
+        """Records the entries as pending at this consumer."""
         first_entry_id = block.first_entry_id + first
         self.pending.add(block.ledger_id, first_entry_id, block.counts[first:last])
         batches = self._owner.cursor.open_batches
@@ -168,11 +168,11 @@ class Consumer:
                 self.pending.reduce(block.ledger_id, entry_id, acknowledged)
 
     def forget(self, ledger_id: int, entry_id: int) -> bool:
-        """Takes an entry out of `pending`; False if this consumer did not have it."""
+        """Removes an entry from `pending`; False if this consumer did not have it."""
         return self.pending.discard(ledger_id, entry_id) > 0
 
     def forget_all(self, ledger_id: int, entry_ids: Sequence[int]) -> list[int]:
-        """Takes entries of one ledger out of `pending`; returns those that this consumer did not have."""
+        """Removes entries of one ledger from `pending`; returns those that this consumer did not have."""
         return self.pending.discard_all(ledger_id, entry_ids)
 
     def use_epoch(self, epoch: int) -> None:

@@ -46,7 +46,7 @@ class Connection(asyncio.Protocol):
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._flush_due = False
-        self._holds_much = False  # of an unfinished frame, so that it counts
+        self._holds_much = False  # of an unfinished frame, so that it counts against the limit
         self._tasks: set[asyncio.Task[None]] = set()
         self._writable = True
         self._heard = False  # something arrived since the last PING
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
-        host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]  # None: it has left already
+        host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]  # None: the client has already left
         self.session = Session(self._broker, self, f"/{host}:{port}")
         self._gate = ReadGate(
             self._transport,
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
         return self.session.host
 
     def close(self) -> None:
-        """Sends what is queued, then closes."""
+        """Sends queued data, then closes."""
         self._write_out()
         self._transport.close()
 
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
         try:
             items: Sequence[Any] = self._decoder.feed(data)
         except ProtocolError as error:
-            items, broken = error.items, error  # what came before the broken frame counts
+            items, broken = error.items, error  # frames before the broken one are valid
         try:
             sends = 0
             for item in items:
@@ -195,7 +195,7 @@ class Connection(asyncio.Protocol):
             self._refuse(command, error.server_error, error.reason)
 
     def _refuse(self, command: Command, server_error: int, reason: str) -> None:
-        """Answers a command with an error; one that asked for no answer ends the connection."""
+        """Answers a command with an error. Without a request ID to answer, closes the connection."""
         message = command.message
         if "request_id" not in message.DESCRIPTOR.fields_by_name or not message.HasField("request_id"):
             self._violated(ProtocolViolation(f"{_name(command)}: {reason}"))
@@ -269,7 +269,7 @@ class Connection(asyncio.Protocol):
         self._keep_alive = self._loop.call_later(self._config.keep_alive_seconds, self._keep_alive_tick)
 
     def _keep_alive_tick(self) -> None:
-        """Pulsar's rule: a peer that sent nothing since the last PING is gone, unless we do not read it."""
+        """As in Pulsar, a peer that sent nothing since the last PING is gone, unless we do not read its socket."""
         if self.session.state is SessionState.NEW:
             self._violated(ProtocolViolation("no CONNECT in time"))
             return
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
         self._arm_keep_alive()
 
     async def is_alive(self) -> bool:
-        """Asks with a PING; a peer that is silent for the liveness timeout is disconnected, its places freed."""
+        """Sends a PING. Disconnects a peer that is silent for the liveness timeout, which frees its names."""
         timeout = self._config.liveness_timeout_ms / 1000
         if timeout <= 0:
             return True

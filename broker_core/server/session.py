@@ -69,7 +69,7 @@ class Session:
         self.protocol_version = 0
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Attachment] = {}
-        # Id -> request id of a creation that has begun: a second one for that id is refused, and a CLOSE ends it.
+        # Id -> request id of a running creation: a second one for that id is refused, and a CLOSE ends it.
         self.creating_producers: dict[int, int] = {}
         self.creating_consumers: dict[int, int] = {}
         # Producers that wait for exclusive access: what a CLOSE calls.
@@ -77,7 +77,7 @@ class Session:
         # Producers that the broker closed, and when (monotonic): their SENDs on the way are no violation.
         self.closed_producers: dict[int, float] = {}
         self.watchers: dict[int, TopicListWatcher] = {}
-        self.non_persistent_messages = 0  # of non-persistent topics, on their way to consumers
+        self.non_persistent_messages = 0  # messages of non-persistent topics in transit
         self.max_non_persistent = broker.config.connection.max_non_persistent
         self._large_answers = asyncio.Lock()
         self._drained: asyncio.Event | None = None
@@ -92,7 +92,7 @@ class Session:
         return self._state is SessionState.CLOSED
 
     def check_open(self) -> None:
-        """After an await: the client may have gone away meanwhile."""
+        """Raises `ProtocolViolation` if the client left during an await."""
         if self.is_closed:
             raise ProtocolViolation(f"the connection of {self.address} was closed meanwhile")
 
@@ -119,7 +119,7 @@ class Session:
         self.consumers.pop(consumer_id, None)
 
     def forget_producer(self, producer_id: int) -> None:
-        """SENDs already on their way are dropped, for a keep-alive interval at least."""
+        """Drops SENDs that are already in transit, for at least a keep-alive interval."""
         self.producers.pop(producer_id, None)
         closed, now = self.closed_producers, self.broker.clock.monotonic()
         closed.pop(producer_id, None)
@@ -129,7 +129,7 @@ class Session:
 
     @contextlib.asynccontextmanager
     async def large_answer(self) -> AsyncIterator[None]:
-        """One large answer at a time, made when the client has taken what was sent to it before."""
+        """Allows one large answer at a time, once the client has read everything sent before."""
         try:
             async with asyncio.timeout(LARGE_ANSWER_SECONDS), self._large_answers:
                 while not self.outbound.writable:
@@ -160,14 +160,14 @@ class Session:
             watcher.close()
 
     async def release(self) -> None:
-        """The connection is gone: producers first, then consumers, so that their messages can be redelivered."""
+        """Closes producers, then consumers, after the connection is lost, so that messages can be redelivered."""
         for watcher_id in list(self.watchers):
             self.unwatch(watcher_id)
         for producer in list(self.producers.values()):
             producer.close()
         self.producers.clear()
         consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
-        # Side by side: all places are given up before the first of them waits for the disk, or fails.
+        # Concurrently: all of them leave before the first one waits for the disk, or fails.
         closed = await asyncio.gather(*(consumer.close() for consumer in consumers), return_exceptions=True)
         for consumer, error in zip(consumers, closed, strict=True):
             if isinstance(error, Exception):

@@ -19,7 +19,7 @@ BATCH_MAX = 1 << 24  # messages: more do not fit into an entry, and the bit set 
 
 
 def on_ack(session: Session, command: pb.CommandAck) -> object:
-    """ACK: applied at once; with a request id, answered when it is on disk."""
+    """ACK: applied at once. With a request ID, answered once it is on disk."""
     attached = session.consumers.get(command.consumer_id)
     if attached is None:
         return _refuse_ack(command, ConsumerNotFound(f"Consumer {command.consumer_id} not found"))
@@ -69,7 +69,7 @@ def _ack_indexes(attached: Attachment, message_id: pb.MessageIdData) -> None:
 
 
 def _ack_cumulative(attached: Attachment, command: pb.CommandAck) -> None:
-    """What Pulsar ignores, with a warning, is ignored: not exactly one id, or a type that acknowledges one by one."""
+    """As in Pulsar, ignores several IDs, and types with individual acks, and logs a warning."""
     consumer, subscription = attached.consumer, attached.subscription
     if len(command.message_id) != 1:
         _warn(attached, "consumer %s acknowledged cumulatively up to %d messages", len(command.message_id))

@@ -29,7 +29,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 
 
 async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
-    """SUBSCRIBE: attaches a consumer; nothing is sent before its first FLOW."""
+    """SUBSCRIBE: attaches a consumer. The broker sends nothing before its first FLOW."""
     name = parse_topic(command.topic)
     _check_request(command)
     if command.consumer_id in session.consumers:
@@ -157,7 +157,7 @@ async def on_unsubscribe(session: Session, command: pb.CommandUnsubscribe) -> by
 
 
 async def on_close_consumer(session: Session, command: pb.CommandCloseConsumer) -> bytes:
-    """CLOSE_CONSUMER: answered when what it acknowledged is on disk."""
+    """CLOSE_CONSUMER: answered once its acknowledgments are on disk."""
     session.creating_consumers.pop(command.consumer_id, None)
     attached = session.consumers.pop(command.consumer_id, None)
     if attached is not None:

@@ -1,7 +1,7 @@
-"""LOOKUP and PARTITIONED_METADATA: where topics are, and of how many partitions they consist.
+"""LOOKUP and PARTITIONED_METADATA: where topics are, and how many partitions they have.
 
-A single broker never redirects. `proxy_through_service_url` tells clients to keep the address that they came
-by, which makes forwarded ports and containers work.
+A single broker never redirects. `proxy_through_service_url` tells clients to keep the address that they used,
+which makes forwarded ports and containers work.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from broker_core.wire import pulsar_api_pb2 as pb
 
 
 async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
-    """PRODUCER: attaches a producer to its topic, which is created if need be and allowed.
+    """PRODUCER: attaches a producer to its topic, which is created if missing and allowed.
 
-    One that waits for exclusive access is told so at once, and again, under the same request id, when it is ready.
+    A producer that waits for exclusive access gets an answer at once, and another one, with the same request ID, later.
     """
     name = parse_topic(command.topic)
     existing = session.producers.get(command.producer_id)
@@ -57,7 +57,7 @@ async def _create(
 
 
 async def _initial_subscription(session: Session, topic: Topic, name: str) -> None:
-    """Created with the producer, so that it gets every message (Pulsar: of dead letter topics)."""
+    """Creates the subscription with the producer, so that it gets every message (for dead letter topics)."""
     if not name.strip() or name in topic.subscriptions or not topic.name.is_persistent:
         return
     try:
@@ -75,7 +75,7 @@ async def _attach(
     producer: Producer,
     check_wanted: Callable[[], None],
 ) -> int | None:
-    """Attaches it as soon as its access mode allows; a CLOSE_PRODUCER meanwhile ends the waiting."""
+    """Attaches it as soon as its access mode allows. CLOSE_PRODUCER ends the wait."""
 
     def queued() -> None:
         withdrawn = MetadataFailed(f"Producer {command.producer_id} was closed while it waited")
@@ -114,7 +114,7 @@ def _success(
 
 
 async def on_close_producer(session: Session, command: pb.CommandCloseProducer) -> bytes:
-    """CLOSE_PRODUCER: answered when every publish on its way has been; then the name is free."""
+    """CLOSE_PRODUCER: answered after all its publishes. Then the name is free."""
     session.creating_producers.pop(command.producer_id, None)
     withdraw = session.waiting_producers.get(command.producer_id)
     if withdraw is not None:
@@ -123,6 +123,6 @@ async def on_close_producer(session: Session, command: pb.CommandCloseProducer) 
     if producer is not None:
         try:
             await producer.drained()
-        finally:  # also when the connection breaks meanwhile
+        finally:  # also if the connection breaks in the meantime
             producer.close()
     return commands.success(command.request_id)

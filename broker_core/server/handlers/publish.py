@@ -1,6 +1,5 @@
-"""SEND. Messages arrive as runs (`on_run`); what a run cannot hold (a bad checksum, a transaction, a chunk with its
-bookkeeping) arrives one by one (`on_single_send`). Checks come first and in Pulsar's order; only then is the
-topic touched.
+"""SEND. Messages arrive as runs (`on_run`); what a run cannot hold (a bad checksum, a transaction, a chunk)
+arrives one by one (`on_single_send`). Checks come first, in Pulsar's order, before anything changes.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from broker_core.wire import schema_commands
 
 
 def on_get_schema(session: Session, command: pb.CommandGetSchema) -> bytes:
-    """GET_SCHEMA: a version, or the latest; of topics that are not loaded, too, and even of such as do not exist."""
+    """GET_SCHEMA: one version, or the latest. The topic need not be loaded, or even exist."""
     schemas, topic = session.broker.schemas, parse_topic(command.topic)
     if command.HasField("schema_version"):
         version = schema_commands.version_number(command.schema_version)
@@ -45,7 +45,7 @@ async def on_get_or_create_schema(session: Session, command: pb.CommandGetOrCrea
 
 
 async def version_for_producer(session: Session, topic: Topic, command: pb.CommandProducer) -> bytes:
-    """What PRODUCER_SUCCESS says of the schema. Raises `InvalidSchema` or `IncompatibleSchema`."""
+    """The schema version for PRODUCER_SUCCESS. Raises `InvalidSchema` or `IncompatibleSchema`."""
     schema = _schema(command.schema) if command.HasField("schema") else None
     return schema_commands.version_bytes(await admit_producer(session.broker.schemas, topic.schema_subject, schema))
 

@@ -39,7 +39,7 @@ async def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTop
 
 
 async def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandGetTopicsOfNamespace) -> bytes:
-    """What there is at the beginning, in slices: other clients have their turn meanwhile."""
+    """The topics that exist now, listed in slices so that other clients are served in between."""
     topics = [topic for domain in MODES[command.mode] for topic in _listed(broker, namespace, domain)]
     pattern = _pattern(broker, command.topics_pattern) if command.topics_pattern else None
     if pattern is not None:
@@ -114,7 +114,7 @@ async def _start(session: Session, watcher: TopicListWatcher, command: pb.Comman
     """Nothing may change between the list and the first look for changes: no await after the start."""
     topics = await watcher.start()
     if session.watchers.get(command.watcher_id) is not watcher:
-        return  # closed meanwhile
+        return  # closed in the meantime
     found = topics_hash(topics)
     known = command.topics_hash == found
     answer = commands.watch_topic_list_success(
