@@ -31,6 +31,7 @@ from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
 from broker_core.storage.journal_file import Window, header_problem
 from broker_core.storage.open_batches import inflate_batches
+from broker_core.storage.synced_mark import read_mark
 
 _KINDS = {
     ENTRIES: "entries",
@@ -68,7 +69,7 @@ def find_damage(path: Path) -> list[DamageReport]:
     if not path.is_dir():
         return damage
     if not damage:
-        damage = list(_missing(path))
+        damage = [*_missing(path), *_missing_journals(path)]
     record = recorded_damage(path)
     known = {(place.path, place.offset) for place in record.reports}
     return record.open + [place for place in damage if (place.path, place.offset) not in known]
@@ -160,7 +161,8 @@ def _journal(path: Path) -> Iterator[Found]:
             yield DamageReport(path, 0, reason)
         else:
             yield f"  journal {number}; journal {number - 1} ended at {journal.FILE_HEADER.unpack(data)[4]}"
-        yield from _groups(path, Window(_disk, fd, number, _synced_end(path, number) or _disk.size(fd)))
+        window = Window(_disk, fd, number, _synced_end(path, number) or _disk.size(fd))
+        yield from _groups(path, window, _surely_synced(path, number))
     except StorageError as error:
         yield DamageReport(path, 0, str(error))
     finally:
@@ -176,7 +178,14 @@ def _synced_end(path: Path, number: int) -> int | None:
     return None if header_problem(following, data, number + 1) else int(journal.FILE_HEADER.unpack(data)[4])
 
 
-def _groups(path: Path, window: Window) -> Iterator[Found]:
+def _surely_synced(path: Path, number: int) -> int:
+    """Up to where the file was synced at least, from `SYNCED`; 0 if that says nothing about this file."""
+    mark = read_mark(_disk, filenames.synced_file(path.parent.parent))
+    return mark.end if mark is not None and mark.number == number else 0
+
+
+def _groups(path: Path, window: Window, sure: int) -> Iterator[Found]:
+    """`sure`: what ends before it was synced, so it is no torn tail."""
     at = journal.FILE_HEADER.size
     while at < window.end:
         reason, length = window.load_group(at)
@@ -187,12 +196,17 @@ def _groups(path: Path, window: Window) -> Iterator[Found]:
             at += length
             continue
         following = window.next_group(at + 1)
+        if following is None and at < sure:
+            yield DamageReport(path, at, f"{reason}; synced groups up to {sure} are gone")
+            return
         if following is None:
             rest = window.end - at
             yield f"  {at:>10} end of the groups; {rest} bytes of preallocated or torn space"
             return
         yield DamageReport(path, at, reason)
         at = following
+    if at < sure:
+        yield DamageReport(path, at, f"the file ends before {sure}, up to where it was synced")
 
 
 def _described(record: bytes) -> str:
@@ -356,6 +370,17 @@ def _first_journal(directory: Path) -> int:
     except sqlite3.DatabaseError:
         return 0
     return int(row[0]) if row else 0
+
+
+def _missing_journals(directory: Path) -> Iterator[DamageReport]:
+    """Journal files between the last checkpoint and the last sync that `SYNCED` names."""
+    mark = read_mark(_disk, filenames.synced_file(directory))
+    journals = directory / "journal"
+    first = _first_journal(directory) or 1  # before the first checkpoint
+    for number in range(first, mark.number + 1) if mark is not None and journals.is_dir() else ():
+        path = filenames.journal_file(journals, number)
+        if not path.exists():
+            yield DamageReport(path, 0, "journal file is missing")
 
 
 def _missing(directory: Path) -> Iterator[DamageReport]:

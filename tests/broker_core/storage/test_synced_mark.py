@@ -6,6 +6,7 @@ import pytest
 
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
+from broker_core.storage.dump import find_damage
 from broker_core.storage.errors import DamageReport
 from broker_core.storage.filenames import ledger_file
 from broker_core.storage.synced_mark import Mark, read_mark, write_mark
@@ -45,6 +46,7 @@ async def test_damage_to_the_last_group_is_not_mistaken_for_a_torn_tail(tmp_path
     copy = await crashed(tmp_path / "d")
     _, end = groups_in(journal_of(copy).read_bytes())[-1]
     flip(journal_of(copy), end - 5)
+    assert [report.path for report in find_damage(copy)] == [journal_of(copy)]
     left, found = await start(copy)
     assert left == ENTRIES[:-1]
     assert any(report.topic == "t" and report.lost is not None and report.lost.first == 3 for report in found)
@@ -55,6 +57,7 @@ async def test_a_truncated_journal_is_reported(tmp_path: Path, keep: int) -> Non
     copy = await crashed(tmp_path / "d")
     with journal_of(copy).open("r+b") as file:
         file.truncate(keep)
+    assert {report.path for report in find_damage(copy)} == {journal_of(copy)}
     left, found = await start(copy)
     assert left == ENTRIES[: len(left)]
     assert (found[0].path, found[-1].path) == (journal_of(copy), journal_of(copy))
@@ -63,6 +66,7 @@ async def test_a_truncated_journal_is_reported(tmp_path: Path, keep: int) -> Non
 async def test_a_deleted_last_journal_is_reported(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     journal_of(copy).unlink()
+    assert find_damage(copy) == [DamageReport(journal_of(copy), 0, "journal file is missing")]
     assert await start(copy) == ([], [DamageReport(journal_of(copy), 0, "journal file is missing")])
 
 
@@ -72,12 +76,14 @@ async def test_data_after_the_mark_may_be_torn(tmp_path: Path) -> None:
     write_mark(RealDisk(), filenames.synced_file(copy), Mark(1, start_of_last))
     with journal_of(copy).open("r+b") as file:
         file.truncate(start_of_last + 20)
+    assert find_damage(copy) == []
     assert await start(copy) == (ENTRIES[:-1], [])
 
 
 async def test_a_damaged_mark_is_ignored(tmp_path: Path) -> None:
     copy = await crashed(tmp_path / "d")
     flip(filenames.synced_file(copy), 12)
+    assert find_damage(copy) == []
     assert await start(copy) == (ENTRIES, [])
 
 
