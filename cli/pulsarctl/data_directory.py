@@ -1,4 +1,4 @@
-"""Where the bundled broker keeps its data: the default place and its permissions."""
+"""The data directory of the bundled broker: its default path and its permissions."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ VARIABLE = "PULSARCTL_DATA_DIR"
 
 
 def default_directory(environment: Mapping[str, str], home: Path) -> Path:
-    """`$PULSARCTL_DATA_DIR`, else the platform's folder for user data + `pulsarctl/standalone`."""
+    """`$PULSARCTL_DATA_DIR`, or `pulsarctl/standalone` in the platform's directory for user data."""
     if named := environment.get(VARIABLE):
         return Path(named)
     if sys.platform == "darwin":
@@ -22,17 +22,19 @@ def default_directory(environment: Mapping[str, str], home: Path) -> Path:
 
 
 def prepare(directory: Path) -> None:
-    """Creates it for its owner alone (0700); raises `CliError` in one sentence when it cannot be used."""
+    """Creates the directory for its owner only (0700). Raises `CliError` if it is not usable."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise unusable(directory, error) from error
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise CliError(f"cannot write to the data directory {directory}", hint="name another one with --data-dir")
+        raise CliError(
+            f"cannot write to the data directory {directory}", hint="choose another directory with --data-dir"
+        )
 
 
 def unusable(directory: Path, error: OSError) -> CliError:
     return CliError(
         f"cannot use the data directory {directory}: {error.strerror or error}",
-        hint="name another one with --data-dir",
+        hint="choose another directory with --data-dir",
     )

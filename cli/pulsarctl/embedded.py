@@ -1,8 +1,8 @@
-"""`--embedded DIR`: a broker in this process for the length of one command, or the `standalone` that owns DIR.
+"""`--embedded DIR`: a broker in this process for the duration of one command, or the `standalone` that owns DIR.
 
-A data directory has one owner. A `standalone` offers its broker to whoever may read DIR, by DIR/owner.json; an embedded
-owner offers it to nobody, so the next command waits for the lock. The lock dies with its process, however it ended:
-neither a leftover lock file nor a leftover owner.json keeps anybody out.
+A data directory has one owner. A `standalone` shares its broker with every process that can read DIR/owner.json. An
+embedded broker is not shared, so the next command waits for the lock. The lock ends with its process, even after a
+crash: a stale lock file or a stale owner.json excludes no one.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from pulsarctl.errors import AlreadyRunning, CliError
 from pulsarctl.stop_signals import orderly_end
 
 LOCK_POLL_SECONDS = 0.02
-SILENT_SECONDS = 0.5  # a shorter wait is not worth a line
+SILENT_SECONDS = 0.5  # a shorter wait needs no notice
 ANSWER_SECONDS = 2.0
 
 
@@ -38,7 +38,7 @@ class Urls:
 def embedded_broker(
     directory: Path, lock_timeout_seconds: float, log_level: str = "error", say: Say = lambda text: None
 ) -> Iterator[Urls]:
-    """The addresses to use while the block runs; `say` gets a line when that takes a wait.
+    """The addresses to use in the block. `say` gets a notice if the directory is in use.
 
     Raises `AlreadyRunning` naming the owner, or `CliError`.
     """
@@ -56,7 +56,7 @@ def embedded_broker(
 
 
 def _take(directory: Path, log_level: str, deadline: float, say: Say) -> "Urls | _Embedded":
-    """A broker of our own on the directory, or the addresses of the `standalone` that owns it."""
+    """Our own broker on the directory, or the addresses of the `standalone` that owns it."""
     from broker_core.storage.errors import DirectoryLocked
 
     while (urls := _wait_for_lock(directory, deadline, say)) is None:
@@ -64,14 +64,14 @@ def _take(directory: Path, log_level: str, deadline: float, say: Say) -> "Urls |
         try:
             broker.start()
             return broker
-        except DirectoryLocked as error:  # somebody was faster
+        except DirectoryLocked as error:  # another process was faster
             if time.monotonic() >= deadline:
                 raise _locked(directory, error.owner) from error
     return urls
 
 
 def _wait_for_lock(directory: Path, deadline: float, say: Say) -> Urls | None:
-    """None when nobody owns the directory; the addresses of a `standalone` that does. Raises `AlreadyRunning`."""
+    """None if the directory is free, or the addresses of the `standalone` that owns it. Raises `AlreadyRunning`."""
     from broker_core.storage.directory import owner_of
     from broker_core.storage.disk import RealDisk
 
@@ -85,20 +85,20 @@ def _wait_for_lock(directory: Path, deadline: float, say: Say) -> Urls | None:
             raise _locked(directory, owner)
         if not said and time.monotonic() - started > SILENT_SECONDS:
             said = True
-            say(f"waiting for the data directory {directory}, which is in use by {owner or 'another process'}")
+            say(f"waiting for the data directory {directory}, which {owner or 'another process'} uses")
         pause.wait(LOCK_POLL_SECONDS)
     return None
 
 
 def _locked(directory: Path, owner: str) -> AlreadyRunning:
     return AlreadyRunning(
-        f"the data directory {directory} is in use by {owner or 'another process'}",
-        hint="wait longer with --lock-timeout, or run `pulsarctl standalone` there for several commands at a time",
+        f"cannot use the data directory {directory}: it is in use by {owner or 'another process'}",
+        hint="wait longer with --lock-timeout, or share the directory by running 'pulsarctl standalone' on it",
     )
 
 
 def _offered(directory: Path, owner: str) -> Urls | None:
-    """The addresses in owner.json, if the process that holds the lock wrote it and answers."""
+    """The addresses in owner.json, if the owner of the lock wrote them and its broker answers."""
     try:
         offer = json.loads((directory / "owner.json").read_text(encoding="utf-8"))
         if f"process {offer['pid']}" != owner:
@@ -111,7 +111,7 @@ def _offered(directory: Path, owner: str) -> Urls | None:
 
 
 class _Embedded:
-    """The broker in this process, with the settings of the environment, on free ports of loopback."""
+    """The broker in this process, configured by the environment, on free loopback ports."""
 
     def __init__(self, directory: Path, log_level: str) -> None:
         from broker_core.config.sources import load_config
@@ -139,7 +139,7 @@ class _Embedded:
 
         try:
             self._broker.start()
-            (self._directory / "owner.json").unlink(missing_ok=True)  # of a `standalone` that was killed
+            (self._directory / "owner.json").unlink(missing_ok=True)  # left by a `standalone` that was killed
         except DirectoryLocked:
             raise
         except StorageError as error:

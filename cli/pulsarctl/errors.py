@@ -1,19 +1,18 @@
-"""Everything that can go wrong in a command, as one tree; `main` alone turns it into an exit code.
+"""The error tree of the commands. Only `shell.exit_codes` turns an error into an exit code.
 
     CliError               1   failure
-    ├── UsageProblem       2   the command line or a configuration file makes no sense
-    │   └── DoesNotFit         a message is not what its schema says
+    ├── UsageProblem       2   the command line or a configuration file is invalid
+    │   └── DoesNotFit         a message does not match its schema
     ├── NotFound           3
     ├── NotAuthorized      4
     ├── CannotConnect      5
-    ├── Conflict           6   exists already, is busy, a precondition failed (HTTP 409, 412)
+    ├── Conflict           6   exists already, is in use, or failed a precondition (HTTP 409, 412)
     ├── TimedOut           7
     ├── AlreadyRunning     8
     └── PartialFailure    10   some of many
-    (130 is Ctrl-C, 141 a reader of our output that went away)
+    (130 is Ctrl-C, and 141 a closed pipe on stdout)
 
-The codes are an interface: scripts compare them. A message says what was tried and why it failed; `hint` is
-the command to run next.
+The codes are an interface that scripts rely on. A message says what failed and why; `hint` says what to do next.
 """
 
 from typing import ClassVar
@@ -22,7 +21,7 @@ BROKEN_PIPE = 141
 
 
 class CliError(Exception):
-    """`reason` is the broker's own word where there is one, `request` the HTTP request or address that was tried."""
+    """`reason` is the broker's own message, if any; `request` is the HTTP request or the address that failed."""
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[str] = "failure"
@@ -50,7 +49,7 @@ class UsageProblem(CliError):
 
 
 class DoesNotFit(UsageProblem):
-    """The message says where in it."""
+    """The message of the error names the field that does not match."""
 
 
 class NotFound(CliError):

@@ -1,7 +1,7 @@
 """The console script.
 
-`--version` is answered before anything is imported, and a command's module only when it is invoked: start-up
-is most of what a short command costs.
+`--version` imports nothing, and a command's module is imported only when the command runs, because start-up takes most
+of the time of a short command.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""SIGINT, SIGTERM and SIGHUP end a command in order: what it began (a subscription, an embedded broker) is closed.
+"""Orderly termination: on SIGINT, SIGTERM, and SIGHUP, a command closes its subscription and its embedded broker.
 
 A signal unwinds the main thread like an exception, at any statement. Where two statements belong together, such as
-printing a message and acknowledging it, `undisturbed` keeps the signal until both are done.
+printing a message and acknowledging it, `undisturbed` defers the signal until both are done.
 """
 
 import signal
@@ -14,7 +14,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Pending:
-    """Of this process: signals are the process's, too."""
+    """The deferred signal of this process."""
 
     is_kept = False
     number = 0
@@ -22,9 +22,9 @@ class _Pending:
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """In the block the signals unwind the main thread, and the process leaves with 128 + N, as a shell would show it.
+    """In the block, the signals unwind the main thread, and the process exits with code 128 + N, as in a shell.
 
-    What was ignored stays ignored: `nohup` does that.
+    Ignored signals stay ignored, for the sake of `nohup`.
     """
     before = {number: signal.getsignal(number) for number in ENDING}
     changed = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
@@ -39,7 +39,7 @@ def orderly_end() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[Callable[[], bool]]:
-    """A signal takes effect at the end of the block; the function says whether there was one. Needs `orderly_end`."""
+    """Defers signals to the end of the block; the function says whether there was one. Requires `orderly_end`."""
     _Pending.is_kept = True
     try:
         yield lambda: _Pending.number != 0

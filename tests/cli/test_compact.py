@@ -70,7 +70,7 @@ def test_failure_is_one_line_and_exit_1(cli_alone: Cli, quick: list[float]) -> N
 def test_a_running_compaction_is_exit_8(cli_alone: Cli) -> None:
     mood = Mood("RUNNING")
     assert compact(cli_alone, mood, "--wait") == Outcome(
-        8, "", f"error: a compaction of {TOPIC} is running\nhint: --skip-if-running, or wait for it\n"
+        8, "", f"error: cannot compact {TOPIC} is running\nhint: wait for it, or use --skip-if-running\n"
     )
     assert mood.started == []
 
@@ -103,7 +103,7 @@ def test_every_partition_is_compacted(cli_alone: Cli) -> None:
 
 def test_one_that_takes_too_long_is_exit_7(cli_alone: Cli) -> None:
     assert compact(cli_alone, Mood("NOT_RUN", "RUNNING"), "--wait", "--timeout", "0") == Outcome(
-        7, "", f"error: the compaction of {TOPIC} is still running after 0\nhint: allow more: --timeout\n"
+        7, "", f"error: the compaction of {TOPIC} is still running after 0\nhint: wait longer with --timeout\n"
     )
 
 

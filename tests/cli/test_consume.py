@@ -60,7 +60,7 @@ def test_a_new_subscription_starts_at_the_end_and_says_so(cli: Cli, client: puls
         0,
         "",
         "0 messages successfully consumed\n"
-        "a subscription that is new starts behind the last message; -p Earliest starts at the first\n",
+        "a new subscription starts after the last message; use -p Earliest to start at the first\n",
     )
 
 
@@ -193,15 +193,15 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("-t", "Odd"), "there is no subscription type 'Odd'"),
-        (("-p", "Middle"), "there is no position 'Middle'"),
-        (("-m", "NonDurable"), "the official client makes no NonDurable subscriptions"),
-        (("--from", "-5"), "a subscription cannot be moved there"),
-        (("--to", "+5"), "consuming cannot end there"),
-        (("-F", "%y"), "the official client does not show what %y stands for"),
-        (("-o", "yaml"), "messages cannot be printed as yaml"),
-        (("--regex", "-e"), "topics given by --regex have no common start or end"),
-        (("--regex", "--partition", "1"), "--regex and --partition exclude each other"),
+        (("-t", "Odd"), "unknown subscription type 'Odd'"),
+        (("-p", "Middle"), "unknown position 'Middle'"),
+        (("-m", "NonDurable"), "cannot subscribe in mode NonDurable"),
+        (("--from", "-5"), "cannot move a subscription to this position"),
+        (("--to", "+5"), "cannot stop consuming at this position"),
+        (("-F", "%y"), "cannot print %y stands for"),
+        (("-o", "yaml"), "cannot print messages as yaml"),
+        (("--regex", "-e"), "cannot use a start or an end with --regex"),
+        (("--regex", "--partition", "1"), "cannot combine --regex and --partition"),
     ],
 )
 def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
@@ -214,4 +214,4 @@ def test_a_message_id_needs_a_partition(cli: Cli, topic: str, pulsar_broker: Emb
     pulsar_broker.create_partitioned_topic(topic, 2)
     outcome = cli("consume", topic, "--from", "1:0")
     assert outcome.exit_code == 2
-    assert f"a message id is a place in one partition, and persistent://public/default/{topic} has 2" in outcome.stderr
+    assert f"cannot use a message ID with all 2 partitions of persistent://public/default/{topic}" in outcome.stderr

@@ -121,4 +121,4 @@ def test_silence_before_the_wanted_count_is_a_timeout(
     words = (command, topic, *start, "-F", "%v\\n", "-n", "5", "--idle-timeout", "200ms")
     ended = run(tmp_path, *words, environ=environ)
     assert (ended.exit_code, ended.stdout) == (7, b"0\n")
-    assert ended.stderr.startswith("error: only 1 of 5 messages came before the idle timeout\n")
+    assert ended.stderr.startswith("error: received only 1 of 5 messages before the idle timeout\n")

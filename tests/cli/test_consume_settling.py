@@ -32,14 +32,14 @@ def test_dead_letters_go_to_the_named_topic(cli: Cli, client: pulsar.Client, top
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--nack", "--no-ack"), "--no-ack and --nack exclude each other"),
-        (("--dlq", "auto"), "--dlq needs a Shared or Key_Shared subscription"),
-        (("--hash-range", "0-9"), "--hash-range and --allow-out-of-order are for Key_Shared"),
-        (("-t", "Key_Shared", "--hash-range", "9-0"), "'9-0' is no range of hashes"),
-        (("-t", "Key_Shared", "--hash-range", "0-65536"), "'0-65536' is no range of hashes"),
+        (("--nack", "--no-ack"), "cannot combine --no-ack and --nack"),
+        (("--dlq", "auto"), "--dlq requires a Shared or Key_Shared subscription"),
+        (("--hash-range", "0-9"), "--hash-range and --allow-out-of-order require a Key_Shared subscription"),
+        (("-t", "Key_Shared", "--hash-range", "9-0"), "'9-0' is not a hash range"),
+        (("-t", "Key_Shared", "--hash-range", "0-65536"), "'0-65536' is not a hash range"),
         (("-t", "Key_Shared", "--hash-range", "5-9", "--hash-range", "0-5"), "the hash ranges overlap at 5"),
-        (("--ack-timeout", "1s"), "an ack timeout is at least 10 s"),
-        (("--regex", "--regex-mode", "odd"), "there is no kind of topics 'odd'"),
+        (("--ack-timeout", "1s"), "the ack timeout must be at least 10 s"),
+        (("--regex", "--regex-mode", "odd"), "unknown kind of topics 'odd'"),
     ],
 )
 def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:

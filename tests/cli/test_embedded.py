@@ -49,7 +49,7 @@ def test_a_second_command_waits_and_then_names_the_owner(tmp_path: Path) -> None
     with holder(tmp_path) as owner:
         ended = run(tmp_path, *embedded(tmp_path, "--lock-timeout", "200ms", *READ))
         assert (ended.exit_code, ended.stdout) == (8, b"")
-        assert f"is in use by process {owner.pid}" in ended.stderr
+        assert f"in use by process {owner.pid}" in ended.stderr
 
 
 def test_a_second_command_goes_on_when_the_owner_ends(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from broker_core.wire.pulsar_api_pb2 import (
     MessageMetadata,
     SingleMessageMetadata,
 )
-from pulsarctl.raw.entry import DamagedEntry, Entry, MessageId, Record
+from pulsarctl.raw.entry import DamagedEntry, Entry, StoredMessage
+from pulsarctl.values.message_ids import MessageId
 
 TOPIC = "persistent://public/default/t"
 
@@ -34,8 +35,8 @@ def batch(count: int, compression: int = CompressionType.NONE) -> bytes:
     return build_batch(of, [BatchMessage(single, f"v{index}".encode()) for index, single in enumerate(singles)])
 
 
-def only(entry: Entry) -> Record:
-    (record,) = entry.records()
+def only(entry: Entry) -> StoredMessage:
+    (record,) = entry.messages()
     return record
 
 
@@ -71,7 +72,7 @@ def test_a_null_value_is_none() -> None:
 
 @pytest.mark.parametrize("compression", CompressionType.values())
 def test_a_batch_is_unfolded(compression: int) -> None:
-    records = list(entry(batch(3, compression)).records())
+    records = list(entry(batch(3, compression)).messages())
     assert [(each.id.batch_index, each.key, each.value) for each in records] == [
         (0, "k0", b"v0"),
         (1, "k1", b"v1"),
@@ -88,16 +89,16 @@ def test_a_batch_of_one_is_a_batch() -> None:
 def test_messages_compacted_away_are_not_shown_and_keep_their_index() -> None:
     singles = [SingleMessageMetadata(payload_size=0, compacted_out=index != 1) for index in range(3)]
     data = build_batch(metadata(), [BatchMessage(single, b"") for single in singles])
-    assert [record.id.batch_index for record in entry(data).records()] == [1]
+    assert [record.id.batch_index for record in entry(data).messages()] == [1]
 
 
 def test_set_bits_of_the_ack_set_are_wanted() -> None:
-    wanted = [record.id.batch_index for record in entry(batch(70), ack_set=[-2, 0b10]).records()]
+    wanted = [record.id.batch_index for record in entry(batch(70), ack_set=[-2, 0b10]).messages()]
     assert wanted == [*range(1, 64), 65]
 
 
 def test_a_start_inside_of_a_batch_leaves_out_what_is_before() -> None:
-    assert [record.id.batch_index for record in entry(batch(4), first_index=2).records()] == [2, 3]
+    assert [record.id.batch_index for record in entry(batch(4), first_index=2).messages()] == [2, 3]
 
 
 def test_an_encrypted_batch_is_one_record_with_its_bytes() -> None:
@@ -118,7 +119,7 @@ def test_a_chunk_says_which_one_it_is() -> None:
 
 def test_the_brokers_index_counts_the_messages_of_a_batch() -> None:
     data = add_broker_metadata(batch(5), BrokerEntryMetadata(broker_timestamp=1700, index=14))
-    records = list(entry(data).records())
+    records = list(entry(data).messages())
     assert [record.broker_index for record in records] == [10, 11, 12, 13, 14]
     assert records[0].broker_time_ms == 1700
 
@@ -138,4 +139,4 @@ def test_a_batch_that_does_not_hold_what_it_says_is_reported() -> None:
     of = metadata()
     of.num_messages_in_batch = 2
     with pytest.raises(DamagedEntry, match="batch"):
-        list(entry(build_entry(of, b"\x00\x00\x00\x01")).records())
+        list(entry(build_entry(of, b"\x00\x00\x00\x01")).messages())

@@ -53,7 +53,7 @@ def publish_batch(client: pulsar.Client, topic: str, *values: str) -> None:
 
 
 def values(entries: Iterator[Entry]) -> list[str]:
-    return [(record.value or b"").decode() for entry in entries for record in entry.records()]
+    return [(record.value or b"").decode() for entry in entries for record in entry.messages()]
 
 
 def test_entries_come_in_order_up_to_the_end(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:

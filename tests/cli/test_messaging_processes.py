@@ -169,7 +169,7 @@ def test_a_failure_in_the_middle_says_how_many_are_safe(tmp_path: Path) -> None:
             assert producer.finish() == 7
             assert producer.stderr.decode().splitlines()[-1] == (
                 "error: cannot produce line 3 of stdin to persistent://public/default/t: "
-                "no answer from the broker in time; 2 of 3 messages were acknowledged; resume at line 3"
+                "the broker did not answer in time; 2 of 3 messages were acknowledged; resume at line 3"
             )
 
 

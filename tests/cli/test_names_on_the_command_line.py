@@ -2,8 +2,8 @@
 
 import pytest
 
-from pulsarctl.admin.topics import LATEST, MessageId
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.message_ids import LATEST, MessageId, parse_message_id
 from pulsarctl.values.names import full_topic, namespace_path, topic_path
 
 
@@ -37,17 +37,17 @@ def test_what_is_no_namespace_is_refused(namespace: str) -> None:
     ("text", "expected"),
     [
         ("earliest", MessageId(-1, -1)),
-        ("Latest", MessageId(LATEST, LATEST)),
+        ("Latest", LATEST),
         ("3:4", MessageId(3, 4)),
         ("-1:-1", MessageId(-1, -1)),
         ("3:4:1:2", MessageId(3, 4, 1, 2)),
     ],
 )
 def test_a_message_id_is_read(text: str, expected: MessageId) -> None:
-    assert MessageId.parse(text) == expected
+    assert parse_message_id(text) == expected
 
 
 @pytest.mark.parametrize("text", ["3", "a:b", "1:2:3:4:5", ""])
 def test_what_is_no_message_id_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem):
-        MessageId.parse(text)
+        parse_message_id(text)

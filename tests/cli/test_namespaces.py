@@ -53,8 +53,8 @@ def test_retention_is_stored_in_minutes_and_mebibytes(cli: Cli, namespace: str) 
 def test_a_retention_too_small_to_be_kept_is_said(cli: Cli, namespace: str) -> None:
     outcome = cli("namespaces", "set-retention", namespace, "-t", "59", "-s", "500K")
     assert outcome.stderr == (
-        "notice: a retention time of 59 is less than a minute and stored as 0\n"
-        "notice: a retention size of 500K is less than 1 MiB and stored as 0\n"
+        "notice: the retention time 59 is less than a minute and is stored as 0\n"
+        "notice: the retention size 500K is less than 1 MiB and is stored as 0\n"
     )
     assert cli("namespaces", "set-retention", namespace, "-t", "59", "-s", "0", "--quiet") == OK
 
@@ -83,4 +83,4 @@ def test_topics_of_a_namespace_are_partitions_and_plain_topics(cli: Cli) -> None
 def test_a_missing_tenant_names_where_to_look(cli: Cli) -> None:
     outcome = cli("namespaces", "create", "nix/ns")
     assert outcome.exit_code == 3
-    assert outcome.stderr.endswith("hint: see what there is: pulsarctl tenants list\n")
+    assert outcome.stderr.endswith("hint: list what exists: pulsarctl tenants list\n")

@@ -11,10 +11,10 @@ from tests.cli.runner import Cli
 from tests.cli.terminal import on_a_terminal
 
 TOKEN_WARNING = (
-    "warning: --token shows a secret to every user of this machine; "
+    "warning: --token shows a secret to other users of this machine; "
     "use --token-file FILE or the environment variable PULSARCTL_TOKEN\n"
 )
-WAITING = b"waiting for messages; Ctrl-C stops\n"
+WAITING = b"waiting for messages; press Ctrl-C to stop\n"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_an_embedded_broker_has_its_own_addresses(cli_alone: Cli, tmp_path: Path
     url = "pulsar://localhost:6650" if option == "--url" else "http://localhost:8080"
     outcome = cli_alone("tenants", "list", "--embedded", str(tmp_path / "data"), option, url)
     assert outcome.exit_code == 2
-    assert outcome.stderr.startswith(f"error: {option} and --embedded exclude each other")
+    assert outcome.stderr.startswith(f"error: cannot combine {option} and --embedded")
     assert not (tmp_path / "data").exists()
 
 
@@ -80,7 +80,7 @@ def test_waiting_for_messages_is_said_once(
 
 def test_reading_from_a_keyboard_is_said(pulsar_broker: EmbeddedBroker, topic: str) -> None:
     shown = on_a_terminal([str(PULSARCTL), "produce", topic, "--url", pulsar_broker.service_url], answer="one\n\x04")
-    assert "reading messages from stdin, one per line; Ctrl-D ends\r\n" in shown
+    assert "reading messages from stdin, one per line; press Ctrl-D to end\r\n" in shown
     assert "1 messages successfully produced" in shown
 
 

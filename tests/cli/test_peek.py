@@ -65,7 +65,7 @@ def test_peeking_takes_nothing_away(cli: Cli, topic: str, ids: list[tuple[int, i
     assert cli("subscriptions", "skip", topic, "s", "-n", "2").exit_code == 0
     assert cli(*words, *VALUES, "-n", "5") == Outcome(0, "2\n", "")
     assert cli("subscriptions", "skip", topic, "s", "-n", "1").exit_code == 0
-    assert cli(*words, *VALUES) == Outcome(0, "", "no message\n")
+    assert cli(*words, *VALUES) == Outcome(0, "", "no messages\n")
 
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])

@@ -3,10 +3,10 @@
 import pytest
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.message_ids import EARLIEST, MessageId
 from pulsarctl.values.positions import (
     AfterMessages,
     AtIndex,
-    AtMessage,
     AtTime,
     Earliest,
     LastMessages,
@@ -23,9 +23,10 @@ NOW_MS = 1_700_000_000_000
     [
         ("earliest", Earliest()),
         ("Latest", Latest()),
-        ("12:34", AtMessage(12, 34)),
-        ("12:34:5", AtMessage(12, 34, 5)),
-        ("12:34:-1:7", AtMessage(12, 34, -1, 7)),
+        ("12:34", MessageId(12, 34)),
+        ("12:34:5", MessageId(12, 34, 5)),
+        ("12:34:-1:7", MessageId(12, 34, -1, 7)),
+        ("-1:-1", EARLIEST),
         ("@-1h", AtTime(NOW_MS - 3_600_000)),
         ("@1700000000123", AtTime(1_700_000_000_123)),
         ("@1700000000", AtTime(1_700_000_000_000)),

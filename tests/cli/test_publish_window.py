@@ -1,6 +1,6 @@
 """Which messages ask for a call-back, and what is known from the answers."""
 
-from pulsarctl.client.publish_window import PENDING_MESSAGES_MAX, VOUCH_EVERY_MESSAGES, PublishWindow, Refusal
+from pulsarctl.client.publish_window import CALLBACK_EVERY_MESSAGES, PENDING_MESSAGES_MAX, PublishWindow, Refusal
 
 
 def settle(window: PublishWindow, position: int, result: str | None = None) -> None:
@@ -9,11 +9,11 @@ def settle(window: PublishWindow, position: int, result: str | None = None) -> N
 
 def test_one_answer_vouches_for_all_before_it() -> None:
     window = PublishWindow()
-    asked = [window.hand_in(1) for _ in range(2 * VOUCH_EVERY_MESSAGES)]
+    asked = [window.hand_in(1) for _ in range(2 * CALLBACK_EVERY_MESSAGES)]
     settle(window, 1)
     assert asked[0] and window.acknowledged == 1
-    settle(window, VOUCH_EVERY_MESSAGES)
-    assert window.acknowledged == VOUCH_EVERY_MESSAGES
+    settle(window, CALLBACK_EVERY_MESSAGES)
+    assert window.acknowledged == CALLBACK_EVERY_MESSAGES
 
 
 def test_a_size_that_went_well_needs_no_call_back_again() -> None:

@@ -18,7 +18,7 @@ from tests.cli.http_stub import HttpStub, Reply
 from tests.cli.program import run
 from tests.cli.runner import Cli, Outcome
 
-HINT = "hint: check the address, or name another broker with --url URL\n"
+HINT = "hint: check the address, or choose another broker with --url URL\n"
 WORDS = pytest.mark.parametrize("words", [["produce", "t", "-m", "x"], ["consume", "t", "-e"]])
 
 
@@ -33,7 +33,7 @@ def test_the_port_of_the_admin_api_is_told_at_once(
     url = f"pulsar://127.0.0.1:{urlsplit(pulsar_broker.http_url).port}"
     asked = time.monotonic()
     assert cli_alone(*words, "--url", url) == failed(
-        url, "a web server answers: is that the port of the binary protocol?"
+        url, "a web server answered; is this the port of the binary protocol?"
     )
     assert time.monotonic() - asked < 5
 
@@ -43,14 +43,14 @@ def test_a_server_that_says_nothing_is_given_up_in_time(cli_alone: Cli, words: l
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"pulsar://127.0.0.1:{listener.getsockname()[1]}"
         outcome = cli_alone(*words, "--url", url, "--timeout", "500ms")
-    assert outcome == failed(url, "it accepts connections and says nothing", exit_code=7)
+    assert outcome == failed(url, "it accepts connections but does not answer", exit_code=7)
 
 
 def test_an_error_page_without_a_header_is_of_a_web_server_too(cli_alone: Cli) -> None:
     with HttpStub(lambda request: Reply()) as stub:
         url = stub.url.replace("http", "pulsar")
         outcome = cli_alone("produce", "t", "-m", "x", "--url", url)
-    assert outcome == failed(url, "a web server answers: is that the port of the binary protocol?")
+    assert outcome == failed(url, "a web server answered; is this the port of the binary protocol?")
 
 
 @WORDS
@@ -68,7 +68,7 @@ def test_a_port_that_hangs_up_is_no_broker(cli_alone: Cli, words: list[str]) -> 
         thread.start()
         outcome = cli_alone(*words, "--url", url)
         thread.join()
-    assert outcome == failed(url, "it hangs up: is that the port of the binary protocol?")
+    assert outcome == failed(url, "it closed the connection; is this the port of the binary protocol?")
 
 
 def test_it_is_enough_that_one_of_the_addresses_is_a_broker(pulsar_broker: EmbeddedBroker) -> None:
@@ -89,7 +89,7 @@ def test_the_first_frame_is_a_connect(token: str | None) -> None:
 @pytest.mark.parametrize(
     ("scheme", "port", "reason"),
     [
-        ("http", "binary", "no web server answers: is that the port of the admin API?"),
+        ("http", "binary", "not a web server; is this the port of the admin API?"),
         ("https", "binary", "it does not answer in TLS"),
         ("https", "web", "it does not answer in TLS"),
         ("pulsar+ssl", "binary", "it does not answer in TLS"),
@@ -108,8 +108,8 @@ def test_a_scheme_that_is_not_the_ports_is_one_sentence(
 @pytest.mark.parametrize(
     ("host", "hint"),
     [
-        ("localhost", "start a broker with 'pulsarctl standalone', or name another one with --url URL"),
-        ("pulsar.invalid", "check the address, or name another broker with --url URL"),
+        ("localhost", "start a broker with 'pulsarctl standalone', or choose another one with --url URL"),
+        ("pulsar.invalid", "check the address, or choose another broker with --url URL"),
     ],
 )
 def test_a_broker_can_be_started_on_this_machine_only(host: str, hint: str) -> None:
@@ -119,8 +119,8 @@ def test_a_broker_can_be_started_on_this_machine_only(host: str, hint: str) -> N
 @pytest.mark.parametrize(
     ("hint", "words", "useful"),
     [
-        ("see what there is: pulsarctl tenants list", ["tenants", "list", "-o", "json"], False),
-        ("see what there is: pulsarctl tenants list", ["tenants", "get", "x"], True),
+        ("list what exists: pulsarctl tenants list", ["tenants", "list", "-o", "json"], False),
+        ("list what exists: pulsarctl tenants list", ["tenants", "get", "x"], True),
         ("confirm with --yes", ["topics", "delete"], True),
     ],
 )

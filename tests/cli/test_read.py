@@ -91,7 +91,7 @@ def test_at_the_end_of_a_topic_it_says_where_it_began(cli: Cli, topic: str, five
     assert cli("read", topic, "-e") == Outcome(
         0,
         "",
-        "0 messages successfully read\nreading starts behind the last message; -m earliest starts at the first\n",
+        "0 messages successfully read\nreading starts after the last message; use -m earliest to start at the first\n",
     )
 
 
@@ -148,8 +148,8 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
     ("words", "problem"),
     [
         (("-m", "here"), "'here' is not a position"),
-        (("--to", "-1"), "reading cannot end there"),
-        (("-F", "%Q"), "there is no %Q"),
+        (("--to", "-1"), "cannot stop reading at this position"),
+        (("-F", "%Q"), "unknown escape %Q"),
         (("-ekv", "file:///k"), "read shows encrypted messages as they are stored"),
     ],
 )

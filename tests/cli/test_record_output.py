@@ -100,7 +100,7 @@ def test_json_says_what_could_not_be_decoded() -> None:
 
 @pytest.mark.parametrize("output", [Output.TABLE, Output.YAML, Output.NAME])
 def test_messages_are_no_table(output: Output) -> None:
-    with pytest.raises(UsageProblem, match=f"messages cannot be printed as {output}"):
+    with pytest.raises(UsageProblem, match=f"cannot print messages as {output}"):
         record_output(output, None, frozenset())
 
 

@@ -132,10 +132,10 @@ def test_the_schema_of_a_python_class_is_extracted(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("upload", "t"), "error: which schema?"),
-        (("upload", "t", "--type", "what"), "error: there is no schema type 'what'"),
-        (("extract", "t", "-c", "nix:Nix"), "error: nix:Nix is no record class"),
-        (("get", "t", "-a", "-v", "1"), "error: -v and -a exclude each other"),
+        (("upload", "t"), "error: specify a schema file or a type, and not both"),
+        (("upload", "t", "--type", "what"), "error: unknown schema type 'what'"),
+        (("extract", "t", "-c", "nix:Nix"), "error: cannot use nix:Nix as a record class"),
+        (("get", "t", "-a", "-v", "1"), "error: cannot combine -v and -a"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_exit_2(cli: Cli, words: tuple[str, ...], message: str) -> None:

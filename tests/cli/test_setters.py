@@ -51,7 +51,7 @@ def test_a_duration_is_said_in_its_largest_units() -> None:
         ),
         (
             ("namespaces", "remove-retention", "public/default"),
-            "retention of public/default is removed: the broker's is in force\r\n",
+            "removed the retention policy of public/default: the broker's default applies\r\n",
         ),
         (
             ("namespaces", "set-schema-validation-enforce", "public/default", "--disable"),

@@ -77,7 +77,7 @@ def test_the_client_conf_that_is_shipped_changes_nothing(tmp_path: Path) -> None
 def test_a_variable_over_the_current_context_is_said(tmp_path: Path) -> None:
     environ = write_contexts(tmp_path) | {"PULSARCTL_ADMIN_URL": "http://other:8080"}
     assert resolve({}, environ, tmp_path).notices == (
-        "notice: PULSARCTL_ADMIN_URL is set and outweighs the current context 'prod'",
+        "notice: PULSARCTL_ADMIN_URL is set and overrides the current context 'prod'",
     )
 
 
@@ -107,7 +107,7 @@ def test_values_have_their_types(tmp_path: Path) -> None:
 
 
 def test_an_unknown_output_is_refused_naming_its_source(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="PULSARCTL_OUTPUT: there is no output 'xml'"):
+    with pytest.raises(UsageProblem, match="PULSARCTL_OUTPUT: unknown output format 'xml'"):
         resolve({}, {"HOME": str(tmp_path), "PULSARCTL_OUTPUT": "xml"}, tmp_path)
 
 

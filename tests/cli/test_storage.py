@@ -53,7 +53,7 @@ def test_a_flipped_bit_is_pointed_at(cli_alone: Cli, data: Path) -> None:
 
 
 def test_what_is_not_there_is_exit_3(cli_alone: Cli, data: Path) -> None:
-    assert cli_alone("storage", "check", str(data / "nix")) == Outcome(3, "", f"error: there is no {data}/nix\n")
+    assert cli_alone("storage", "check", str(data / "nix")) == Outcome(3, "", f"error: cannot find {data}/nix\n")
 
 
 def test_a_folder_of_somebody_else_is_refused(cli_alone: Cli, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_lost_catalog_is_refused_and_rebuilt_and_every_message_is_read(cli_alo
 
 def test_a_sound_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
     outcome = cli_alone("storage", "rebuild", str(data))
-    assert outcome == Outcome(0, "", f"metadata.sqlite of {data} is sound: nothing to rebuild\n")
+    assert outcome == Outcome(0, "", f"metadata.sqlite of {data} is intact\n")
 
 
 def test_a_stored_policy_that_makes_no_sense_is_named(cli_alone: Cli, data: Path) -> None:

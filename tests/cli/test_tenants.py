@@ -46,7 +46,7 @@ def test_a_missing_tenant_is_exit_3_with_request_and_next_step(cli: Cli) -> None
         3,
         "",
         f"error: Tenant does not exist (404 for GET {url}, URL from PULSARCTL_ADMIN_URL)\n"
-        "hint: see what there is: pulsarctl tenants list\n",
+        "hint: list what exists: pulsarctl tenants list\n",
     )
 
 

@@ -47,7 +47,7 @@ def test_moving_a_subscription_says_to_which_instant(
     client.subscribe(topic, "s").close()
     outcome = cli(*words, topic, "-s", "s", "-t", time)
     assert (outcome.exit_code, outcome.stdout) == (0, "")
-    assert outcome.stderr == f"subscription s of {topic} is moved to 2026-01-01T00:00:00.000Z\n"
+    assert outcome.stderr == f"subscription s of {topic} moved to 2026-01-01T00:00:00.000Z\n"
 
 
 def test_a_cursor_reset_to_a_later_time_replays_nothing(cli: Cli, client: pulsar.Client, topic: str) -> None:

@@ -6,14 +6,14 @@ pytest.importorskip("pyarrow")
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.spark.columns import COLUMNS
-from pulsarctl.spark.ledger_ranges import EARLIEST, LATEST
 from pulsarctl.spark.options import Bound, ReadOptions
+from pulsarctl.values.message_ids import EARLIEST, LATEST
 
 
 def test_a_topic_is_the_only_required_option() -> None:
     options = ReadOptions.parse({"topic": "orders"})
     assert (options.topics, options.unit, options.subscriptions) == (("orders",), "message", ())
-    assert (options.start, options.end) == (Bound(EARLIEST), Bound(LATEST))
+    assert (options.start, options.end) == (Bound(EARLIEST.position), Bound(LATEST.position))
     assert options.columns == tuple(column.name for column in COLUMNS)
 
 
@@ -24,7 +24,7 @@ def test_option_names_are_case_insensitive() -> None:
 def test_a_bound_is_a_position_or_a_time() -> None:
     options = ReadOptions.parse({"topic": "t", "start": "7:3", "end": "@2026-01-31T00:00:00Z"})
     assert options.start == Bound((7, 3))
-    assert options.end == Bound(LATEST, 1_769_817_600_000)
+    assert options.end == Bound(LATEST.position, 1_769_817_600_000)
 
 
 @pytest.mark.parametrize(

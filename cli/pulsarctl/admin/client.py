@@ -1,8 +1,7 @@
-"""Typed client of the admin REST API: one attribute per noun, one method per endpoint.
+"""The typed client of the admin REST API, with one attribute for each noun and one method for each endpoint.
 
-Documents that a command shows as they came (policies, stats) stay JSON objects, so that a field of a newer
-broker is shown and not dropped; what a command decides on has a type (`Status`, `MessageId` in
-`admin_topics`). Every method may raise the `CliError`s of `admin_http`.
+Documents that a command only shows (policies, stats) stay JSON objects, so that fields of newer brokers are shown, too.
+Values that a command uses have a type, such as `Status`. Every method may raise the errors of `admin.http`.
 """
 
 from collections.abc import Sequence
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 Documents = list[Document]
-Names = list[str]  # inside a class with a method `list`, the builtin has no name
+Names = list[str]  # in a class with a method `list`, the name of the builtin is taken
 ROOT = "/admin/v2"
 
 
 class AdminClient:
-    """Connects at the first call; `close` ends the connection."""
+    """Connects on the first call; `close` closes the connection."""
 
     def __init__(self, settings: Settings) -> None:
         self.http = AdminHttp(settings)
@@ -102,7 +101,7 @@ class Namespaces:
         self._http.delete(self._path(namespace), force=force)
 
     def topics(self, namespace: str, *, mode: str | None = None, system_topics: bool | None = None) -> Names:
-        """Every topic, each partition by itself. `mode` is PERSISTENT, NON_PERSISTENT or ALL."""
+        """Every topic, including each partition. `mode` is PERSISTENT, NON_PERSISTENT, or ALL."""
         return sorted(self._http.get(f"{self._path(namespace)}/topics", mode=mode, includeSystemTopic=system_topics))
 
     def bundles(self, namespace: str) -> Document:
@@ -136,7 +135,7 @@ class Namespaces:
         self._http.post(f"{self._path(namespace)}{middle}/unsubscribe/{subscription_segment(subscription)}")
 
     def policy(self, namespace: str, name: str, **query: object) -> Any:
-        """The value of one policy (the last part of its path), None when it is unset."""
+        """The value of the policy with this path, None if it is unset."""
         return self._http.get(f"{self._path(namespace)}/{name}", **query)
 
     def set_policy(self, namespace: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
@@ -168,15 +167,15 @@ class Brokers:
         return sorted(self._http.get(f"{ROOT}/brokers" + (f"/{segment(cluster)}" if cluster else "")))
 
     def healthcheck(self, topic_version: str | None = None) -> str:
-        """`ok`, or why the broker is degraded; an unhealthy broker answers with an error."""
+        """`ok`, or why the broker is degraded. An unhealthy broker returns an error."""
         return str(self._http.get(f"{ROOT}/brokers/health", topicVersion=topic_version)).strip()
 
     def damage(self) -> Documents:
-        """The damaged places in the data of a broker of ours; others know no such path."""
+        """The damage in the data of the bundled broker. Apache Pulsar has no such endpoint."""
         return list(self._http.get(f"{ROOT}/brokers/damage") or [])
 
     def accept_loss(self) -> Names:
-        """Accept that damaged data is lost; returns what was not accepted before."""
+        """Accepts the loss of damaged data; returns what was not accepted before."""
         return list(self._http.post(f"{ROOT}/brokers/damage/accept") or [])
 
     def leader(self) -> Document:

@@ -1,9 +1,8 @@
-"""One kept HTTP connection to a broker's admin API, on the standard library alone (a REST library costs 36 ms
-to import).
+"""A persistent HTTP connection to a broker's admin API, with the standard library only: a REST library takes 36 ms to
+import.
 
-A request ends in a value or in a `CliError`: the status picks the class, the broker's `reason` is the
-message, and the request line with the source of its URL follows, because "which broker was that?" is the
-first question.
+A request returns a value or raises a `CliError`. The status selects the class. The message is the broker's `reason`,
+then the request line and the source of its URL, to show which broker refused.
 """
 
 import html
@@ -40,7 +39,7 @@ ERROR_OF_STATUS = {
 }
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     status: int
     headers: Message
     body: bytes
@@ -51,7 +50,7 @@ class Answer(NamedTuple):
 
 
 class AdminHttp:
-    """`web_url` may list several addresses (`http://a:8080,b:8080`); the first that answers is kept."""
+    """`web_url` may list several addresses (`http://a:8080,b:8080`); the first one that answers is used."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -86,30 +85,30 @@ class AdminHttp:
         query: dict[str, object] | None = None,
         content_type: str = "application/json",
     ) -> Any:
-        """The answer's JSON value, its text when it is no JSON, or None when it is empty.
+        """The response's JSON value, or its text if it is not JSON, or None if it is empty.
 
-        Query values that are None are left out. Raises `CliError`, `CannotConnect` or `TimedOut`.
+        Query values that are None are omitted. Raises `CliError`, `CannotConnect` or `TimedOut`.
         """
         payload = None if body is None else json.dumps(body).encode()
-        return _value(self._answer(method, path + _query(query or {}), payload, content_type).text)
+        return _value(self._respond(method, path + _query(query or {}), payload, content_type).text)
 
     def get_bytes(self, path: str, **query: object) -> tuple[bytes, Message]:
-        """An answer's body as it is, and its headers. Raises what `request` does."""
-        answer = self._answer("GET", path + _query(query), None, "")
-        return answer.body, answer.headers
+        """A response's body and headers. Raises what `request` raises."""
+        response = self._respond("GET", path + _query(query), None, "")
+        return response.body, response.headers
 
-    def _answer(self, method: str, target: str, payload: bytes | None, content_type: str) -> Answer:
+    def _respond(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
         for _ in range(REDIRECTS_MAX + 1):
-            answer = self._exchange(method, target, payload, content_type)
-            location = answer.headers.get("Location")
-            if answer.status not in (307, 308) or not location:
+            response = self._exchange(method, target, payload, content_type)
+            location = response.headers.get("Location")
+            if response.status not in (307, 308) or not location:
                 break
             target = self._follow(location)
-        if answer.status > 204:
-            raise self._refused(method, target, answer.status, answer.text)
-        return answer
+        if response.status > 204:
+            raise self._refused(method, target, response.status, response.text)
+        return response
 
-    def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Answer:
+    def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
         kept = self._connection is not None
         connection = self._connection or self._connect()
         try:
@@ -119,12 +118,12 @@ class AdminHttp:
             seconds = self._settings.request_timeout_seconds
             raise TimedOut(
                 f"no answer within {seconds:g} s: {method} {self._base}{target}",
-                hint="allow more with --request-timeout",
+                hint="wait longer with --request-timeout",
                 request=f"{method} {self._base}{target}",
             ) from error
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            if kept and method == "GET":  # an idle connection that the broker closed meanwhile
+            if kept and method == "GET":  # the broker closed the idle connection
                 return self._exchange(method, target, payload, content_type)
             raise self._unreachable(f"{self._base}{target}", error, method) from error
 
@@ -135,7 +134,7 @@ class AdminHttp:
         target: str,
         payload: bytes | None,
         content_type: str,
-    ) -> Answer:
+    ) -> Response:
         headers = {"Accept": "application/json"}
         if payload is not None:
             headers["Content-Type"] = content_type
@@ -143,10 +142,10 @@ class AdminHttp:
             headers["Authorization"] = header
         connection.request(method, target, payload, headers)
         response = connection.getresponse()
-        return Answer(response.status, response.headers, response.read())
+        return Response(response.status, response.headers, response.read())
 
     def _connect(self) -> http.client.HTTPConnection:
-        """Tries each address once; raises `CannotConnect` with the last failure."""
+        """Tries each address once. Raises `CannotConnect` with the last failure."""
         failure: OSError = OSError("no address")
         for base in self._addresses:
             self._base = base
@@ -156,7 +155,7 @@ class AdminHttp:
             except OSError as error:
                 failure = error
                 continue
-            connection.timeout = self._settings.request_timeout_seconds  # for a reconnect that http.client does itself
+            connection.timeout = self._settings.request_timeout_seconds  # for automatic reconnects of http.client
             if isinstance(connection.sock, socket.socket):
                 connection.sock.settimeout(connection.timeout)
             self._connection = connection
@@ -184,14 +183,14 @@ class AdminHttp:
         )
 
     def _hint(self, status: int, reason: str, target: str) -> str | None:
-        """What to do next, where there is something better than reading the reason."""
+        """What to do next, if the reason does not say it already."""
         if status == 404:
             return _hint_of_missing(reason, target)
         if status != 401:
             return None
         if authorization(self._settings) is None:
-            return "present a token with --token-file FILE or PULSARCTL_TOKEN"
-        return "check the credentials: 'pulsarctl context show --resolved' says where they come from"
+            return "authenticate with --token-file FILE or PULSARCTL_TOKEN"
+        return "check the credentials; 'pulsarctl context show --resolved' shows their source"
 
     def _refused(self, method: str, target: str, status: int, text: str) -> CliError:
         reason = _reason(text) or http.client.responses.get(status, f"HTTP {status}")
@@ -226,7 +225,7 @@ def _address(base: str) -> tuple[str, int]:
 
 
 def _no_url(url: str, why: str) -> UsageProblem:
-    return UsageProblem(f"'{url}' is not an admin URL{why}", hint="write http://HOST:PORT, as in http://localhost:8080")
+    return UsageProblem(f"'{url}' is not an admin URL{why}", hint="use http://HOST:PORT, such as http://localhost:8080")
 
 
 def _open(base: str, settings: Settings) -> http.client.HTTPConnection:
@@ -255,12 +254,12 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return text  # health, bundle ranges: plain text, whatever the content type says
+        return text  # health and bundle ranges are plain text, despite their content type
 
 
 def _reason(text: str) -> str:
-    """Of an error's body: the broker's `reason` without Java's stack trace, its web server's `message`, a page's title,
-    the first line.
+    """The reason in an error's body: the broker's `reason` without a stack trace, its web server's `message`, the title
+    of a page, or the first line.
     """
     try:
         found = json.loads(text)
@@ -274,30 +273,30 @@ def _reason(text: str) -> str:
 
 def _words(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
-        return f"the host name is unknown ({error.strerror})"
-    if type(error).__name__.startswith("SSL"):  # `ssl` itself costs as much to import as the request
+        return f"unknown host name ({error.strerror})"
+    if type(error).__name__.startswith("SSL"):  # importing `ssl` takes as long as the request
         from pulsarctl.settings.tls import words
 
         return words(error)  # type: ignore[arg-type]  # its name says it
-    if type(error) is http.client.BadStatusLine:  # not its subclass for a connection that was closed
-        return "what answers is no web server: is that the port of the admin API?"
+    if type(error) is http.client.BadStatusLine:  # not its subclass for a closed connection
+        return "not a web server; is this the port of the admin API?"
     if isinstance(error, TimeoutError):
         return f"no connection within {CONNECT_TIMEOUT_SECONDS:g} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _hint_of_missing(reason: str, target: str) -> str | None:
-    """Where the names are that the broker knows."""
+    """The command that lists the existing names."""
     parts = target.partition("?")[0].split("/")
     noun = parts[3] if len(parts) > 3 else ""
     if noun == "tenants" or "Tenant" in reason:
-        return "see what there is: pulsarctl tenants list"
+        return "list what exists: pulsarctl tenants list"
     if noun == "clusters":
-        return "see what there is: pulsarctl clusters list"
+        return "list what exists: pulsarctl clusters list"
     if noun == "namespaces" or "Namespace" in reason or "Policies" in reason:
-        return f"see what there is: pulsarctl namespaces list {parts[4]}"
+        return f"list what exists: pulsarctl namespaces list {parts[4]}"
     if noun in ("persistent", "non-persistent") and len(parts) > 6:
         if "ubscription" in reason:
-            return f"see what there is: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"
-        return f"see what there is: pulsarctl topics list {parts[4]}/{parts[5]}"
+            return f"list what exists: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"
+        return f"list what exists: pulsarctl topics list {parts[4]}/{parts[5]}"
     return None

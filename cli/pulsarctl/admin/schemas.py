@@ -1,4 +1,4 @@
-"""The schemas of the admin REST API; their paths know no domain, and partitions have the schema of their topic."""
+"""The schemas of the admin REST API. Their paths have no domain, and partitions share the schema of their topic."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ DEFINED_IN_JSON = ("AVRO", "JSON", "PROTOBUF", "PROTOBUF_NATIVE", "KEY_VALUE")
 
 @dataclass(frozen=True, slots=True)
 class SchemaInfo:
-    """`definition` is the text of an Avro schema, a JSON object for a pair or for protobuf, or empty."""
+    """`definition` is an Avro schema, a JSON object for a key-value pair or protobuf, or empty."""
 
     type: str
     definition: str = ""
@@ -29,25 +29,25 @@ class Schemas:
         self._http = http
 
     def get(self, topic: str, version: int | None = None) -> Document:
-        """The latest, or one version, as `SchemaInfoWithVersion`. Raises `NotFound`."""
+        """The latest or the given version, as `SchemaInfoWithVersion`. Raises `NotFound`."""
         end = "schema" if version is None else f"schema/{version}"
         return _with_version(topic, self._http.get(f"{_path(topic)}/{end}"))
 
     def all_versions(self, topic: str) -> list[Document]:
-        """Oldest first; none for a topic without."""
+        """All versions, oldest first; empty for a topic without a schema."""
         found = self._http.get(f"{_path(topic)}/schemas") or {}
         return [_with_version(topic, one) for one in found.get("getSchemaResponses", [])]
 
     def upload(self, topic: str, schema: SchemaInfo) -> None:
-        """Raises `Conflict` when it may not follow what is there."""
+        """Raises `Conflict` if the schema is not compatible with the existing versions."""
         self._http.post(f"{_path(topic)}/schema", schema.body())
 
     def delete(self, topic: str, *, force: bool = False) -> None:
-        """Marks the end of the schema; with `force` all versions go."""
+        """Marks the schema as deleted; `force` deletes all versions."""
         self._http.delete(f"{_path(topic)}/schema", force=force)
 
     def compatibility(self, topic: str, schema: SchemaInfo) -> Document:
-        """The strategy under which it may follow. Raises `CliError` when it may not."""
+        """The strategy under which the schema is compatible. Raises `CliError` if it is not."""
         found = self._http.post(f"{_path(topic)}/compatibility", schema.body())
         return found if isinstance(found, dict) else {}
 
@@ -61,17 +61,17 @@ def _path(topic: str) -> str:
     return f"/admin/v2/schemas/{topic_path(topic).partition('/')[2]}"
 
 
-def _with_version(topic: str, answer: Document) -> Document:
-    """As pulsar-admin shows it: the definition is JSON where it is one."""
-    kind, text = answer.get("type", ""), answer.get("data", "")
+def _with_version(topic: str, found: Document) -> Document:
+    """The schema as pulsar-admin shows it, with a JSON definition as a JSON value."""
+    kind, text = found.get("type", ""), found.get("data", "")
     info = {
         "name": topic.rpartition("/")[2],
         "schema": _definition(kind, text),
         "type": kind,
-        "timestamp": answer.get("timestamp", 0),
-        "properties": dict(sorted((answer.get("properties") or {}).items())),
+        "timestamp": found.get("timestamp", 0),
+        "properties": dict(sorted((found.get("properties") or {}).items())),
     }
-    return {"version": answer.get("version"), "schemaInfo": info}
+    return {"version": found.get("version"), "schemaInfo": info}
 
 
 def _definition(kind: str, text: str) -> Any:

@@ -1,7 +1,7 @@
-"""The topics of the admin REST API; the other nouns are in `admin_client`.
+"""The topics of the admin REST API; `admin.client` has the other nouns.
 
-A call on a partitioned topic's name acts on all partitions where the broker does that itself (unload, clear
-backlog, reset by time, compact); for the rest the broker's answer says which call to make instead.
+A call on a partitioned topic acts on all its partitions if the broker supports that (unload, clear backlog, reset by
+time, compact). For the other calls, the broker's error says which call to use instead.
 """
 
 from dataclasses import dataclass
@@ -9,61 +9,19 @@ from email.message import Message
 from typing import Any
 
 from pulsarctl.admin.http import AdminHttp
-from pulsarctl.errors import UsageProblem
+from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic, namespace_path, partition_name, subscription_segment, topic_path
 
 ROOT = "/admin/v2"
 DOMAINS = ("persistent", "non-persistent")
-LATEST = 9_223_372_036_854_775_807
 Document = dict[str, Any]
-Peeked = tuple[bytes, Message]  # an entry's payload, decompressed, and the headers that describe it
-Names = list[str]  # inside a class with a method `list`, the builtin has no name
-
-
-@dataclass(frozen=True, slots=True)
-class MessageId:
-    """`partition` is -1 without partitions, `batch` -1 outside of a batch."""
-
-    ledger: int
-    entry: int
-    partition: int = -1
-    batch: int = -1
-
-    @classmethod
-    def parse(cls, text: str) -> "MessageId":
-        """`earliest`, `latest` or `ledger:entry[:partition[:batch]]`. Raises `UsageProblem`."""
-        match text.strip().lower():
-            case "earliest":
-                return cls(-1, -1)
-            case "latest":
-                return cls(LATEST, LATEST)
-        parts = text.split(":")
-        if not 2 <= len(parts) <= 4 or not all(part.removeprefix("-").isdecimal() for part in parts):
-            raise UsageProblem(
-                f"'{text}' is not a message id",
-                hint="write earliest, latest or LEDGER:ENTRY[:PARTITION[:BATCH]]",
-            )
-        return cls(*(int(part) for part in parts))
-
-    @property
-    def is_end(self) -> bool:
-        """Whether it is `earliest` or `latest`."""
-        return (self.ledger, self.entry) in ((-1, -1), (LATEST, LATEST))
-
-    def body(self, *, excluded: bool = False) -> Document:
-        """ResetCursorData of the REST API. Positions `earliest` and `latest` have partition -1."""
-        return {
-            "ledgerId": self.ledger,
-            "entryId": self.entry,
-            "partitionIndex": self.partition,
-            "batchIndex": self.batch,
-            "excluded": excluded,
-        }
+Peeked = tuple[bytes, Message]  # an entry's decompressed payload, and the headers that describe it
+Names = list[str]  # in a class with a method `list`, the name of the builtin is taken
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Of a long-running process: NOT_RUN, RUNNING, SUCCESS or ERROR; `error` is what the last run ended with."""
+    """Status of a long-running process: NOT_RUN, RUNNING, SUCCESS, or ERROR. `error` is that of the last run."""
 
     status: str
     error: str
@@ -85,7 +43,7 @@ class Topics:
         bundle: str | None = None,
         system_topics: bool | None = None,
     ) -> Names:
-        """Non-partitioned topics and every partition by itself, sorted; of both domains when none is named."""
+        """Topics without partitions and each partition of the others, sorted. `domain` None: both domains."""
         found: Names = []
         for each in (domain,) if domain else DOMAINS:
             path = f"{ROOT}/{each}/{namespace_path(namespace)}"
@@ -126,15 +84,15 @@ class Topics:
         self._http.post(f"{_path(topic)}/createMissedPartitions")
 
     def partitioned_metadata(self, topic: str) -> Document:
-        """`{"partitions": n}`; n is 0 for a topic without partitions. Raises `NotFound`."""
+        """`{"partitions": n}`, with n 0 for a topic without partitions. Raises `NotFound`."""
         return _document(self._http.get(f"{_path(topic)}/partitions"))
 
     def partitions(self, topic: str) -> int:
-        """How many partitions; 0 for a topic without. Raises `NotFound`."""
+        """The number of partitions, 0 for a topic without. Raises `NotFound`."""
         return int(self.partitioned_metadata(topic).get("partitions", 0))
 
     def parts(self, topic: str) -> Names:
-        """The names of a topic's partitions; a topic without is its own only part. Raises `NotFound`."""
+        """The names of a topic's partitions, or of the topic itself if it has none. Raises `NotFound`."""
         count = self.partitions(topic)
         return [partition_name(topic, index) for index in range(count)] or [full_topic(topic)]
 
@@ -145,7 +103,7 @@ class Topics:
         self._http.put(f"{_path(topic)}/properties", properties)
 
     def remove_properties(self, topic: str, key: str | None) -> None:
-        """One of them, or all when `key` is None."""
+        """Removes one property, or all if `key` is None."""
         self._http.delete(f"{_path(topic)}/properties", key=key)
 
     def subscription_properties(self, topic: str, subscription: str) -> Document:
@@ -162,11 +120,11 @@ class Topics:
         self._http.put(f"{_path(topic)}/unload")
 
     def terminate(self, topic: str) -> Document:
-        """The topic takes no more messages; answers with the last message id."""
+        """Stops the topic from accepting messages; returns the last message ID."""
         return _document(self._http.post(f"{_path(topic)}/terminate"))
 
     def terminate_partitions(self, topic: str) -> Document:
-        """The last message id of each partition, by its number."""
+        """Does the same for each partition; returns the last message IDs by partition."""
         return _document(self._http.post(f"{_path(topic)}/terminate/partitions"))
 
     def truncate(self, topic: str) -> None:
@@ -204,7 +162,7 @@ class Topics:
         return _document(self._http.get(f"{_path(topic)}/messageid/{timestamp_ms}"))
 
     def backlog_size(self, topic: str, after: MessageId) -> int:
-        body = {"ledgerId": after.ledger, "entryId": after.entry, "partitionIndex": after.partition}
+        body = {"ledgerId": after.ledger_id, "entryId": after.entry_id, "partitionIndex": after.partition}
         return int(self._http.put(f"{_path(topic)}/backlogSize", body))
 
     def subscriptions(self, topic: str) -> Names:
@@ -219,7 +177,7 @@ class Topics:
         replicated: bool | None = None,
         properties: dict[str, str] | None = None,
     ) -> None:
-        body = position.body()
+        body = _reset_cursor_data(position)
         if properties:
             body["properties"] = properties
         self._http.put(_subscription(topic, subscription), body, replicated=replicated)
@@ -237,7 +195,9 @@ class Topics:
         self._http.post(f"{_subscription(topic, subscription)}/expireMessages/{seconds}")
 
     def expire_to(self, topic: str, subscription: str, position: MessageId, *, excluded: bool) -> None:
-        self._http.post(f"{_subscription(topic, subscription)}/expireMessages", position.body(excluded=excluded))
+        self._http.post(
+            f"{_subscription(topic, subscription)}/expireMessages", _reset_cursor_data(position, excluded=excluded)
+        )
 
     def expire_all(self, topic: str, seconds: int) -> None:
         self._http.post(f"{_path(topic)}/all_subscription/expireMessages/{seconds}")
@@ -246,32 +206,34 @@ class Topics:
         self._http.post(f"{_subscription(topic, subscription)}/resetcursor/{timestamp_ms}")
 
     def reset_cursor(self, topic: str, subscription: str, position: MessageId, *, excluded: bool = False) -> None:
-        self._http.post(f"{_subscription(topic, subscription)}/resetcursor", position.body(excluded=excluded))
+        self._http.post(
+            f"{_subscription(topic, subscription)}/resetcursor", _reset_cursor_data(position, excluded=excluded)
+        )
 
     def peek(self, topic: str, subscription: str, number: int) -> Peeked:
-        """The entry that the subscription gets as its `number`th, 1 for the next. Raises `NotFound` behind the last."""
+        """The `number`th entry to be delivered to the subscription, from 1. Raises `NotFound` after the last."""
         return self._http.get_bytes(f"{_subscription(topic, subscription)}/position/{number}")
 
     def examine(self, topic: str, number: int, *, from_earliest: bool) -> Peeked:
-        """The `number`th entry of the topic, 1 for the outermost one."""
+        """The `number`th entry from that end of the topic, from 1."""
         start = "earliest" if from_earliest else "latest"
         return self._http.get_bytes(f"{_path(topic)}/examinemessage", initialPosition=start, messagePosition=number)
 
     def message(self, topic: str, ledger: int, entry: int) -> Peeked:
-        """The entry of that position. Raises `NotFound`."""
+        """The entry at a position. Raises `NotFound`."""
         return self._http.get_bytes(f"{_path(topic)}/ledger/{ledger}/entry/{entry}")
 
     def compact(self, topic: str) -> None:
-        """Starts a compaction; raises `Conflict` when one is running."""
+        """Starts a compaction. Raises `Conflict` if one is running."""
         self._http.put(f"{_path(topic)}/compaction")
 
     def compaction_status(self, topic: str) -> Status:
-        """Of a topic without partitions, or of one partition. Raises `NotFound`."""
-        answer = _document(self._http.get(f"{_path(topic)}/compaction"))
-        return Status(str(answer.get("status", "")), str(answer.get("lastError") or ""))
+        """The status of a topic without partitions, or of one partition. Raises `NotFound`."""
+        found = _document(self._http.get(f"{_path(topic)}/compaction"))
+        return Status(str(found.get("status", "")), str(found.get("lastError") or ""))
 
     def policy(self, topic: str, name: str, **query: object) -> Any:
-        """The value of one policy (the last part of its path), None when it is unset."""
+        """The value of the policy with this path, None if it is unset."""
         return self._http.get(f"{_path(topic)}/{name}", **query)
 
     def set_policy(self, topic: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
@@ -287,6 +249,17 @@ def _path(topic: str) -> str:
 
 def _subscription(topic: str, subscription: str) -> str:
     return f"{_path(topic)}/subscription/{subscription_segment(subscription)}"
+
+
+def _reset_cursor_data(position: MessageId, *, excluded: bool = False) -> Document:
+    """ResetCursorData of the REST API."""
+    return {
+        "ledgerId": position.ledger_id,
+        "entryId": position.entry_id,
+        "partitionIndex": position.partition,
+        "batchIndex": position.batch_index,
+        "excluded": excluded,
+    }
 
 
 def _document(value: Any) -> Document:

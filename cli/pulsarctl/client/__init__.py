@@ -1,4 +1,4 @@
-"""The official client, and nothing else that knows which library that is: producers, consumers, their settings.
+"""Producers and consumers of the official client, and their settings. Only this room knows the client library.
 
 `produce`, `consume`, and their commands import it.
 """

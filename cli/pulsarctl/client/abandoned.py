@@ -1,7 +1,7 @@
-"""Work that was left behind because the broker no longer answers.
+"""Threads that are abandoned because the broker no longer answers.
 
-A thread that waits inside the official client comes back when the client gives up, perhaps while the interpreter is
-being taken down, and that aborts the process. So `main` leaves without taking it down when such a thread still waits.
+A thread that waits in the official client returns when the client gives up. If the interpreter is shutting down by
+then, that aborts the process. So `main` exits without a shutdown if such a thread is still waiting.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ _left: list[Thread] = []
 
 
 def bounded(act: Callable[[], None], seconds: float) -> bool:
-    """Runs `act` in a thread for at most `seconds`; whether it ended by then."""
+    """Runs `act` in a thread and waits at most `seconds`; returns whether it ended."""
     thread = in_background(act)
     thread.join(seconds)
     return not thread.is_alive()
 
 
 def in_background(act: Callable[[], None]) -> Thread:
-    """Runs `act` in a thread that may be left behind."""
+    """Runs `act` in a thread that may be abandoned."""
     thread = Thread(target=act, daemon=True)
     _left.append(thread)
     thread.start()
@@ -29,7 +29,7 @@ def in_background(act: Callable[[], None]) -> Thread:
 
 
 def leave(code: object) -> None:
-    """Ends the process with this exit code if work was left behind; returns otherwise."""
+    """Ends the process with this exit code if a thread is abandoned; returns otherwise."""
     if not any(thread.is_alive() for thread in _left):
         return
     for stream in (sys.stdout, sys.stderr):

@@ -1,7 +1,7 @@
-"""A message of the official client as a `Record`. Fields are fetched when somebody asks, since most outputs need few.
+"""A message of the official client as a `Record`. Fields are fetched on access, because most outputs need few.
 
-The client hands out keys, names and properties as `str` and raises for what is not UTF-8; the bytes are taken from the
-error. Of properties that cannot be decoded nothing can be had, not even the others (`error` says so).
+The client returns keys, names, and properties as `str`, and raises for data that is not UTF-8; the bytes are in the
+error. If one property is not UTF-8, all properties are unavailable, and `error` says so.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from pulsarctl.records.record import partition_of
 
 
 class ClientRecord:
-    """`message` is a `pulsar.Message`; kept, because acknowledging needs it."""
+    """`message` is a `pulsar.Message`, which acknowledging needs."""
 
     __slots__ = ("_id", "error", "message")
 

@@ -1,4 +1,4 @@
-"""What a command wants of its producer or consumer, in the official client's own terms."""
+"""The settings of a producer or consumer, as arguments of the official client."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ _PATTERN_MODES = {
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
-    """Times are milliseconds. `event_time_ms` and `deliver_at_ms` 0: none."""
+    """Times are in milliseconds. `event_time_ms` and `deliver_at_ms` are 0 if not set."""
 
     properties: Mapping[str, str] = field(default_factory=dict)
     ordering_key: str | None = None
@@ -59,11 +59,11 @@ class PublishOptions:
     encryption_key_name: str | None = None
     encryption_key_path: str | None = None
     send_timeout_ms: int = 30_000
-    schema: SchemaInfo | None = None  # announced; what is sent is encoded already
+    schema: SchemaInfo | None = None  # of the producer; messages are already encoded
 
 
 class EncodedAlready(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types
-    """Announces a schema and leaves the bytes alone."""
+    """A schema for messages that are already encoded."""
 
     def __init__(self, schema: SchemaInfo) -> None:
         super().__init__(bytes, getattr(_pulsar.SchemaType, schema.type), None, schema.type)
@@ -77,7 +77,7 @@ class EncodedAlready(pulsar.schema.Schema):  # type: ignore[misc]  # the client 
 
 
 def producer_settings(options: PublishOptions) -> dict[str, Any]:
-    """The arguments of `Client.create_producer` beside the topic."""
+    """The arguments of `Client.create_producer`, except the topic."""
     settings: dict[str, Any] = {
         "producer_name": options.producer_name,
         "initial_sequence_id": None if options.first_sequence_id is None else options.first_sequence_id - 1,
@@ -100,7 +100,7 @@ def producer_settings(options: PublishOptions) -> dict[str, Any]:
 
 
 def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
-    """The arguments of `Client.subscribe` beside the topic and the subscription's name."""
+    """The arguments of `Client.subscribe`, except the topic and the name of the subscription."""
     position = pulsar.InitialPosition.Earliest if options.from_earliest else pulsar.InitialPosition.Latest
     settings: dict[str, Any] = {
         "consumer_type": _TYPES[options.subscription_type],
@@ -115,8 +115,8 @@ def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
         "is_read_compacted": options.compacted,
         "max_pending_chunked_message": options.max_chunked_messages or 10,
         "auto_ack_oldest_chunked_message_on_queue_full": options.ack_oldest_chunked,
-        "batch_index_ack_enabled": True,  # else a batch comes again whole until all of it is acknowledged
-        "start_message_id_inclusive": True,  # a seek to a message means that message, too
+        "batch_index_ack_enabled": True,  # without it, a batch is redelivered until all its messages are acknowledged
+        "start_message_id_inclusive": True,  # a seek to a message includes that message
     }
     if options.pattern_mode:
         settings["regex_subscription_mode"] = _PATTERN_MODES[options.pattern_mode]

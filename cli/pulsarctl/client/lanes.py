@@ -1,7 +1,7 @@
-"""The partitions of one publishing run, and how far the run came over all of them.
+"""The partitions of one publishing run, and the progress of the run across them.
 
-Each partition that gets a message has a lane: its producer and its window. Within a lane the order of acknowledging is
-that of sending; over lanes it is not, so each lane remembers which of the run's messages its own pending ones are.
+Each partition that gets a message has a lane, with its producer and its window. Acknowledgments arrive in the order of
+sending only within a lane, so each lane remembers the positions of its pending messages in the run.
 """
 
 from collections import deque
@@ -22,35 +22,35 @@ class Lane:
         self.window = window
         self._first_sequence = producer.last_sequence_id()
         self._is_alone = is_alone
-        self._pending: deque[int] = deque()  # positions in the run of what is not known to be acknowledged
+        self._pending: deque[int] = deque()  # positions in the run of messages not known to be acknowledged
         self._forgotten = 0
 
     def remember(self, position: int) -> None:
-        """The message about to be handed in is the run's message at `position`."""
+        """Records that the next message is at `position` in the run."""
         if not self._is_alone:
             self._pending.append(position)
             while self._forgotten < self.window.acknowledged:
                 self._pending.popleft()
                 self._forgotten += 1
 
-    def place(self, position: int) -> int:
-        """The position in the run of this lane's message at `position`, which is not acknowledged."""
+    def position_in_run(self, position: int) -> int:
+        """The position in the run of this lane's message at `position`, which is not acknowledged yet."""
         return position if self._is_alone else self._pending[position - self._forgotten - 1]
 
     @property
     def safe_up_to(self) -> int | None:
-        """Every message of the run up to here is acknowledged or elsewhere; None when nothing is left in this lane."""
+        """Up to here, the run has no pending message in this lane. None: no message is pending at all."""
         if self.window.acknowledged == self.window.sent:
             return None
-        return self.place(self.window.acknowledged + 1) - 1
+        return self.position_in_run(self.window.acknowledged + 1) - 1
 
     def settle_exactly(self) -> None:
-        """After a flush or a failure: the client counts what the broker acknowledged in order."""
+        """Uses the client's exact count of acknowledged messages, after a flush or a failure."""
         self.window.settle_exactly(self.producer.last_sequence_id() - self._first_sequence)
 
 
 class Lanes:
-    """`open_producer(partition)` makes a lane's producer when it gets its first message."""
+    """`open_producer(partition)` creates the producer of a lane for its first message."""
 
     def __init__(self, partitions: int, open_producer: Callable[[int], Any], *, size_is_final: bool) -> None:
         self.sent = 0
@@ -60,7 +60,7 @@ class Lanes:
         self._lanes: dict[int, Lane] = {}
 
     def lane(self, partition: int) -> Lane:
-        """The lane that the next message takes; counts the message. Raises what opening a producer raises."""
+        """The lane of the next message, which it counts. Raises what `open_producer` raises."""
         lane = self._lanes.get(partition)
         if lane is None:
             producer = self._open_producer(partition)
@@ -75,26 +75,26 @@ class Lanes:
 
     @property
     def acknowledged(self) -> int:
-        """Messages that the broker is known to have, in whatever order."""
+        """The number of acknowledged messages, in any order."""
         return sum(lane.window.acknowledged for lane in self._lanes.values())
 
     @property
     def acknowledged_in_order(self) -> int:
-        """The broker has every message of the run up to this one: one may resume behind it."""
+        """Every message of the run up to this position is acknowledged, so the run can resume after it."""
         return min((up_to for lane in self.open if (up_to := lane.safe_up_to) is not None), default=self.sent)
 
     @property
     def refusal(self) -> Refusal | None:
         """The run's first message that was refused."""
         refused = [
-            Refusal(lane.place(found.position), found.size, found.result)
+            Refusal(lane.position_in_run(found.position), found.size, found.result)
             for lane in self.open
             if (found := lane.window.refusal) is not None
         ]
         return min(refused, key=lambda refusal: refusal.position, default=None)
 
     def _window(self) -> PublishWindow:
-        """Many partitions share what may be under way, but none gets less than a batch or two."""
+        """Partitions share the limit of pending messages, but each may have a batch or two."""
         return PublishWindow(
             size_is_final=self._size_is_final,
             messages_max=max(LANE_MESSAGES_MIN, PENDING_MESSAGES_MAX // self._partitions),

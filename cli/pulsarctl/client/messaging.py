@@ -1,7 +1,7 @@
-"""Publishing and consuming through the official client: the only file that knows which client library is used.
+"""Publishing and consuming through the official client.
 
-It is imported by the commands that need it, inside them (60 ms). The library writes its log to descriptor 1, whatever
-stdout is wanted for: `render.guard_stdout` is called before it is loaded. Its errors become ours in `_problem`.
+Commands import this module in their functions, because it takes 60 ms. The library writes its log to descriptor 1, so
+`render.guard_stdout` must precede the import. `problem` translates its errors.
 """
 
 import contextlib
@@ -26,11 +26,12 @@ from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings import credentials
 from pulsarctl.settings.settings import Settings
+from pulsarctl.values.message_ids import MessageId
 
 CLOSE_SECONDS = 0.5
-IN_ORDER = ("exclusive", "failover")  # subscription types that may be acknowledged up to a message
+IN_ORDER = ("exclusive", "failover")  # subscription types that allow cumulative acknowledgment
 
-# What the client's errors and results mean to the person who typed the command.
+# The client's errors and results as errors of a command.
 _KINDS: dict[str, type[CliError]] = {
     "AuthenticationError": NotAuthorized,
     "AuthorizationError": NotAuthorized,
@@ -47,21 +48,21 @@ _KINDS: dict[str, type[CliError]] = {
     "TopicNotFound": NotFound,
     "TopicTerminated": Conflict,
 }
-_QUOTA_EXCEEDED = "the backlog quota is exceeded; a subscription has to catch up first"
+_QUOTA_EXCEEDED = "the backlog quota is exceeded; wait until a subscription catches up"
 _WORDS = {
     "AuthenticationError": "the broker does not accept the credentials",
     "AuthorizationError": "not authorized",
     "BrokerPersistenceError": "the broker cannot write (disk full or failed)",
     "ConnectError": "no connection to the broker",
     "ConsumerBusy": "the subscription has another consumer, and its type allows only one",
-    "IncompatibleSchema": "the schema may not follow the topic's, or the topic wants one",
+    "IncompatibleSchema": "the schema is not compatible with the topic's, or the topic requires one",
     "InvalidTopicName": "the topic name is not valid",
-    "NotAllowedError": "the broker refuses it as not allowed or not supported",
+    "NotAllowedError": "the broker does not allow or support it",
     "NotConnected": "the connection to the broker is lost",
     "ProducerBlockedQuotaExceededError": _QUOTA_EXCEEDED,
     "ProducerBlockedQuotaExceededException": _QUOTA_EXCEEDED,
     "ProducerBusy": "another producer has this name",
-    "Timeout": "no answer from the broker in time",
+    "Timeout": "the broker did not answer in time",
     "TopicNotFound": "the topic or its namespace does not exist",
     "TopicTerminated": "the topic is terminated",
 }
@@ -87,7 +88,7 @@ class Messaging:
         )
 
     def partitions(self, topic: str, what: str = "") -> list[str]:
-        """Names of the topic's partitions; of a topic without partitions its own. `what` for is said in errors."""
+        """The names of the topic's partitions, or of the topic itself if it has none. `what` is for errors."""
         with self._translated(what or f"look up {topic}"):
             return [str(name) for name in self._client.get_topic_partitions(topic)]
 
@@ -112,9 +113,9 @@ class Messaging:
         return Subscriber(consumer, options.settlement, in_order=options.subscription_type in IN_ORDER)
 
     def close(self) -> None:
-        """Sends the acknowledgements that the client still collects and ends the connections.
+        """Sends pending acknowledgments and closes the connections.
 
-        Messages fetched ahead go back to the broker, which has half a second to answer.
+        Messages fetched ahead return to the broker, which has half a second to answer.
         """
         bounded(_quietly(self._client.close), CLOSE_SECONDS)
 
@@ -127,11 +128,11 @@ class Messaging:
 
 
 class Publisher:
-    """Publishes to one topic, as many messages at a time as the windows of its lanes allow."""
+    """Publishes to one topic, within the windows of its lanes."""
 
     def __init__(self, topic: str, lanes: Lanes, router: Router, options: PublishOptions) -> None:
         self.lanes = lanes
-        self.is_refused = False  # a message was; `lanes.refusal` says which
+        self.is_refused = False  # whether any message was refused; `lanes.refusal` has the first
         self._topic = topic
         self._router = router
         self._fields = {
@@ -143,9 +144,9 @@ class Publisher:
         }
 
     def send(self, value: bytes | None, key: str | None = None) -> None:
-        """Hands in one message; None is a tombstone. Waits for room; Ctrl-C interrupts the wait.
+        """Sends one message; None is a tombstone. Waits for room in the window; Ctrl-C interrupts the wait.
 
-        Returns as well when some message was refused: look at `is_refused`.
+        Also returns if a message was refused, so check `is_refused`.
         """
         lane = self.lanes.lane(self._router.partition_for(key))
         window = lane.window
@@ -161,10 +162,10 @@ class Publisher:
             window.wait_for_room()
 
     def finish(self) -> None:
-        """Waits for the broker's answer to everything handed in; `lanes` then has the exact counts."""
+        """Waits for the results of all messages; `lanes` then has the exact counts."""
         errors: list[str] = []
         flushing = in_background(partial(self._flush, errors))
-        while flushing.is_alive():  # a join in one piece would not see Ctrl-C; the send timeout ends the flush
+        while flushing.is_alive():  # a single join would block Ctrl-C; the send timeout ends the flush
             flushing.join(0.5)
         for lane in self.lanes.open:
             lane.settle_exactly()
@@ -199,8 +200,8 @@ class Publisher:
 class Subscriber:
     """One consumer of the official client.
 
-    `in_order`: one acknowledgement covers everything before it. That of each message alone costs the client three times
-    what receiving the message does.
+    `in_order`: acknowledge cumulatively, because acknowledging each message takes the client three times as long as
+    receiving it.
     """
 
     def __init__(self, consumer: Any, settlement: Settlement, *, in_order: bool) -> None:
@@ -217,7 +218,7 @@ class Subscriber:
         )
 
     def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]:
-        """Up to `count_max` records: waits for the first, takes what else is there. Empty after `timeout_ms`."""
+        """Up to `count_max` records. Waits only for the first, and returns none after `timeout_ms`."""
         receive = self._consumer.receive
         records: list[ClientRecord] = []
         try:
@@ -229,21 +230,21 @@ class Subscriber:
         return records
 
     def last_position(self) -> tuple[int, int, int]:
-        """Ledger, entry and batch index of the partition's last message; entry -1 when there is none."""
+        """Ledger, entry and batch index of the partition's last message; the entry is -1 if there is none."""
         try:
             last = self._consumer.get_last_message_id()
         except pulsar.PulsarException as error:
             raise problem(type(error).__name__, "ask for the last message", "") from error
         return last.ledger_id(), last.entry_id(), last.batch_index()
 
-    def seek_to_message(self, ledger_id: int, entry_id: int, partition: int, batch_index: int) -> None:
-        self._seek(pulsar.MessageId(partition, ledger_id, entry_id, batch_index))
+    def seek_to_message(self, target: MessageId) -> None:
+        self._seek(pulsar.MessageId(target.partition, target.ledger_id, target.entry_id, target.batch_index))
 
     def seek_to_time(self, publish_time_ms: int) -> None:
         self._seek(publish_time_ms)
 
     def settle(self, records: list[ClientRecord]) -> None:
-        """A lost acknowledgement means that the message comes again, so a lost connection is no error here."""
+        """A lost connection is not an error here: the broker redelivers unacknowledged messages."""
         if self._settle is None:
             return
         with contextlib.suppress(pulsar.AlreadyClosed, pulsar.NotConnected):
@@ -266,7 +267,7 @@ def _last_of_each_topic(records: list[ClientRecord]) -> list[ClientRecord]:
 
 
 def _quietly(act: Callable[[], None]) -> Callable[[], None]:
-    """For closing: what is closed already, or has nobody there to close it with, is closed."""
+    """For closing: ignores errors, because a lost connection is closed, too."""
 
     def closing() -> None:
         with contextlib.suppress(pulsar.PulsarException):
@@ -276,7 +277,7 @@ def _quietly(act: Callable[[], None]) -> Callable[[], None]:
 
 
 def problem(result: str, what: str, request: str) -> CliError:
-    """The client's word for what went wrong as an error of ours."""
+    """The error for one of the client's results."""
     return _KINDS.get(result, CliError)(
         f"cannot {what}: {_WORDS.get(result, result)}", reason=result, request=request or None
     )
@@ -297,5 +298,5 @@ def _log_level(name: str) -> Any:
     levels = pulsar.LoggerLevel
     known = {"debug": levels.Debug, "info": levels.Info, "warn": levels.Warn, "error": levels.Error}
     if name.lower() not in known:
-        raise UsageProblem(f"there is no log level '{name}'", hint=f"one of {', '.join(known)}")
+        raise UsageProblem(f"unknown log level '{name}'", hint=f"use one of {', '.join(known)}")
     return known[name.lower()]

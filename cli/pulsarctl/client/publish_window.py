@@ -1,10 +1,10 @@
-"""How many messages may be under way to a partition, and which of them the broker has.
+"""The limit of pending messages of a partition, and which messages are acknowledged.
 
-The official client calls back for every message, and each call waits for the interpreter's lock: a tenth of its speed
-is left. A partition acknowledges in the order of sending, so one call-back vouches for all messages before it: only
-every 500th message, every megabyte and every message larger than any that went well asks for one. The last rule is
-there because size is the one thing for which a single message is refused.
-Positions count the messages handed in, from 1. The main thread hands in; call-backs come from the client's thread.
+The official client can call back for every message, but each callback waits for the interpreter's lock, which reduces
+the speed to a tenth. A partition acknowledges in the order of sending, so a callback covers all earlier messages. Only
+every 500th message, every megabyte, and every message larger than all acknowledged ones ask for a callback; the last
+rule exists because size is the only reason to refuse a single message.
+Positions count the sent messages, from 1. The main thread sends, and callbacks run on the client's thread.
 """
 
 import threading
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 PENDING_MESSAGES_MAX = 10_000
 PENDING_BYTES_MAX = 16 * 1024 * 1024
-VOUCH_EVERY_MESSAGES = 500
-VOUCH_EVERY_BYTES = 1024 * 1024
-PROVEN_WHATEVER_COMPRESSION_BYTES = 1024
+CALLBACK_EVERY_MESSAGES = 500
+CALLBACK_EVERY_BYTES = 1024 * 1024
+PROVEN_DESPITE_COMPRESSION_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The first message that the client or the broker did not take, and the client's word for why."""
+    """The first message that the client or the broker refused, and the client's name for the reason."""
 
     position: int
     size: int
@@ -27,7 +27,7 @@ class Refusal:
 
 
 class PublishWindow:
-    """`size_is_final`: whether the broker sees a message as large as it is handed in, that is, without compression."""
+    """`size_is_final`: whether the broker gets a message at its original size, that is, without compression."""
 
     def __init__(
         self,
@@ -38,45 +38,45 @@ class PublishWindow:
     ) -> None:
         self.sent = 0
         self.sent_bytes = 0
-        self.acknowledged = 0  # the broker is known to have all messages up to this position
+        self.acknowledged = 0  # all messages up to this position are acknowledged
         self.refusal: Refusal | None = None
         self._size_is_final = size_is_final
         self._messages_max = messages_max
         self._bytes_max = bytes_max
-        self._vouch_every_messages = min(VOUCH_EVERY_MESSAGES, messages_max // 2)
-        self._vouch_every_bytes = min(VOUCH_EVERY_BYTES, bytes_max // 2)
+        self._callback_every_messages = min(CALLBACK_EVERY_MESSAGES, messages_max // 2)
+        self._callback_every_bytes = min(CALLBACK_EVERY_BYTES, bytes_max // 2)
         self._proven_size = -1
-        self._asked = (0, 0)  # position and bytes at the last message that asked for a call-back
+        self._asked = (0, 0)  # position and bytes at the last message that asked for a callback
         self._acknowledged_bytes = 0
         self._changed = threading.Event()
 
     def hand_in(self, size: int) -> bool:
-        """Counts a message of `size` bytes; returns whether it must ask for a call-back."""
+        """Counts a message of `size` bytes; returns whether it must ask for a callback."""
         self.sent += 1
         self.sent_bytes += size
         position, amount = self._asked
         if (
             size <= self._proven_size
-            and self.sent - position < self._vouch_every_messages
-            and self.sent_bytes - amount < self._vouch_every_bytes
+            and self.sent - position < self._callback_every_messages
+            and self.sent_bytes - amount < self._callback_every_bytes
         ):
             return False
         self._asked = (self.sent, self.sent_bytes)
         return True
 
     def settle(self, position: int, size: int, sent_bytes: int, result: str | None) -> None:
-        """A message's call-back: `result` is None when the broker has it. Called on the client's thread."""
+        """The callback of a message, with `result` None if it is acknowledged. Called on the client's thread."""
         if result is None:
             self.acknowledged = max(self.acknowledged, position)
             self._acknowledged_bytes = max(self._acknowledged_bytes, sent_bytes)
-            if self._size_is_final or size <= PROVEN_WHATEVER_COMPRESSION_BYTES:
+            if self._size_is_final or size <= PROVEN_DESPITE_COMPRESSION_BYTES:
                 self._proven_size = max(self._proven_size, size)
         elif self.refusal is None or position < self.refusal.position:
             self.refusal = Refusal(position, size, result)
         self._changed.set()
 
     def settle_exactly(self, acknowledged: int) -> None:
-        """The client's own count of what is acknowledged, where `settle` only vouches."""
+        """Sets the client's exact count of acknowledged messages, of which `settle` knows only a part."""
         self.acknowledged = max(self.acknowledged, acknowledged)
 
     @property
@@ -87,9 +87,9 @@ class PublishWindow:
         )
 
     def wait_for_room(self) -> None:
-        """Returns when the next message may be handed in, or after a refusal. Ctrl-C interrupts it.
+        """Returns when the next message may be sent, or after a refusal. Ctrl-C interrupts it.
 
-        The client's send timeout bounds the wait: every message under way is answered or refused by then.
+        The client's send timeout bounds the wait: by then, every pending message is acknowledged or refused.
         """
         while self.is_full and self.refusal is None:
             self._changed.clear()

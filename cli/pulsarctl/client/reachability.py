@@ -1,7 +1,7 @@
-"""Whether a broker listens at a service URL, asked before the official client is started.
+"""Checks that a broker listens at a service URL before the official client starts.
 
-That client retries a refused connection, or one to a web server, until its operation timeout and then says
-`ConnectError`; the operating system says at once, and says why. Its log would go to stderr as well.
+The client retries a refused connection, or one to a web server, until its operation timeout, and then reports
+`ConnectError`. The operating system reports the reason immediately, without a log on stderr.
 """
 
 import socket
@@ -15,11 +15,9 @@ from pulsarctl.settings import credentials
 from pulsarctl.settings.addresses import host_and_port
 from pulsarctl.settings.settings import Settings
 
-Ask = Callable[
-    [socket.socket, float], None
-]  # raises `OSError` when what answers by the deadline is not what it should be
+Ask = Callable[[socket.socket, float], None]  # raises `OSError` unless the expected server answers by the deadline
 
-HEAD = struct.Struct(">II")  # of a frame without payload: its size behind these four bytes, the command's size
+HEAD = struct.Struct(">II")  # of a frame without payload: the size after these four bytes, and the size of the command
 ANSWER_BYTES_MAX = 1 << 20  # far above CONNECTED or an error
 DEFAULT_PORTS = {"pulsar": 6650, "pulsar+ssl": 6651, "http": 80, "https": 443}
 
@@ -28,20 +26,20 @@ def addresses(service_url: str) -> list[tuple[str, int]]:
     """Host and port of each broker in `pulsar://a:6650,b:6650`. Raises `UsageProblem`."""
     scheme, separator, rest = service_url.partition("://")
     if not separator or scheme not in DEFAULT_PORTS:
-        hint = f"write one of {', '.join(DEFAULT_PORTS)} and HOST:PORT behind ://"
+        hint = "use SCHEME://HOST:PORT with the scheme " + ", ".join(DEFAULT_PORTS)
         raise UsageProblem(f"'{service_url}' is not a service URL", hint=hint)
     return [_address(scheme, host, service_url) for host in rest.split("/", 1)[0].split(",")]
 
 
 def check_reachable(settings: Settings, timeout_seconds: float) -> None:
-    """Returns when one of the brokers accepts a connection. Raises `CannotConnect` with the last one's reason."""
+    """Returns if one of the brokers accepts a connection. Raises `CannotConnect` with the last failure."""
     _first_that_passes(settings, time.monotonic() + timeout_seconds, lambda connection, deadline: None)
 
 
 def check_answers(settings: Settings, timeout_seconds: float) -> None:
-    """As `check_reachable`, and one answers in the protocol of the URL's scheme, in TLS where that says so.
+    """Returns if one of the brokers answers in the protocol of the URL's scheme, including TLS.
 
-    Raises `TimedOut` when it is silent.
+    Raises `CannotConnect`, or `TimedOut` if it does not answer.
     """
     scheme = settings.service_url.partition("://")[0]
     ask = _ask_web_server if scheme in ("http", "https") else _hello(credentials.token(settings))
@@ -57,8 +55,8 @@ def _hello(token: str | None) -> Ask:
         head = _answer(connection, frame, HEAD.size, deadline)
         frame_size, command_size = HEAD.unpack_from(head)
         if frame_size != command_size + 4 or frame_size > ANSWER_BYTES_MAX:
-            who = "a web server answers" if head.startswith((b"HTTP", b"<")) else "what answers is no broker"
-            raise OSError(f"{who}: is that the port of the binary protocol?")
+            who = "a web server answered" if head.startswith((b"HTTP", b"<")) else "not a broker"
+            raise OSError(f"{who}; is this the port of the binary protocol?")
 
     return shake_hands
 
@@ -67,9 +65,9 @@ def _ask_web_server(connection: socket.socket, deadline: float) -> None:
     try:
         head = _answer(connection, b"GET / HTTP/1.0\r\n\r\n", len(b"HTTP/"), deadline)
     except (ConnectionError, HungUp) as error:
-        raise OSError("no web server answers: is that the port of the admin API?") from error
+        raise OSError("not a web server; is this the port of the admin API?") from error
     if not head.startswith(b"HTTP/"):
-        raise OSError("what answers is no web server: is that the port of the admin API?")
+        raise OSError("not a web server; is this the port of the admin API?")
 
 
 def _in_tls(settings: Settings, ask: Ask) -> Ask:
@@ -98,7 +96,7 @@ def _answer(connection: socket.socket, question: bytes, least_bytes: int, deadli
         connection.settimeout(max(0.001, deadline - time.monotonic()))
         chunk = connection.recv(64)
         if not chunk:
-            raise HungUp("it hangs up: is that the port of the binary protocol?")
+            raise HungUp("it closed the connection; is this the port of the binary protocol?")
         head += chunk
     return head
 
@@ -120,7 +118,7 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
                 ask(connection, deadline)
             return
         except TimeoutError as error:
-            problem = OSError("it accepts connections and says nothing") if kind is TimedOut else error
+            problem = OSError("it accepts connections but does not answer") if kind is TimedOut else error
         except OSError as error:
             problem, kind = error, CannotConnect
     reason = (problem.strerror or str(problem)) if problem else "no address"
@@ -132,7 +130,7 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
 
 
 def _connect_frame(token: str | None) -> bytes:
-    """CONNECT by hand: the generated module of the protocol costs more to import than the answer takes."""
+    """CONNECT, encoded by hand: importing the protocol module takes longer than the check."""
     fields = _bytes_field(1, b"pulsarctl") + b"\x20\x13"  # client_version, protocol_version 19
     if token:
         fields += _bytes_field(5, b"token") + _bytes_field(3, token.encode())  # auth_method_name, auth_data
@@ -141,7 +139,7 @@ def _connect_frame(token: str | None) -> bytes:
 
 
 def _bytes_field(number: int, value: bytes) -> bytes:
-    """A field of protobuf's wire type 2."""
+    """A protobuf field of wire type 2."""
     size, encoded = len(value), bytearray((number << 3 | 2,))
     while size > 127:
         encoded.append(size & 127 | 128)

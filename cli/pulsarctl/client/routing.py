@@ -1,9 +1,9 @@
-"""Which partition a message goes to: as Pulsar's Java tools choose it. Pure.
+"""The partition of a message, as Pulsar's Java tools choose it. Pure.
 
-A key always goes to the same partition, the one that `pulsar-client produce` and every Java producer choose
-(`JavaStringHash`; docs/protocol.md "Partition routing"). The official Python client would choose another, because it
-uses the hash of its C++ library, and a key on two partitions has neither an order nor a last value. Messages without a
-key go to the partitions in turn, a batch at a time.
+A key always maps to the same partition, which is that of `pulsar-client produce` and of every Java producer
+(`JavaStringHash`). The official Python client uses the hash of its C++ library instead, and a key on two partitions has
+neither an order nor a last value. Messages without a key go to the partitions in turn, one batch each.
+docs/protocol.md "Partition routing" states the rule.
 """
 
 import struct
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 @lru_cache(maxsize=10_000)
 def java_string_hash(text: str) -> int:
-    """`String.hashCode() & Integer.MAX_VALUE`: over UTF-16 units, as Java has them."""
+    """`String.hashCode() & Integer.MAX_VALUE`, over UTF-16 code units."""
     units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for unit in struct.unpack(f">{len(units) // 2}H", units):
@@ -21,7 +21,7 @@ def java_string_hash(text: str) -> int:
 
 
 class Router:
-    """`turn_messages` is how many messages without a key go to one partition before the next has its turn."""
+    """`turn_messages` is the number of messages without a key that go to a partition in one turn."""
 
     def __init__(self, partitions: int, turn_messages: int, first: int = 0) -> None:
         self._partitions = partitions

@@ -1,4 +1,4 @@
-"""What a command wants of its subscription and its consumer."""
+"""The options of a subscription and its consumer."""
 
 import enum
 from collections.abc import Mapping
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 
 class Settlement(enum.Enum):
-    """What becomes of a message that was printed."""
+    """What to do with a message after printing it."""
 
     ACKNOWLEDGE = "acknowledge"
-    GIVE_BACK = "give back"  # a negative acknowledgement: it comes again after the delay
-    LEAVE = "leave"  # it comes again when the consumer has gone
+    GIVE_BACK = "give back"  # a negative acknowledgment: the message is redelivered after the delay
+    LEAVE = "leave"  # the message is redelivered after the consumer closes
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """After so many redeliveries a message goes to `topic`; None: the client's own `TOPIC-SUBSCRIPTION-DLQ`."""
+    """After `max_redeliveries`, a message goes to `topic`. None: the client's default, `TOPIC-SUBSCRIPTION-DLQ`."""
 
     max_redeliveries: int
     topic: str | None = None
@@ -23,7 +23,7 @@ class DeadLetters:
 
 @dataclass(frozen=True, slots=True)
 class KeySharing:
-    """How Key_Shared divides keys: by itself, or this consumer takes `hash_ranges` (both ends inclusive)."""
+    """How Key_Shared assigns keys: automatically, or with this consumer's `hash_ranges` (inclusive)."""
 
     hash_ranges: tuple[tuple[int, int], ...] = ()
     allow_out_of_order: bool = False
@@ -31,7 +31,7 @@ class KeySharing:
 
 @dataclass(frozen=True, slots=True)
 class SubscribeOptions:
-    """`queue_size` is how many messages the client fetches ahead; times are milliseconds, 0 for never."""
+    """`queue_size` is the number of messages to fetch ahead. Times are in milliseconds, 0 for never."""
 
     subscription: str
     subscription_type: str = "exclusive"
@@ -46,7 +46,7 @@ class SubscribeOptions:
     properties: Mapping[str, str] = field(default_factory=dict)
     replicated: bool = False
     compacted: bool = False
-    pattern_mode: str | None = None  # the topic is a pattern; which topics it finds: persistent, non-persistent, all
+    pattern_mode: str | None = None  # for a topic pattern: match persistent, non-persistent, or all topics
     max_chunked_messages: int = 0
     ack_oldest_chunked: bool = False
     decryption_key_path: str | None = None

@@ -1,4 +1,4 @@
-"""`pulsarctl brokers`: which brokers there are and whether they work."""
+"""`pulsarctl brokers`: the brokers of a cluster, their health, and their configuration."""
 
 from typing import Annotated
 
@@ -14,7 +14,10 @@ app = Noun("brokers", "List brokers and check their health.")
 
 @app.verb("list", "l")
 def list_brokers(
-    call: Call, cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="Default: this one.")] = None
+    call: Call,
+    cluster: Annotated[
+        str | None, typer.Argument(metavar="CLUSTER", help="Name of the cluster. Default: the cluster of the broker.")
+    ] = None,
 ) -> None:
     """List the brokers of a cluster.
 
@@ -27,12 +30,12 @@ def list_brokers(
 def healthcheck(
     call: Call,
     topic_version: Annotated[
-        str | None, typer.Option("-tv", "--topic-version", metavar="V1|V2", help="Of the topic that is used.")
+        str | None, typer.Option("-tv", "--topic-version", metavar="V1|V2", help="Version of the health check topic.")
     ] = None,
 ) -> None:
-    """Publish and read a message inside the broker; prints ok, or fails.
+    """Check the health of the broker by publishing and reading a message.
 
-    A broker that serves but has lost data is degraded, and the check fails, until the loss is accepted.
+    Prints ok or fails. A broker that lost data is degraded and fails the check until the loss is accepted.
 
     Example: pulsarctl brokers healthcheck
     """
@@ -44,7 +47,7 @@ def healthcheck(
 
 @app.verb("damage")
 def damage(call: Call) -> None:
-    """List the damaged places in the broker's data, what is lost by them, and whether the loss is accepted.
+    """List the damage in the broker's data, with what is lost and whether the loss is accepted.
 
     Example: pulsarctl brokers damage
     """
@@ -55,9 +58,10 @@ def damage(call: Call) -> None:
 
 @app.verb("accept-loss", loses_data=True)
 def accept_loss(call: Call) -> None:
-    """Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.
+    """Accept the loss of damaged data.
 
-    Prints what is accepted. For a directory that no broker uses: pulsarctl storage accept-loss.
+    The broker is no longer degraded, and readers skip what is lost. Prints what is accepted. If no broker uses the
+    directory, run 'pulsarctl storage accept-loss'.
 
     Example: pulsarctl brokers accept-loss
     """
@@ -75,7 +79,7 @@ def version(call: Call) -> None:
 
 @app.verb("leader-broker")
 def leader_broker(call: Call) -> None:
-    """Show which broker leads the cluster.
+    """Show the leader broker of the cluster.
 
     Example: pulsarctl brokers leader-broker
     """
@@ -84,7 +88,7 @@ def leader_broker(call: Call) -> None:
 
 @app.verb("get-runtime-config")
 def get_runtime_config(call: Call) -> None:
-    """Show the broker's whole configuration.
+    """Show the runtime configuration of the broker.
 
     Example: pulsarctl brokers get-runtime-config
     """
@@ -93,7 +97,7 @@ def get_runtime_config(call: Call) -> None:
 
 @app.verb("list-dynamic-config")
 def list_dynamic_config(call: Call) -> None:
-    """List the settings that can be changed while the broker runs.
+    """List the settings that can change while the broker runs.
 
     Example: pulsarctl brokers list-dynamic-config
     """
@@ -102,7 +106,7 @@ def list_dynamic_config(call: Call) -> None:
 
 @app.verb("get-all-dynamic-config")
 def get_all_dynamic_config(call: Call) -> None:
-    """Show the settings that were changed while the broker runs.
+    """Show the settings that changed while the broker runs.
 
     Example: pulsarctl brokers get-all-dynamic-config
     """
@@ -111,7 +115,7 @@ def get_all_dynamic_config(call: Call) -> None:
 
 @app.verb("get-internal-config")
 def get_internal_config(call: Call) -> None:
-    """Show where the broker keeps its metadata.
+    """Show where the broker stores its metadata.
 
     Example: pulsarctl brokers get-internal-config
     """

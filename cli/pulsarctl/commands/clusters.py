@@ -1,4 +1,4 @@
-"""`pulsarctl clusters`: the clusters that the broker knows."""
+"""`pulsarctl clusters`: the clusters of a Pulsar instance."""
 
 from typing import Annotated
 
@@ -12,7 +12,8 @@ app = Noun("clusters", "List and show clusters.")
 
 @app.verb("list", "l")
 def list_clusters(
-    call: Call, current: Annotated[bool, typer.Option("-c", "--current", help="Mark the one that answers.")] = False
+    call: Call,
+    current: Annotated[bool, typer.Option("-c", "--current", help="Mark the cluster of the broker.")] = False,
 ) -> None:
     """List the clusters.
 
@@ -26,7 +27,9 @@ def list_clusters(
 
 
 @app.verb("get", "g")
-def get_cluster(call: Call, cluster: Annotated[str, typer.Argument(metavar="CLUSTER")]) -> None:
+def get_cluster(
+    call: Call, cluster: Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")]
+) -> None:
     """Show the addresses of a cluster.
 
     Example: pulsarctl clusters get standalone

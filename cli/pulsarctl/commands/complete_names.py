@@ -1,6 +1,6 @@
-"""`pulsarctl complete-names`: what a name on the command line could be. The completion scripts ask; nobody else.
+"""`pulsarctl complete-names`: the names that complete a word, for the completion scripts.
 
-Topics of the persistent domain are offered in their short form: a colon ends a word in bash.
+Persistent topics have their short form, because a colon ends a word in bash.
 """
 
 from typing import Annotated
@@ -12,7 +12,7 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("complete-names", "What a name on the command line could be.")
+app = Noun("complete-names", "Print the names that complete a word.")
 
 DEFAULT = "public/default"
 PERSISTENT = "persistent://"
@@ -21,19 +21,19 @@ PERSISTENT = "persistent://"
 @app.verb("complete-names")
 def complete_names(
     call: Call,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="TENANT, NAMESPACE or TOPIC.")],
-    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="What is typed already.")] = "",
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of name: TENANT, NAMESPACE, or TOPIC.")],
+    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="Text typed so far.")] = "",
 ) -> None:
-    """Print one candidate a line; nothing when the broker cannot be asked: a shell must not show errors at a Tab."""
+    """Print the names that complete a word, one per line, and nothing if the broker does not answer."""
     try:
         for name in _candidates(call, kind, prefix):
             render.line(name)
     except CliError:
-        return
+        return  # a shell must not show errors after Tab
 
 
 def _candidates(call: Call, kind: str, prefix: str) -> list[str]:
-    """As far as the next slash."""
+    """Names up to the next slash."""
     parts = prefix.split("/")
     if kind == "TENANT":
         return call.admin.tenants.list()
@@ -53,7 +53,7 @@ def _namespaces(call: Call, parts: list[str], end: str) -> list[str]:
 
 
 def _topics(call: Call, namespace: str, separator: str) -> list[str]:
-    """Partitioned topics once; without their namespace where that is the default one."""
+    """Each partitioned topic once, without the default namespace."""
     listed = call.admin.topics.list(namespace, domain="persistent")
     bases = dict.fromkeys(name.partition("-partition-")[0] for name in listed)
     stripped = [name.removeprefix(f"{PERSISTENT}{namespace}/") for name in bases]

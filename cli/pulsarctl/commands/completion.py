@@ -1,4 +1,4 @@
-"""`pulsarctl completion`: the completion script of a shell, on stdout."""
+"""`pulsarctl completion`: print the completion script of a shell."""
 
 from typing import Annotated
 
@@ -15,13 +15,15 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @app.verb("completion")
-def completion(call: Call, shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
-    """Print the script that completes commands and options.
+def completion(
+    call: Call, shell: Annotated[str, typer.Argument(metavar="SHELL", help="Name of the shell: bash, zsh, or fish.")]
+) -> None:
+    """Print the completion script of a shell.
 
     Example: source <(pulsarctl completion bash)
     """
     if shell not in SHELLS:
-        raise UsageProblem(f"no completion for '{shell}'", hint="one of " + ", ".join(SHELLS))
+        raise UsageProblem(f"unknown shell '{shell}'", hint="use one of " + ", ".join(SHELLS))
     from pulsarctl.shell.completions import script
     from pulsarctl.shell.reference import pages
 

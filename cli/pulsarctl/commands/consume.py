@@ -1,4 +1,4 @@
-"""`pulsarctl consume`: subscribe, print and acknowledge messages."""
+"""`pulsarctl consume`: subscribe to a topic, and print and acknowledge its messages."""
 
 import secrets
 import time
@@ -62,10 +62,10 @@ from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
 PATTERN_MODES = ("persistent", "non-persistent", "all")
-LEAST_ACK_TIMEOUT_SECONDS = 10  # the official client's
+LEAST_ACK_TIMEOUT_SECONDS = 10  # the minimum of the official client
 TYPES = ("exclusive", "shared", "failover", "key_shared")
 
-app = Noun("consume", "Subscribe, print and acknowledge messages.")
+app = Noun("consume", "Subscribe to a topic, and print and acknowledge its messages.")
 
 
 @app.verb("consume")
@@ -110,11 +110,11 @@ def consume(
     pool_messages: PoolMessages = "true",
     timeout: Timeout = "30s",
 ) -> None:
-    r"""Subscribe, print and acknowledge messages.
+    r"""Subscribe to a topic, and print and acknowledge its messages.
 
-    A message is acknowledged once it is written to stdout, in the middle of a batch as well. Text is what
-    pulsar-client prints; -o jsonl is one object a line, with keyBase64 and valueBase64 for what is not UTF-8; -F is a
-    template.
+    A message is acknowledged after it is written to stdout, even within a batch. The default output is that of
+    pulsar-client. With -o jsonl, each line is a JSON object, with keyBase64 and valueBase64 for data that is not UTF-8.
+    With -F, a template formats each message.
 
     Examples:
       pulsarctl consume orders -s audit -n 0 -o jsonl
@@ -122,15 +122,16 @@ def consume(
       pulsarctl consume orders -s audit --from @-1h --idle-timeout 10s
       pulsarctl consume orders -s work -t Shared --nack --nack-delay 5s --dlq auto --max-redeliveries 3 -n 0
 
-    Errors: 3 the topic does not exist and may not be created, 5 no broker, 6 the subscription has another consumer,
-    7 the idle timeout came before -n messages, 130 after Ctrl-C.
+    Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 6 the subscription has another
+    consumer, 7 the idle timeout passed before -n messages, 130 Ctrl-C.
     """
     if subscription_mode.lower() != "durable":
         raise UsageProblem(
-            f"the official client makes no {subscription_mode} subscriptions", hint="pulsarctl read needs none"
+            f"cannot subscribe in mode {subscription_mode}: the client does not support it",
+            hint="read without a subscription: 'pulsarctl read'",
         )
     if regex and partition is not None:
-        raise UsageProblem("--regex and --partition exclude each other")
+        raise UsageProblem("cannot combine --regex and --partition")
     now_ms = time.time_ns() // 1_000_000
     reach = Reach(
         topic=topic if regex else chosen(topic, partition),
@@ -172,7 +173,7 @@ def consume(
         printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
     call.notice(f"{printed} messages successfully consumed")
     if not printed and subscribing.starts_at_end:
-        call.notice("a subscription that is new starts behind the last message; -p Earliest starts at the first")
+        call.notice("a new subscription starts after the last message; use -p Earliest to start at the first")
 
 
 def _run(
@@ -194,7 +195,7 @@ def _run(
 
 
 def has_backlog(call: Call, topic: str, subscription: str) -> bool | None:
-    """Whether the broker holds something for the subscription; None when its admin API does not tell."""
+    """Whether the subscription has a backlog, or None if the admin API cannot tell."""
     try:
         found = call.admin.topics.stats(topic).get("subscriptions", {}).get(subscription)
     except CliError:
@@ -203,15 +204,15 @@ def has_backlog(call: Call, topic: str, subscription: str) -> bool | None:
 
 
 def _ack_timeout(text: str) -> int:
-    """Milliseconds, 0 for never."""
+    """The timeout in milliseconds, 0 for never."""
     seconds = parse_duration(text)
     if 0 < seconds < LEAST_ACK_TIMEOUT_SECONDS:
-        raise UsageProblem(f"an ack timeout is at least {LEAST_ACK_TIMEOUT_SECONDS} s")
+        raise UsageProblem(f"the ack timeout must be at least {LEAST_ACK_TIMEOUT_SECONDS} s")
     return round(seconds * 1000)
 
 
 def _one_of(text: str, known: tuple[str, ...], what: str) -> str:
-    """The lower-case spelling; pulsar-client's own spellings differ in case only."""
+    """The lowercase spelling, because those of pulsar-client differ only in case."""
     if text.lower() not in known:
-        raise UsageProblem(f"there is no {what} '{text}'", hint="one of " + ", ".join(known))
+        raise UsageProblem(f"unknown {what} '{text}'", hint="use one of " + ", ".join(known))
     return text.lower()

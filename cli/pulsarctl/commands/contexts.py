@@ -1,4 +1,4 @@
-"""`pulsarctl context`: named sets of addresses and credentials, in the file that the Go tool of the same name keeps."""
+"""`pulsarctl context`: named sets of addresses and credentials, in the file of the Go tool of the same name."""
 
 import os
 from dataclasses import fields
@@ -14,10 +14,12 @@ from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("context", "Named sets of addresses and credentials, shared with the Go tool.")
+app = Noun("context", "Manage contexts: named sets of addresses and credentials.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context.")]
-OptionalName = Annotated[str | None, typer.Argument(metavar="NAME", help="Default: the current one.")]
+OptionalName = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="Name of the context. Default: the current one.")
+]
 SECRETS = ("token", "auth_params")
 STORED = (*ADDRESS_FIELDS.values(), *AUTH_FIELDS.values())
 NOT_SHOWN = ("origins", "notices")
@@ -25,7 +27,7 @@ NOT_SHOWN = ("origins", "notices")
 
 @app.verb("list", "ls")
 def list_contexts(call: Call) -> None:
-    """List the contexts; a table marks the current one.
+    """List the contexts and mark the current one.
 
     Example: pulsarctl context list
     """
@@ -37,12 +39,12 @@ def list_contexts(call: Call) -> None:
     ]
     call.show(file.names, Table(("CONTEXT", "CURRENT", "ADMIN URL", "SERVICE URL"), rows))
     if not rows:
-        call.notice(f"no context in {file.path}")
+        call.notice(f"no contexts in {file.path}")
 
 
 @app.verb("get", hidden=True)
 def get(call: Call, name: OptionalName = None) -> None:
-    """List the contexts, or show one: the Go tool's spelling."""
+    """List the contexts, or show one (the Go tool's spelling)."""
     if name:
         _show(call, name)
     else:
@@ -51,7 +53,9 @@ def get(call: Call, name: OptionalName = None) -> None:
 
 @app.verb("current")
 def current(call: Call) -> None:
-    """Print the name of the current context. Fails with exit code 3 when there is none.
+    """Print the name of the current context.
+
+    Fails with exit code 3 if no context is selected.
 
     Example: pulsarctl context current
     """
@@ -63,10 +67,10 @@ def show(
     call: Call,
     name: OptionalName = None,
     resolved: Annotated[
-        bool, typer.Option("--resolved", help="What a command would use here, and where each value comes from.")
+        bool, typer.Option("--resolved", help="Show the settings in effect, and the source of each.")
     ] = False,
 ) -> None:
-    """Show a context, its secrets masked.
+    """Show a context with its secrets masked.
 
     Example: pulsarctl context show --resolved
     """
@@ -78,7 +82,7 @@ def show(
 
 @app.verb("use", "select", "switch")
 def use(call: Call, name: Name) -> None:
-    """Make a context the current one.
+    """Select a context as the current one.
 
     Example: pulsarctl context use prod
     """
@@ -90,14 +94,16 @@ def use(call: Call, name: Name) -> None:
 
 @app.verb("create", "set", "add")
 def create(call: Call, name: Name) -> None:
-    """Create or change a context from the connection options, and make it the current one.
+    """Create or change a context from the connection options, and select it.
 
     Example: pulsarctl context create prod --admin-url https://pulsar.example.com:8443 --token-file prod.token
     """
     given = {field: value for field, value in (call.obj or {}).items() if field in STORED}
     file = _file()
     if not given and name not in file.names:
-        raise UsageProblem("a context of what?", hint="pulsarctl context create NAME --admin-url URL [--url URL]")
+        raise UsageProblem(
+            "no address or credentials given", hint="pulsarctl context create NAME --admin-url URL [--url URL]"
+        )
     file.put(name, given)
     file.current = name
     file.save()

@@ -1,4 +1,4 @@
-"""`pulsarctl namespaces`: groups of topics of a tenant, and the policies that their topics inherit."""
+"""`pulsarctl namespaces`: groups of topics in a tenant, and the policies that the topics inherit."""
 
 from typing import Annotated
 
@@ -8,16 +8,19 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import Force, Namespace, Tenant, Yes, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.headings import Heading
 from pulsarctl.verbs.policies import install_namespace_policies
-from pulsarctl.verbs.schema_policies import install_schema_policies_of_namespaces
 
-app = Noun("namespaces", "Create, list and delete namespaces; their policies.")
+app = Noun("namespaces", "Create, list, and delete namespaces, and manage their policies.")
 
-Bundle = Annotated[str | None, typer.Option("-b", "--bundle", metavar="BUNDLE", help="As 0x00000000_0x40000000.")]
+Bundle = Annotated[
+    str | None,
+    typer.Option("-b", "--bundle", metavar="BUNDLE", help="Apply to one bundle, such as 0x00000000_0x40000000."),
+]
 BUNDLES_MAX = 1 << 32
 
 
-@app.verb("list", "l")
+@app.verb("list", "l", heading=Heading.LIFECYCLE)
 def list_namespaces(call: Call, tenant: Tenant) -> None:
     """List the namespaces of a tenant.
 
@@ -26,52 +29,57 @@ def list_namespaces(call: Call, tenant: Tenant) -> None:
     call.show_names("NAMESPACE", call.admin.namespaces.list(tenant))
 
 
-@app.verb("topics", "destinations")
+@app.verb("topics", "destinations", heading=Heading.LIFECYCLE)
 def list_topics(
     call: Call,
     namespace: Namespace,
     mode: Annotated[
-        str | None, typer.Option("-m", "--mode", metavar="MODE", help="persistent, non_persistent or all.")
+        str | None,
+        typer.Option("-m", "--mode", metavar="MODE", help="Domain of the topics: persistent, non_persistent, or all."),
     ] = None,
     system_topics: Annotated[
-        bool, typer.Option("-ist", "--include-system-topic", help="Topics that the broker made for itself, too.")
+        bool, typer.Option("-ist", "--include-system-topic", help="Include topics that the broker created for itself.")
     ] = False,
 ) -> None:
-    """List the topics of a namespace, each partition by itself.
+    """List the topics of a namespace, including each partition.
 
     Example: pulsarctl namespaces topics public/default
     """
     upper = mode.upper() if mode else None
     if upper not in (None, "PERSISTENT", "NON_PERSISTENT", "ALL"):
-        raise UsageProblem(f"there is no mode '{mode}'", hint="persistent, non_persistent or all")
+        raise UsageProblem(f"unknown mode '{mode}'", hint="use persistent, non_persistent, or all")
     found = call.admin.namespaces.topics(namespace, mode=upper, system_topics=system_topics or None)
     call.show_names("TOPIC", found)
 
 
-@app.verb("policies")
+@app.verb("policies", heading=Heading.POLICIES)
 def policies_of_namespace(call: Call, namespace: Namespace) -> None:
-    """Show every policy that is set.
+    """Show the policies of a namespace.
+
+    The commands below get, set, and remove single policies.
 
     Example: pulsarctl namespaces policies public/default
     """
     call.show(call.admin.namespaces.policies(namespace))
 
 
-@app.verb("create", "c")
+@app.verb("create", "c", heading=Heading.LIFECYCLE)
 def create_namespace(
     call: Call,
     namespace: Namespace,
     clusters: Annotated[
-        list[str] | None, typer.Option("-c", "--clusters", metavar="CLUSTER,...", help="Replicate to these.")
+        list[str] | None, typer.Option("-c", "--clusters", metavar="CLUSTER,...", help="Clusters to replicate to.")
     ] = None,
-    bundles: Annotated[int, typer.Option("-b", "--bundles", help="How many; 0 is the broker's default.")] = 0,
+    bundles: Annotated[int, typer.Option("-b", "--bundles", help="Number of bundles; 0 is the broker's default.")] = 0,
 ) -> None:
-    """Create a namespace. Fails with 409 when it exists, 404 when the tenant does not.
+    """Create a namespace.
+
+    Fails with exit code 6 if the namespace exists, and 3 if its tenant does not.
 
     Example: pulsarctl namespaces create shop/orders
     """
     if not 0 <= bundles <= BUNDLES_MAX:
-        raise UsageProblem(f"{bundles} bundles are not possible", hint="0 to 4294967296")
+        raise UsageProblem(f"cannot create {bundles} bundles", hint="use a number from 0 to 4294967296")
     body: dict[str, object] = {}
     if bundles:
         body["bundles"] = {"numBundles": bundles}
@@ -80,11 +88,11 @@ def create_namespace(
     call.admin.namespaces.create(namespace, body or None)
 
 
-@app.verb("delete", "d", loses_data=True)
+@app.verb("delete", "d", heading=Heading.LIFECYCLE, loses_data=True)
 def delete_namespace(call: Call, namespace: Namespace, force: Force = False, yes: Yes = False) -> None:
-    """Delete a namespace. Fails with 409 while it has topics, unless forced.
+    """Delete a namespace.
 
-    Without a terminal, --force needs --yes.
+    A namespace that has topics is deleted only with --force. Without a terminal, --force requires --yes.
 
     Example: pulsarctl namespaces delete shop/orders
     """
@@ -92,25 +100,25 @@ def delete_namespace(call: Call, namespace: Namespace, force: Force = False, yes
     call.admin.namespaces.delete(namespace, force=force)
 
 
-@app.verb("bundles")
+@app.verb("bundles", heading=Heading.PLACEMENT)
 def bundles_of_namespace(call: Call, namespace: Namespace) -> None:
-    """Show the ranges that its topics are divided into.
+    """Show the bundles of a namespace.
 
     Example: pulsarctl namespaces bundles public/default
     """
     call.show(call.admin.namespaces.bundles(namespace))
 
 
-@app.verb("permissions")
+@app.verb("permissions", heading=Heading.PROPERTIES)
 def permissions_of_namespace(call: Call, namespace: Namespace) -> None:
-    """Show who may do what.
+    """Show the permissions of each role on a namespace.
 
     Example: pulsarctl namespaces permissions public/default
     """
     call.show(call.admin.namespaces.permissions(namespace), as_map=True)
 
 
-@app.verb("get-clusters")
+@app.verb("get-clusters", heading=Heading.PLACEMENT)
 def get_clusters(call: Call, namespace: Namespace) -> None:
     """List the clusters that a namespace is replicated to.
 
@@ -119,7 +127,7 @@ def get_clusters(call: Call, namespace: Namespace) -> None:
     call.show_names("CLUSTER", call.admin.namespaces.clusters(namespace))
 
 
-@app.verb("get-properties")
+@app.verb("get-properties", heading=Heading.PROPERTIES)
 def get_properties(call: Call, namespace: Namespace) -> None:
     """Show the properties of a namespace.
 
@@ -128,15 +136,16 @@ def get_properties(call: Call, namespace: Namespace) -> None:
     call.show(call.admin.namespaces.properties(namespace), as_map=True)
 
 
-@app.verb("set-properties")
+@app.verb("set-properties", heading=Heading.PROPERTIES)
 def set_properties(
     call: Call,
     namespace: Namespace,
     properties: Annotated[
-        list[str], typer.Option("-p", "--properties", metavar="KEY=VALUE,...", help="May be repeated.")
+        list[str],
+        typer.Option("-p", "--properties", metavar="KEY=VALUE,...", help="Properties to set; may be repeated."),
     ],
 ) -> None:
-    """Set properties of a namespace; the others stay.
+    """Set properties of a namespace and keep its others.
 
     Example: pulsarctl namespaces set-properties public/default -p owner=billing
     """
@@ -145,7 +154,7 @@ def set_properties(
     call.tell(f"properties of {namespace}: " + ", ".join(f"{key}={value}" for key, value in given.items()))
 
 
-@app.verb("clear-properties")
+@app.verb("clear-properties", heading=Heading.PROPERTIES)
 def clear_properties(call: Call, namespace: Namespace) -> None:
     """Remove all properties of a namespace.
 
@@ -154,28 +163,32 @@ def clear_properties(call: Call, namespace: Namespace) -> None:
     call.admin.namespaces.clear_properties(namespace)
 
 
-@app.verb("unload")
+@app.verb("unload", heading=Heading.PLACEMENT)
 def unload_namespace(call: Call, namespace: Namespace, bundle: Bundle = None) -> None:
-    """Close its topics, so that they are loaded anew; clients reconnect by themselves.
+    """Unload the topics of a namespace from their brokers.
+
+    The topics keep their data and load again on the next use. Clients reconnect automatically.
 
     Example: pulsarctl namespaces unload public/default
     """
     call.admin.namespaces.unload(namespace, bundle)
 
 
-@app.verb("clear-backlog", loses_data=True)
+@app.verb("clear-backlog", heading=Heading.SUBSCRIPTIONS, loses_data=True)
 def clear_backlog(
     call: Call,
     namespace: Namespace,
     subscription: Annotated[
-        str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Of this subscription only.")
+        str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Clear one subscription only.")
     ] = None,
     bundle: Bundle = None,
     force: Annotated[
         bool, typer.Option("-f", "-force", "--force", "-y", "--yes", "--no-confirm", help="Do not ask.")
     ] = False,
 ) -> None:
-    """Drop everything unacknowledged of all topics. Asks first, as pulsar-admin does.
+    """Acknowledge all messages of every subscription in a namespace.
+
+    Asks for confirmation. Without a terminal, this requires --force.
 
     Example: pulsarctl namespaces clear-backlog public/default --force
     """
@@ -184,27 +197,30 @@ def clear_backlog(
     call.admin.namespaces.clear_backlog(namespace, subscription, bundle)
 
 
-@app.verb("unsubscribe", loses_data=True)
+@app.verb("unsubscribe", heading=Heading.SUBSCRIPTIONS, loses_data=True)
 def unsubscribe(
     call: Call,
     namespace: Namespace,
-    name: Annotated[str | None, typer.Argument(metavar="SUBSCRIPTION", help="Or with -s.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="SUBSCRIPTION", help="Name of the subscription, if not given with -s.")
+    ] = None,
     subscription: Annotated[
         str | None, typer.Option("-s", "--sub", metavar="SUBSCRIPTION", help="Name of the subscription.")
     ] = None,
     bundle: Bundle = None,
     yes: Yes = False,
 ) -> None:
-    """Delete a subscription from all topics of a namespace. Without a terminal it needs --yes.
+    """Delete a subscription from every topic of a namespace.
+
+    Without a terminal, this requires --yes.
 
     Example: pulsarctl namespaces unsubscribe public/default -s billing --yes
     """
     chosen = subscription or name
     if not chosen:
-        raise UsageProblem("which subscription?", hint="-s SUBSCRIPTION")
+        raise UsageProblem("no subscription given", hint="use -s SUBSCRIPTION")
     call.confirm(f"Delete subscription {chosen} of every topic in {namespace}?", yes=yes, several=True)
     call.admin.namespaces.unsubscribe(namespace, chosen, bundle)
 
 
 install_namespace_policies(app)
-install_schema_policies_of_namespaces(app)

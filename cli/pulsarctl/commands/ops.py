@@ -1,4 +1,4 @@
-"""`pulsarctl ops`: heavy jobs on Spark, on this machine or on a cluster."""
+"""`pulsarctl ops`: large jobs on Spark, on this machine or on a cluster."""
 
 import re
 import time
@@ -25,22 +25,20 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-app = Noun("ops", "Heavy jobs on Spark.")
+app = Noun("ops", "Run large jobs on Spark.")
 
 Target = Annotated[
     str,
-    typer.Argument(metavar="TOPIC|NAMESPACE", help="A topic, or every persistent topic of TENANT/NAMESPACE."),
+    typer.Argument(metavar="TOPIC|NAMESPACE", help="Name of a topic, or of a namespace for all its persistent topics."),
 ]
 Master = Annotated[
     str,
-    typer.Option("--master", metavar="MASTER", help="Where Spark runs: local[N], spark://HOST:PORT, yarn, k8s://..."),
+    typer.Option("--master", metavar="MASTER", help="Spark master: local[N], spark://HOST:PORT, yarn, or k8s://..."),
 ]
-Conf = Annotated[
-    list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")
-]
+Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
 Subscriptions = Annotated[
     list[str] | None,
-    typer.Option("-s", "--subscription", metavar="SUBSCRIPTION,...", help="Only these; all by default."),
+    typer.Option("-s", "--subscription", metavar="SUBSCRIPTION,...", help="Subscriptions to count. Default: all."),
 ]
 
 
@@ -48,18 +46,18 @@ Subscriptions = Annotated[
 def backlog(
     call: Call, target: Target, master: Master = "local[*]", subscription: Subscriptions = None, conf: Conf = None
 ) -> None:
-    """Count what each subscription has not acknowledged: messages, bytes, and how old they are.
+    """Count the unacknowledged messages of each subscription, with their size and age.
 
-    Reads the messages themselves, so it is exact per message on pulsarctl's broker, and per entry on Apache Pulsar.
-    The table shows the age of the oldest message; JSON and JSON lines also count messages by age. Needs Spark
-    (pip install 'pulsarctl[spark]') and Java 17 or newer (or 'pulsarctl[java]').
+    The job reads the messages, so the numbers are exact: per message on pulsarctl's broker, and per entry on Apache
+    Pulsar. The table shows the age of the oldest message; JSON and JSON lines also count messages by age. The job
+    requires Spark (pip install 'pulsarctl[spark]') and Java 17 or newer (or 'pulsarctl[java]').
 
     Example: pulsarctl ops backlog shop/orders --master 'local[4]' -o json
     """
     from pulsarctl.spark.session import require_spark
 
     require_spark()
-    place = _place(call, target)
+    source = _source(call, target)
     chosen = csv(subscription)
     known = [each for each in _subscriptions(call, target) if not chosen or each[1] in chosen]
     exact_per = _exact_per(call.settings)
@@ -67,15 +65,15 @@ def backlog(
     with _session(call, master, pairs(conf)) as (spark, tell):
         from pulsarctl.spark.jobs.backlog import run
 
-        found, tasks = _explained(lambda: run(spark, place, known, subscriptions=chosen, now_ms=now_ms, tell=tell))
+        found, tasks = _explained(lambda: run(spark, source, known, subscriptions=chosen, now_ms=now_ms, tell=tell))
     _show(call, found, now_ms, exact_per, tasks)
     if exact_per == "entry":
-        call.notice("exact per entry: a batch counts whole until all its messages are acknowledged")
+        call.notice("exact per entry: a batch counts as a whole until all its messages are acknowledged")
 
 
 @contextmanager
 def _session(call: Call, master: str, conf: dict[str, str]) -> Iterator[tuple["SparkSession", "Tell"]]:
-    """A session, and where its job tells how far it is."""
+    """A session, and the function to which its job reports progress."""
     from pulsarctl.spark.session import spark_session
 
     progress = Progress(quiet=call.settings.quiet)
@@ -88,7 +86,7 @@ def _session(call: Call, master: str, conf: dict[str, str]) -> Iterator[tuple["S
 
 
 def _exact_per(settings: Settings) -> str:
-    """Our broker acknowledges whole entries; another one may know more of a batch than its admin API tells."""
+    """Our broker's admin API shows each acknowledged message. Another broker may hide those within a batch."""
     from pulsarctl.raw.topic_lookup import TopicLookup
 
     lookup = TopicLookup(settings.service_url, timeout_seconds=settings.request_timeout_seconds, token=token(settings))
@@ -98,13 +96,13 @@ def _exact_per(settings: Settings) -> str:
         lookup.close()
 
 
-def _place(call: Call, target: str) -> dict[str, str]:
-    """What and where, in the words of the data source."""
-    place = {"service_url": call.settings.service_url, "admin_url": call.settings.web_url}
+def _source(call: Call, target: str) -> dict[str, str]:
+    """The options of the data source: what to read, and from which broker."""
+    source = {"service_url": call.settings.service_url, "admin_url": call.settings.web_url}
     if secret := token(call.settings):
-        place["token"] = secret
-    place.update({"namespace": namespace_path(target)} if _is_namespace(target) else {"topic": full_topic(target)})
-    return place
+        source["token"] = secret
+    source.update({"namespace": namespace_path(target)} if _is_namespace(target) else {"topic": full_topic(target)})
+    return source
 
 
 def _is_namespace(target: str) -> bool:
@@ -112,7 +110,7 @@ def _is_namespace(target: str) -> bool:
 
 
 def _subscriptions(call: Call, target: str) -> list[tuple[str, str]]:
-    """(topic, subscription) of all that exist, partitioned topics as a whole. Raises `NotFound`."""
+    """(topic, subscription) of every subscription, with partitioned topics as a whole. Raises `NotFound`."""
     topics = _topics(call, target) if _is_namespace(target) else [full_topic(target)]
     return [(topic, name) for topic in topics for name in call.admin.topics.subscriptions(topic)]
 
@@ -125,7 +123,7 @@ def _topics(call: Call, namespace: str) -> list[str]:
 
 
 def _explained(action: Callable[[], Result]) -> Result:
-    """A failure inside of Spark as one line."""
+    """Runs the action, with a failure in Spark as an error of one line."""
     from pyspark.errors import PySparkException
 
     try:
@@ -135,7 +133,7 @@ def _explained(action: Callable[[], Result]) -> Result:
 
 
 def _cause(text: str) -> str:
-    """Of a Python traceback its last line, without the module's name; else the first line there is."""
+    """The last line of a Python traceback, without the module's name, or the first line of any other text."""
     found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
     if "Traceback" in text and found:
         return str(found[-1])
@@ -143,7 +141,7 @@ def _cause(text: str) -> str:
 
 
 def _show(call: Call, found: list["SubscriptionBacklog"], now_ms: int, exact_per: str, tasks: int) -> None:
-    """JSON lines have one for each subscription, all else one document."""
+    """Prints one JSON line for each subscription, or one document in any other format."""
     taken = {"takenAt": now_ms, "exactPer": exact_per}
     records = [_record(each) for each in found]
     if call.output is Output.JSONL:
@@ -165,7 +163,7 @@ def _record(backlog: "SubscriptionBacklog") -> dict[str, Any]:
 
 
 def _table(found: list["SubscriptionBacklog"], now_ms: int) -> Table:
-    """No more columns than fit a terminal of 80 beside a topic's name."""
+    """Only the columns that fit on 80 characters next to a topic's name."""
     rows = [
         (
             each.topic.removeprefix("persistent://"),

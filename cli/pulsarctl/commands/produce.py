@@ -1,4 +1,4 @@
-"""`pulsarctl produce`: publish messages from arguments, files or lines."""
+"""`pulsarctl produce`: publish messages from arguments, files, or lines."""
 
 import os
 import time
@@ -22,62 +22,86 @@ ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing
 COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
 
 Messages = Annotated[
-    list[str] | None, typer.Option("-m", "--messages", metavar="TEXT", help="A message; may be repeated.")
+    list[str] | None, typer.Option("-m", "--messages", metavar="TEXT", help="Message to send; may be repeated.")
 ]
 Files = Annotated[
     list[str] | None,
-    typer.Option("-f", "--files", metavar="FILE", help="A file, sent as one message; may be repeated."),
+    typer.Option("-f", "--files", metavar="FILE", help="File to send as one message; may be repeated."),
 ]
 Lines = Annotated[
-    str | None, typer.Option("-l", "--lines", metavar="FILE", help="A file of messages, one per line; - is stdin.")
+    str | None, typer.Option("-l", "--lines", metavar="FILE", help="File of messages, one per line; - is stdin.")
 ]
-NumProduce = Annotated[int, typer.Option("-n", "--num-produce", min=1, help="Send everything this often.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
-Separator = Annotated[str | None, typer.Option("-s", "--separator", metavar="TEXT", help="Split each -m at this text.")]
+NumProduce = Annotated[int, typer.Option("-n", "--num-produce", min=1, help="Repeat all messages N times.")]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
+Separator = Annotated[
+    str | None, typer.Option("-s", "--separator", metavar="TEXT", help="Split each -m into several messages at TEXT.")
+]
 Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Key of every message.")]
 KeyDelimiter = Annotated[
-    str | None, typer.Option("-K", "--key-delimiter", metavar="TEXT", help="Before it is the key, behind it the value.")
+    str | None,
+    typer.Option("-K", "--key-delimiter", metavar="TEXT", help="Split each message into key and value at TEXT."),
 ]
 Properties = Annotated[
-    list[str] | None, typer.Option("-p", "--properties", metavar="KEY=VALUE", help="A property; may be repeated.")
+    list[str] | None,
+    typer.Option("-p", "--properties", metavar="KEY=VALUE", help="Property of every message; may be repeated."),
 ]
 Headers = Annotated[
-    list[str] | None, typer.Option("-H", "--header", metavar="KEY:VALUE", help="A property, as kcat writes it.")
+    list[str] | None,
+    typer.Option("-H", "--header", metavar="KEY:VALUE", help="Property in the notation of kcat; may be repeated."),
 ]
 Tombstone = Annotated[
-    bool, typer.Option("-Z", "--tombstone", help="An empty value becomes null: deletes the key by compaction.")
+    bool, typer.Option("-Z", "--tombstone", help="Send empty values as null, so that compaction deletes the key.")
 ]
 NullValue = Annotated[
-    str | None, typer.Option("--null-value", metavar="TEXT", help="A value of this text becomes null.")
+    str | None, typer.Option("--null-value", metavar="TEXT", help="Send values equal to TEXT as null.")
 ]
-OrderingKey = Annotated[str | None, typer.Option("--ordering-key", metavar="KEY", help="Ordering key.")]
+OrderingKey = Annotated[
+    str | None, typer.Option("--ordering-key", metavar="KEY", help="Ordering key of every message.")
+]
 EventTime = Annotated[
     str | None,
-    typer.Option("--event-time", metavar="TIME", help="Event time: milliseconds or ISO-8601, UTC without an offset."),
+    typer.Option(
+        "--event-time",
+        metavar="TIME",
+        help="Event time, in milliseconds or as ISO-8601 (in UTC unless it has an offset).",
+    ),
 ]
 DeliverAfter = Annotated[
     str | None,
-    typer.Option("--deliver-after", metavar="DURATION", help="Delay delivery by DURATION; Shared and Key_Shared only."),
+    typer.Option(
+        "--deliver-after", metavar="DURATION", help="Delay delivery by DURATION (Shared and Key_Shared only)."
+    ),
 ]
 DeliverAt = Annotated[
     str | None,
     typer.Option(
-        "--deliver-at", metavar="TIME", help="Delay delivery until TIME, as --event-time; Shared and Key_Shared only."
+        "--deliver-at",
+        metavar="TIME",
+        help="Delay delivery until TIME, as in --event-time (Shared and Key_Shared only).",
     ),
 ]
-Compression = Annotated[str, typer.Option("-z", "--compression", metavar="KIND", help=", ".join(COMPRESSIONS) + ".")]
-DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="One entry a message.")]
-Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Send large messages in pieces.")]
-Partition = Annotated[int | None, typer.Option("--partition", min=0, help="Send to this partition only.")]
+Compression = Annotated[
+    str, typer.Option("-z", "--compression", metavar="KIND", help=f"Compression: {', '.join(COMPRESSIONS)}.")
+]
+DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="Send each message in its own entry.")]
+Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Split large messages into chunks.")]
+Partition = Annotated[int | None, typer.Option("--partition", min=0, help="Send to one partition only.")]
 ProducerName = Annotated[str | None, typer.Option("--producer-name", metavar="NAME", help="Name of the producer.")]
 AccessMode = Annotated[
     str,
-    typer.Option("--access-mode", metavar="MODE", help="Shared, Exclusive, WaitForExclusive or ExclusiveWithFencing."),
+    typer.Option(
+        "--access-mode",
+        metavar="MODE",
+        help="Access mode: Shared, Exclusive, WaitForExclusive, or ExclusiveWithFencing.",
+    ),
 ]
 SequenceId = Annotated[
-    int | None, typer.Option("--sequence-id", min=0, help="Of the first message; the others count on.")
+    int | None,
+    typer.Option("--sequence-id", min=0, help="Sequence ID of the first message; later messages increment it."),
 ]
-DisableReplication = Annotated[bool, typer.Option("-dr", "--disable-replication", help="Keep in this cluster.")]
+DisableReplication = Annotated[
+    bool, typer.Option("-dr", "--disable-replication", help="Do not replicate the messages to other clusters.")
+]
 EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
 EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
 Schema = Annotated[
@@ -87,16 +111,16 @@ Schema = Annotated[
         "--value-schema",
         "--schema",
         metavar="SCHEMA",
-        help="bytes, string, avro:DEFINITION, json:DEFINITION (JSON or a file), or auto: the topic's.",
+        help="Schema: bytes, string, avro:DEFINITION, json:DEFINITION (JSON or a file), or auto (the topic's).",
     ),
 ]
 KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidden=True)]
 KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
 KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
 KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker.")]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
 
-app = Noun("produce", "Publish messages from arguments, files or stdin.")
+app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 
 
 @app.verb("produce")
@@ -136,10 +160,10 @@ def produce(
     key_value_encoding: KeyValueEncoding = None,
     timeout: Timeout = "30s",
 ) -> None:
-    """Publish messages from arguments, files or lines of text.
+    """Publish messages from arguments, files, or lines of text.
 
-    Without -m, -f and --lines the lines of stdin are sent. A line ends at the newline and nowhere else: every other
-    byte belongs to the message. Done means that the broker has acknowledged every message.
+    Without -m, -f, and --lines, each line of stdin is a message. Only a newline ends a line; every other byte is part
+    of the message. The command ends when the broker has acknowledged every message.
 
     Examples:
       pulsarctl produce orders -m 'hello' -k customer-7 -p source=shell
@@ -147,11 +171,13 @@ def produce(
       tail -f app.log | pulsarctl produce logs
       pulsarctl produce orders --schema avro:order.avsc -m '{"id": 7}'
 
-    Errors: 3 the topic does not exist and may not be created, 5 no broker, 7 no answer in time, 1 a message is too
-    large or the broker refused one; then it says how many were acknowledged and where to resume.
+    Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, 7 timeout, 1 the broker refused a
+    message. The error says how many messages were acknowledged and where to resume.
     """
     if key_value_key or key_value_key_file or key_value_encoding or key_schema.lower() not in ("string", "bytes"):
-        raise UsageProblem("the official client sends no KeyValue schemas", hint="-k is the key of a message")
+        raise UsageProblem(
+            "cannot send KeyValue schemas: the client does not support them", hint="use -k for the message key"
+        )
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
     now_ms = time.time_ns() // 1_000_000
     seconds = parse_duration(timeout)
@@ -182,7 +208,7 @@ def produce(
         schema=schema.announced,
     )
     if outgoing.lines == STDIN and render.stdin_is_terminal():
-        call.notice("reading messages from stdin, one per line; Ctrl-D ends")
+        call.notice("reading messages from stdin, one per line; press Ctrl-D to end")
     name = chosen(topic, partition)
     shape = Shape(key, key_delimiter, tombstone, null_value, schema.encode)
     client = Messaging(settings, seconds)
@@ -214,7 +240,7 @@ def _outgoing(
         else:
             lines = STDIN
     if lines is not None and rounds > 1:
-        raise UsageProblem("-n repeats messages and files, not lines")
+        raise UsageProblem("-n repeats messages and files, and cannot repeat lines")
     return Outgoing([os.fsencode(text) for text in texts], paths, lines, rounds)
 
 
@@ -229,7 +255,7 @@ def _headers(headers: list[str] | None) -> dict[str, str]:
 
 
 def _time(call: Call, what: str, text: str | None, now_ms: int) -> int:
-    """Milliseconds since the epoch; 0 when not given."""
+    """Milliseconds since the epoch, 0 if not given."""
     if text is None:
         return 0
     time_ms = parse_time_ms(text, now_ms)
@@ -239,24 +265,26 @@ def _time(call: Call, what: str, text: str | None, now_ms: int) -> int:
 
 def _deliver_at(call: Call, after: str | None, at: str | None, now_ms: int) -> int:
     if after is not None and at is not None:
-        raise UsageProblem("--deliver-after and --deliver-at exclude each other")
+        raise UsageProblem("cannot combine --deliver-after and --deliver-at")
     return _time(call, "deliver at", at, now_ms) if after is None else now_ms + round(parse_duration(after) * 1000)
 
 
 def _compression(name: str) -> str:
     if name.lower() not in COMPRESSIONS:
-        raise UsageProblem(f"there is no compression '{name}'", hint="one of " + ", ".join(COMPRESSIONS))
+        raise UsageProblem(f"unknown compression '{name}'", hint="use one of " + ", ".join(COMPRESSIONS))
     return name.lower()
 
 
 def _access_mode(name: str) -> str:
     if name.lower() not in ACCESS_MODES:
-        raise UsageProblem(f"there is no access mode '{name}'", hint="one of " + ", ".join(ACCESS_MODES))
+        raise UsageProblem(f"unknown access mode '{name}'", hint="use one of " + ", ".join(ACCESS_MODES))
     return name.lower()
 
 
 def _key_path(uri: str | None) -> str | None:
-    """The official client reads public keys from files; `file:///path` and a plain path are the same."""
+    """The path of the key: the official client reads keys from files. Takes `file:///path` and a plain path."""
     if uri is not None and uri.startswith("data:"):
-        raise UsageProblem("a key given as data: cannot be used", hint="write the key to a file and give file:///PATH")
+        raise UsageProblem(
+            "cannot use a data: URL as the encryption key", hint="write the key to a file and use file:///PATH"
+        )
     return None if uri is None else uri.removeprefix("file://")

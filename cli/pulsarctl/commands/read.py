@@ -14,38 +14,59 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
-from pulsarctl.values.positions import AtMessage, AtTime, Latest, parse_position
+from pulsarctl.values.message_ids import MessageId
+from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
 StartMessageId = Annotated[
-    str, typer.Option("-m", "--start-message-id", metavar="ID", help="latest, earliest or L:E; L:E itself with -i.")
+    str,
+    typer.Option("-m", "--start-message-id", metavar="ID", help="Message to start after: latest, earliest, or L:E."),
 ]
-Inclusive = Annotated[bool, typer.Option("-i", "--start-message-id-inclusive", help="Print the message of -m, too.")]
+Inclusive = Annotated[
+    bool, typer.Option("-i", "--start-message-id-inclusive", help="Start at the message of -m, not after it.")
+]
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="POSITION", help="earliest, latest, L:E[:P[:B]], @TIME, @-1h, -N, +N, index:N."),
+    typer.Option(
+        "--from",
+        metavar="POSITION",
+        help="Position to start at: earliest, latest, L:E[:P[:B]], @TIME, @-1h, -N, +N, index:N.",
+    ),
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="POSITION", help="Stop behind it: latest, L:E, @TIME, @-1h.")]
+To = Annotated[
+    str | None, typer.Option("--to", metavar="POSITION", help="Stop after this position: latest, L:E, @TIME, or @-1h.")
+]
 NumMessages = Annotated[
     int | None,
     typer.Option(
-        "-n", "--num-messages", min=0, help="How many; 0 for ever. 1, or no limit with -e, --to, --idle-timeout."
+        "-n",
+        "--num-messages",
+        min=0,
+        help="Number of messages; 0 is no limit. Default: 1, or no limit with -e, --to, or --idle-timeout.",
     ),
 ]
-ExitOnEnd = Annotated[bool, typer.Option("-e", "--exit-on-end", help="Stop at what is the last message now.")]
-IdleTimeout = Annotated[
-    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop when nothing came for so long.")
+ExitOnEnd = Annotated[
+    bool, typer.Option("-e", "--exit-on-end", help="Stop after the message that is last when the command starts.")
 ]
-Format = Annotated[str | None, typer.Option("-F", "--format", metavar="TEMPLATE", help="Print each message like this.")]
-PrintMetadata = Annotated[bool, typer.Option("-mp", "--print-metadata", help="Print more of each message as text.")]
-Hex = Annotated[bool, typer.Option("--hex", help="Print the content as a hex dump.")]
-HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only how many there were.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Messages a second; 0 is no limit.")]
-OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Read this partition only.")]
-Compacted = Annotated[bool, typer.Option("--compacted", help="Of each key the last value, where compacted.")]
+IdleTimeout = Annotated[
+    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop after DURATION without a message; 0 is never.")
+]
+Format = Annotated[
+    str | None, typer.Option("-F", "--format", metavar="TEMPLATE", help="Template for each message, described above.")
+]
+PrintMetadata = Annotated[
+    bool, typer.Option("-mp", "--print-metadata", help="Print the metadata of each message, too.")
+]
+Hex = Annotated[bool, typer.Option("--hex", help="Print each message as a hex dump.")]
+HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only the number of messages.")]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
+OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Read one partition only.")]
+Compacted = Annotated[bool, typer.Option("--compacted", help="Read the compacted topic: the last message of each key.")]
 MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Longest wait for the broker's answers.")]
-# Accepted as pulsar-client does, and without effect on a reader of raw entries.
+Timeout = Annotated[
+    str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for a response from the broker.")
+]
+# Accepted for the sake of pulsar-client. They have no effect on a reader of raw entries.
 QueueSize = Annotated[int, typer.Option("-q", "--queue-size", min=0, hidden=True)]
 AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
 DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
@@ -53,7 +74,11 @@ CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-actio
 SchemaType = Annotated[
     str,
     typer.Option(
-        "-st", "--schema-type", "--schema", metavar="KIND", help="bytes, or auto_consume (auto): decode by the topic's."
+        "-st",
+        "--schema-type",
+        "--schema",
+        metavar="KIND",
+        help="Schema to decode messages with: bytes (none), or auto_consume (the topic's).",
     ),
 ]
 PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
@@ -88,14 +113,15 @@ def read(
     schema_type: SchemaType = "bytes",
     pool_messages: PoolMessages = "true",
 ) -> None:
-    r"""Print messages without a subscription: nothing is acknowledged and nothing is left behind.
+    r"""Print messages without a subscription.
 
-    It shows what the official client hides: sequence ids, delivery times, compression, the broker's index.
+    Reading acknowledges nothing and leaves nothing on the broker. It shows what the official client hides: sequence
+    IDs, delivery times, compression, and the broker's index.
 
     A template (-F) is text with these escapes:
-      %t topic  %k key  %v value  %p partition  %o message id  %d publish time  %D event time (ms)
+      %t topic  %k key  %v value  %p partition  %o message ID  %d publish time  %D event time (ms)
       %T %K %V  their lengths, -1 for none    %H number of properties    %h{%k=%v;} for each property
-      %e schema version  %x producer  %y sequence id  %i count  %% %{ %}  \t \n \r \\ \xNN
+      %e schema version  %x producer  %y sequence ID  %i count  %% %{ %}  \t \n \r \\ \xNN
       %o{ledger|entry|batch|index}  %a{compression|sequence|redelivery|replicated-from|ordering-key|deliver-at}
     Modifiers: %v{hex} {base64} {base64raw} {unpack[>I$]}; %V{big32} {little16} {hex64} {byte}; %d{iso}
     {strftime[%H:%M]}.
@@ -105,7 +131,7 @@ def read(
       pulsarctl read orders --from -10 -e
       pulsarctl read orders --from @-1h --to @-30m -F '%d{iso} %k\n'
 
-    Errors: 3 the topic does not exist, 5 no broker, 7 no answer in time, or the idle timeout came before -n messages.
+    Exit codes: 3 the topic does not exist, 5 no connection, 7 timeout, or the idle timeout passed before -n messages.
     """
     now_ms = time.time_ns() // 1_000_000
     position = parse_position(start or start_message_id, now_ms)
@@ -119,10 +145,12 @@ def read(
     show = record_output(settings.output, template, frozenset(), **details)
     if not hexadecimal:
         show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
-    if isinstance(position, AtMessage) and position.partition >= 0 and partition is None:
+    if isinstance(position, MessageId) and position.partition >= 0 and partition is None:
         partition = position.partition
     if decryption_key is not None:
-        raise UsageProblem("read shows encrypted messages as they are stored", hint="pulsarctl consume decrypts them")
+        raise UsageProblem(
+            "cannot decrypt: read shows messages as they are stored", hint="decrypt them with 'pulsarctl consume'"
+        )
 
     from pulsarctl.raw.reading import Reading
 
@@ -147,4 +175,4 @@ def read(
         source.close()
     call.notice(f"{printed} messages successfully read")
     if not printed and isinstance(position, Latest):
-        call.notice("reading starts behind the last message; -m earliest starts at the first")
+        call.notice("reading starts after the last message; use -m earliest to start at the first")

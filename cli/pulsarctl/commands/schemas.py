@@ -1,4 +1,4 @@
-"""`pulsarctl schemas`: what the messages of a topic look like, version by version."""
+"""`pulsarctl schemas`: the versions of the schema of a topic."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,17 +13,18 @@ from pulsarctl.shell.arguments import Properties, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("schemas", "Show, upload and delete the schemas of topics.")
+app = Noun("schemas", "Show, upload, and delete the schemas of topics.")
 
 Description = Annotated[
     Path | None,
-    typer.Option("-f", "--filename", metavar="FILE", help="JSON or YAML with type, schema and properties."),
+    typer.Option("-f", "--filename", metavar="FILE", help="File with type, schema, and properties, in JSON or YAML."),
 ]
 Type = Annotated[
-    str | None, typer.Option("--type", metavar="TYPE", help="Instead of -f: avro, json, string, int32, ...")
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Type of the schema, instead of -f: avro, json, string, int32, ..."),
 ]
 Definition = Annotated[
-    Path | None, typer.Option("--schema-file", metavar="FILE", help="With --type: the definition alone.")
+    Path | None, typer.Option("--schema-file", metavar="FILE", help="File with the definition of a schema of --type.")
 ]
 
 
@@ -32,16 +33,20 @@ def get_schema(
     call: Call,
     topic: Topic,
     version: Annotated[
-        int | None, typer.Option("-v", "--version", metavar="N", help="This one; else the latest.")
+        int | None, typer.Option("-v", "--version", metavar="N", help="Version of the schema. Default: the latest.")
     ] = None,
-    all_versions: Annotated[bool, typer.Option("-a", "--all-version", "--all-versions", help="Every version.")] = False,
+    all_versions: Annotated[
+        bool, typer.Option("-a", "--all-version", "--all-versions", help="Show every version.")
+    ] = False,
 ) -> None:
-    """Show the schema of a topic. Fails with 404 when there is none.
+    """Show the schema of a topic.
+
+    Fails with exit code 3 if the topic has no schema.
 
     Example: pulsarctl schemas get orders
     """
     if all_versions and version is not None:
-        raise UsageProblem("-v and -a exclude each other")
+        raise UsageProblem("cannot combine -v and -a")
     if not all_versions:
         call.show(call.admin.schemas.get(topic, version))
         return
@@ -58,11 +63,13 @@ def upload_schema(
     schema_file: Definition = None,
     properties: Properties = None,
 ) -> None:
-    """Give a topic a schema, or a new version. Fails with 409 when it may not follow what is there.
+    """Upload a schema, or a new version of it, for a topic.
 
-    Example: pulsarctl schemas upload orders -f order.json
+    Fails with exit code 6 if the schema is not compatible with the existing versions.
 
-    Example: pulsarctl schemas upload orders --type avro --schema-file order.avsc
+    Examples:
+      pulsarctl schemas upload orders -f order.json
+      pulsarctl schemas upload orders --type avro --schema-file order.avsc
     """
     call.admin.schemas.upload(topic, _given(filename, schema_type, schema_file, properties))
 
@@ -76,7 +83,9 @@ def check_compatibility(
     schema_file: Definition = None,
     properties: Properties = None,
 ) -> None:
-    """Ask whether a schema may follow, and under which strategy; fails with the reason when it may not.
+    """Check whether a schema is compatible with the schema of a topic.
+
+    Shows the compatibility strategy. Fails with the reason if the schema is not compatible.
 
     Example: pulsarctl schemas compatibility orders -f order.json
     """
@@ -87,10 +96,14 @@ def check_compatibility(
 def delete_schema(
     call: Call,
     topic: Topic,
-    force: Annotated[bool, typer.Option("-f", "--force", help="All versions, for good; else they are hidden.")] = False,
+    force: Annotated[
+        bool, typer.Option("-f", "--force", help="Delete all versions permanently, instead of hiding them.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete the schema of a topic; the next one gets the next number, with --force number 0.
+    """Delete the schema of a topic.
+
+    The next schema gets the next version number, or 0 after --force.
 
     Example: pulsarctl schemas delete orders
     """
@@ -103,10 +116,12 @@ def extract_schema(
     call: Call,
     topic: Topic,
     classname: Annotated[
-        str, typer.Option("-c", "--classname", metavar="MODULE:CLASS", help="A pulsar.schema.Record.")
+        str, typer.Option("-c", "--classname", metavar="MODULE:CLASS", help="Subclass of pulsar.schema.Record.")
     ],
-    schema_type: Annotated[str, typer.Option("-t", "--type", metavar="TYPE", help="avro or json.")] = "avro",
-    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print it and upload nothing.")] = False,
+    schema_type: Annotated[
+        str, typer.Option("-t", "--type", metavar="TYPE", help="Type of the schema: avro or json.")
+    ] = "avro",
+    dry_run: Annotated[bool, typer.Option("-n", "--dry-run", help="Print the schema and upload nothing.")] = False,
 ) -> None:
     """Upload the schema of a Python class.
 
@@ -121,7 +136,7 @@ def extract_schema(
 
 @app.verb("metadata")
 def schema_metadata(call: Call, topic: Topic) -> None:
-    """Show where the broker keeps the versions.
+    """Show where the broker stores the versions of a schema.
 
     Example: pulsarctl schemas metadata orders
     """
@@ -132,7 +147,9 @@ def _given(
     filename: Path | None, schema_type: str | None, schema_file: Path | None, properties: list[str] | None
 ) -> SchemaInfo:
     if (filename is None) == (schema_type is None):
-        raise UsageProblem("which schema?", hint="-f FILE, or --type TYPE [--schema-file FILE]")
+        raise UsageProblem(
+            "specify a schema file or a type, and not both", hint="use -f FILE, or --type TYPE [--schema-file FILE]"
+        )
     if filename is not None:
         return from_description(filename)
     return from_definition(schema_type or "", schema_file, pairs(properties))

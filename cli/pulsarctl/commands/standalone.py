@@ -17,38 +17,50 @@ from pulsarctl.shell.grammar import Noun
 if TYPE_CHECKING:
     from broker_core.config.sources import LoadedConfig
 
-NO_BOOKIES = "there are no bookies here: --bookkeeper-dir, --bookkeeper-port and --num-bookies change nothing"
+NO_BOOKIES = "ignored --bookkeeper-dir, --bookkeeper-port, and --num-bookies: the bundled broker has no bookies"
 
 app = Noun("standalone", "Run a broker on this machine.")
 
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", metavar="DIR", help="Where the data lies; default $PULSARCTL_DATA_DIR.")
+    Path | None, typer.Option("--data-dir", metavar="DIR", help="Data directory. Default: $PULSARCTL_DATA_DIR.")
 ]
-Port = Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Binary port, 6650; 0 is a free one.")]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", min=0, max=65535, help="Port of the binary protocol; 0 is any free port. Default: 6650."),
+]
 HttpPort = Annotated[
-    int | None, typer.Option("--http-port", min=0, max=65535, help="Port of the admin API, 8080; 0 is a free one.")
+    int | None,
+    typer.Option("--http-port", min=0, max=65535, help="Port of the admin API; 0 is any free port. Default: 8080."),
 ]
 Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Listen here instead of on 127.0.0.1 and ::1.")
+    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1 and ::1.")
 ]
 Advertised = Annotated[
-    str | None, typer.Option("-a", "--advertised-address", metavar="HOST", help="Host that clients are told.")
+    str | None,
+    typer.Option("-a", "--advertised-address", metavar="HOST", help="Host name that the broker advertises to clients."),
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("-c", "--config", metavar="FILE", help="YAML, or Pulsar's own standalone.conf.")
+    Path | None,
+    typer.Option("-c", "--config", metavar="FILE", help="Configuration file: YAML, or Pulsar's standalone.conf."),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("-X", metavar="KEY=VALUE", help="A setting by its Pulsar key; may be repeated.")
+    list[str] | None, typer.Option("-X", metavar="KEY=VALUE", help="Configuration setting; may be repeated.")
 ]
-WipeData = Annotated[bool, typer.Option("--wipe-data", help="Start with an empty data directory.")]
+WipeData = Annotated[bool, typer.Option("--wipe-data", help="Delete all data before starting.")]
 ReadyFile = Annotated[
-    Path | None, typer.Option("--ready-file", metavar="FILE", help="Written when the broker answers, removed at exit.")
+    Path | None,
+    typer.Option(
+        "--ready-file", metavar="FILE", help="File to create when the broker is ready, and to delete at exit."
+    ),
 ]
 PrintUrls = Annotated[
-    str | None, typer.Option("--print-urls", metavar="json", help="One line on stdout when the broker answers.")
+    str | None,
+    typer.Option("--print-urls", metavar="json", help="Print the URLs on stdout, as JSON, when the broker is ready."),
 ]
-LogFormat = Annotated[str, typer.Option("--log-format", metavar="KIND", help="text or json.")]
-LogLevel = Annotated[str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")]
+LogFormat = Annotated[str, typer.Option("--log-format", metavar="KIND", help="Format of the log: text or json.")]
+LogLevel = Annotated[
+    str, typer.Option("--log-level", metavar="LEVEL", help="Minimum level of the log: debug, info, warning, or error.")
+]
 MetadataDir = Annotated[Path | None, typer.Option("--metadata-dir", hidden=True)]
 Ignored = Annotated[str | None, typer.Option(hidden=True)]
 NumBookies = Annotated[str | None, typer.Option("--num-bookies", hidden=True)]
@@ -90,19 +102,19 @@ def standalone(
 ) -> None:
     """Run a broker in the foreground until Ctrl-C.
 
-    It speaks Pulsar's binary protocol and admin API on the loopback addresses and keeps what it acknowledged,
-    also through kill -9. The flags of Apache Pulsar's own `pulsar standalone` are accepted.
+    The broker serves Pulsar's binary protocol and admin API on the loopback addresses. It keeps every message that it
+    acknowledged, even after kill -9. It accepts the flags of Apache Pulsar's `pulsar standalone`.
 
     Example: pulsarctl standalone --data-dir ./data --port 6650 --http-port 8080
     """
     _check_platform()
     if (call.obj or {}).get("embedded"):
         hint = "pulsarctl standalone --data-dir DIR"
-        raise UsageProblem("--embedded is for the commands that talk to a broker; standalone is one", hint=hint)
+        raise UsageProblem("cannot use --embedded with standalone, which is a broker itself", hint=hint)
     if no_broker:
-        raise UsageProblem("--no-broker leaves nothing to run: this process is the broker")
+        raise UsageProblem("cannot use --no-broker: the broker is all that this process runs")
     if print_urls not in (None, "json"):
-        raise UsageProblem(f"--print-urls {print_urls}: the only form is json")
+        raise UsageProblem(f"unknown format '{print_urls}' of --print-urls", hint="use json")
     if bookkeeper_dir or bookkeeper_port or num_bookies:
         render.notice(NO_BOOKIES)
     directory = data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())
@@ -121,7 +133,7 @@ def standalone(
 def _check_platform() -> None:
     if sys.platform == "win32":
         raise CliError(
-            "the bundled broker does not run on Windows; use a broker elsewhere, all other commands work with it"
+            "cannot run the bundled broker on Windows", hint="run it on Linux or macOS; all other commands work here"
         )
 
 
@@ -140,7 +152,10 @@ def _start_logging(form: str, level: str) -> None:
 
     level = {"warn": "warning"}.get(level, level)
     if form not in log.FORMATS or level not in log.LEVELS:
-        raise UsageProblem(f"--log-format is one of {log.FORMATS}, --log-level one of {log.LEVELS}")
+        raise UsageProblem(
+            "unknown log format or level",
+            hint=f"use --log-format {' or '.join(log.FORMATS)}, --log-level {', '.join(log.LEVELS)}",
+        )
     log.start_logging(form, level)
 
 
@@ -174,7 +189,7 @@ def _prepare(directory: Path, *, wipe_data: bool) -> None:
 
 
 class Announcement:
-    """Tells people (stderr), scripts (stdout) and supervisors (a file) that the broker answers."""
+    """Announces that the broker is ready: to people (stderr), scripts (stdout), and supervisors (a file)."""
 
     def __init__(self, ready_file: Path | None, *, as_json: bool, warnings: tuple[str, ...]) -> None:
         self._ready_file = ready_file

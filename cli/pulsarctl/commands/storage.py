@@ -1,4 +1,4 @@
-"""`pulsarctl storage`: our own files as readable lines, and whether they can be trusted. Needs no broker."""
+"""`pulsarctl storage`: show, check, and repair the files of a data directory, without a broker."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +10,16 @@ from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("storage", "Look into the files of a data directory.")
+app = Noun("storage", "Inspect and repair the files of a data directory.")
 
-Target = Annotated[
-    Path, typer.Argument(metavar="DIR|FILE", help="A data directory of standalone, or one of its files.")
-]
+Target = Annotated[Path, typer.Argument(metavar="DIR|FILE", help="Data directory of a broker, or one of its files.")]
 
 
 @app.verb("dump")
 def dump(call: Call, path: Target) -> None:
-    """Print headers, records and checksums; damage where it is, and then exit code 1.
+    """Print the headers, records, and checksums of files.
+
+    Reports damage where it is, and then exits with code 1.
 
     Example: pulsarctl storage dump data/ledgers
     """
@@ -34,10 +34,10 @@ def dump(call: Call, path: Target) -> None:
 
 @app.verb("check")
 def check(call: Call, path: Target) -> None:
-    """Read everything and verify every checksum; prints what is damaged and exits with 1, or nothing and 0.
+    """Verify every checksum and report damage.
 
-    What was found damaged before counts too, until its loss is accepted. So do stored policies and properties that
-    make no sense: the broker ignores them until they are set again.
+    Prints nothing and exits with code 0 if there is no damage, and 1 otherwise. Earlier damage counts until its loss is
+    accepted. Invalid stored policies and properties count, too: the broker ignores them until they are set again.
 
     Example: pulsarctl storage check data
     """
@@ -53,11 +53,12 @@ def check(call: Call, path: Target) -> None:
 @app.verb("accept-loss", loses_data=True)
 def accept_loss(
     call: Call,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data directory of standalone, not in use.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Data directory that no broker uses.")],
 ) -> None:
-    """Accept that damaged data is lost: the broker is no longer degraded, and readers pass over what is gone.
+    """Accept the loss of damaged data.
 
-    Prints what is accepted. While a broker uses the directory: pulsarctl brokers accept-loss.
+    The broker is no longer degraded, and readers skip what is lost. Prints what is accepted. If a broker uses the
+    directory, run 'pulsarctl brokers accept-loss'.
 
     Example: pulsarctl storage accept-loss data
     """
@@ -79,14 +80,14 @@ def accept_loss(
 @app.verb("rebuild")
 def rebuild(
     call: Call,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data directory of standalone, not in use.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Data directory that no broker uses.")],
     journal_directory: Annotated[
-        str, typer.Option(metavar="DIR", help="Where the journal is, if the broker runs with journalDirectory.")
+        str, typer.Option(metavar="DIR", help="Directory of the journal, if the broker runs with journalDirectory.")
     ] = "",
 ) -> None:
-    """Make a lost or damaged metadata.sqlite again from catalog.log, the ledgers, and the journal.
+    """Rebuild a lost or damaged metadata.sqlite from catalog.log, the ledgers, and the journal.
 
-    Prints what the new one holds and what could not be known. The old files are kept under other names.
+    Prints what the new file holds and what is unknown. The old files are kept under other names.
 
     Example: pulsarctl storage rebuild data
     """
@@ -100,7 +101,7 @@ def rebuild(
     except (StorageError, OSError) as error:
         raise CliError(f"cannot rebuild {directory}: {error}") from error
     if rebuilt is None:
-        call.notice(f"metadata.sqlite of {directory} is sound: nothing to rebuild")
+        call.notice(f"nothing to rebuild: metadata.sqlite of {directory} is intact")
         return
     held = {"document": "documents", "managed_ledger": "topics", "ledger": "ledgers", "cursor": "subscriptions"}
     counts = ", ".join(f"{name} {rebuilt.rows[table]}" for table, name in held.items())
@@ -108,12 +109,12 @@ def rebuild(
     for path in rebuilt.kept:
         render.line(f"kept {path}")
     for sentence in rebuilt.unknown:
-        render.line(f"not known: {sentence}")
+        render.line(f"unknown: {sentence}")
 
 
 def _existing(path: Path) -> Path:
     if not path.exists():
-        raise NotFound(f"there is no {path}")
+        raise NotFound(f"cannot find {path}")
     return path
 
 

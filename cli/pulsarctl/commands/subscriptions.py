@@ -1,19 +1,21 @@
-"""`pulsarctl subscriptions`: the Go tool's shorter names; the topic first, the subscription second or with `-s`."""
+"""`pulsarctl subscriptions`: the Go tool's shorter names. The subscription follows the topic, or comes with `-s`."""
 
 from typing import Annotated
 
 import typer
 
-from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.arguments import TIME, Force, Properties, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.verbs import cursors, peeking
 
-app = Noun("subscriptions", "List, create, move and delete subscriptions of a topic.")
+app = Noun("subscriptions", "Create, list, move, and delete the subscriptions of a topic.")
 
-Name = Annotated[str | None, typer.Argument(metavar="SUBSCRIPTION", help="Or with -s.")]
+Name = Annotated[
+    str | None, typer.Argument(metavar="SUBSCRIPTION", help="Name of the subscription, if not given with -s.")
+]
 Option = Annotated[
     str | None, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Name of the subscription.")
 ]
@@ -35,15 +37,24 @@ def create(
     name: Name = None,
     subscription: Option = None,
     message_id: Annotated[
-        str, typer.Option("-m", "--messageId", "--message-id", metavar="POSITION", help="earliest, latest or id.")
+        str,
+        typer.Option(
+            "-m",
+            "--messageId",
+            "--message-id",
+            metavar="ID",
+            help="Start of the subscription: earliest, latest, or LEDGER:ENTRY.",
+        ),
     ] = "latest",
     properties: Properties = None,
 ) -> None:
-    """Create a subscription, so that messages are kept for it. Fails with 409 when it exists.
+    """Create a subscription on a topic.
+
+    Fails with exit code 6 if the subscription exists.
 
     Example: pulsarctl subscriptions create orders billing -m earliest
     """
-    position = MessageId.parse(message_id)
+    position = parse_message_id(message_id)
     call.admin.topics.create_subscription(topic, _one(name, subscription), position, properties=pairs(properties))
 
 
@@ -51,7 +62,9 @@ def create(
 def delete(
     call: Call, topic: Topic, name: Name = None, subscription: Option = None, force: Force = False, yes: Yes = False
 ) -> None:
-    """Delete a subscription. Fails with 412 while it has consumers, unless forced.
+    """Delete a subscription.
+
+    A subscription that has consumers is deleted only with --force.
 
     Example: pulsarctl subscriptions delete orders billing
     """
@@ -66,11 +79,11 @@ def skip(
     topic: Topic,
     name: Name = None,
     subscription: Option = None,
-    count: Annotated[int | None, typer.Option("-n", "--count", help="How many messages.")] = None,
-    everything: Annotated[bool, typer.Option("-a", "--all", help="The whole backlog.")] = False,
+    count: Annotated[int | None, typer.Option("-n", "--count", help="Number of messages.")] = None,
+    everything: Annotated[bool, typer.Option("-a", "--all", help="Skip the whole backlog.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Acknowledge the next messages of a subscription, or all of them.
+    """Acknowledge the next or all messages of a subscription.
 
     Example: pulsarctl subscriptions skip orders billing -n 10
     """
@@ -79,7 +92,7 @@ def skip(
         call.confirm(f"Clear the backlog of {chosen} in {topic}?", yes=yes)
         call.admin.topics.clear_backlog(topic, chosen)
     elif count is None:
-        raise UsageProblem("skip how many?", hint="-n COUNT or --all")
+        raise UsageProblem("no number of messages given", hint="use -n COUNT or --all")
     else:
         call.admin.topics.skip(topic, chosen, count)
 
@@ -93,7 +106,9 @@ def peek(
     messages: peeking.Count = 1,
     template: peeking.Format = None,
 ) -> None:
-    """Show the next messages of a subscription, which go on waiting for it. One that is not there is made.
+    """Show the next messages of a subscription without acknowledging them.
+
+    Creates the subscription if it does not exist.
 
     Example: pulsarctl subscriptions peek orders billing -n 3
     """
@@ -104,11 +119,13 @@ def peek(
 def get_message_by_id(
     call: Call,
     topic: Topic,
-    ledger: Annotated[int, typer.Option("-l", "--ledger-id", "--ledgerId", help="Its ledger.")],
-    entry: Annotated[int, typer.Option("-e", "--entry-id", "--entryId", help="Its entry.")],
+    ledger: Annotated[int, typer.Option("-l", "--ledger-id", "--ledgerId", help="Ledger ID of the message.")],
+    entry: Annotated[int, typer.Option("-e", "--entry-id", "--entryId", help="Entry ID of the message.")],
     template: peeking.Format = None,
 ) -> None:
-    """Show the message of an id; of a batch all messages.
+    """Show a message by its ID.
+
+    Shows all messages of a batch.
 
     Example: pulsarctl subscriptions get-message-by-id orders -l 4 -e 17
     """
@@ -122,11 +139,14 @@ def expire(
     name: Name = None,
     subscription: Option = None,
     time: Annotated[
-        str | None, typer.Option("-t", "--expire-time", "--expireTime", metavar="DURATION", help="Older than.")
+        str | None,
+        typer.Option("-t", "--expire-time", "--expireTime", metavar="DURATION", help="Minimum age of the messages."),
     ] = None,
-    position: Annotated[str | None, typer.Option("-p", "--position", help="Up to LEDGER:ENTRY.")] = None,
+    position: Annotated[
+        str | None, typer.Option("-p", "--position", metavar="ID", help="Last message to acknowledge, as LEDGER:ENTRY.")
+    ] = None,
 ) -> None:
-    """Acknowledge the old messages of a subscription.
+    """Acknowledge the messages of a subscription up to an age or a message.
 
     Example: pulsarctl subscriptions expire orders billing -t 1h
     """
@@ -142,10 +162,18 @@ def seek(
     time: Annotated[str | None, typer.Option("-t", "--time", metavar="TIME", help=TIME)] = None,
     message_id: Annotated[
         str | None,
-        typer.Option("-m", "--message-id", "--messageId", metavar="POSITION", help="earliest, latest or id."),
+        typer.Option(
+            "-m",
+            "--message-id",
+            "--messageId",
+            metavar="ID",
+            help="Message to start at: earliest, latest, or LEDGER:ENTRY.",
+        ),
     ] = None,
 ) -> None:
-    """Move a subscription to a time or a message; what lies behind it is delivered again.
+    """Move a subscription to a time or a message.
+
+    Later messages are delivered again.
 
     Example: pulsarctl subscriptions seek orders billing -t 1h
     """
@@ -155,5 +183,5 @@ def seek(
 def _one(name: str | None, option: str | None) -> str:
     chosen = option or name
     if not chosen:
-        raise UsageProblem("which subscription?", hint="write it behind the topic, or with -s")
+        raise UsageProblem("no subscription given", hint="name it after the topic or with -s")
     return chosen

@@ -1,4 +1,4 @@
-"""`pulsarctl tenants`: who may own namespaces, and on which clusters."""
+"""`pulsarctl tenants`: the owners of namespaces, and the clusters they may use."""
 
 from typing import Annotated
 
@@ -8,20 +8,23 @@ from pulsarctl.shell.arguments import Force, Tenant, Yes, csv
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("tenants", "Create, list and delete tenants.")
+app = Noun("tenants", "Create, list, and delete tenants.")
 
 Roles = Annotated[
-    list[str] | None, typer.Option("-r", "--admin-roles", metavar="ROLE,...", help="Who may administrate it.")
+    list[str] | None,
+    typer.Option("-r", "--admin-roles", metavar="ROLE,...", help="Roles that may administer the tenant."),
 ]
 AllowedClusters = Annotated[
     list[str] | None,
-    typer.Option("-c", "--allowed-clusters", metavar="CLUSTER,...", help="Where it may live."),
+    typer.Option("-c", "--allowed-clusters", metavar="CLUSTER,...", help="Clusters that the tenant may use."),
 ]
 
 
 @app.verb("list", "l")
 def list_tenants(call: Call) -> None:
-    """List the tenants. Needs a super-user.
+    """List the tenants.
+
+    Requires a superuser.
 
     Example: pulsarctl tenants list
     """
@@ -30,7 +33,7 @@ def list_tenants(call: Call) -> None:
 
 @app.verb("get", "g")
 def get_tenant(call: Call, tenant: Tenant) -> None:
-    """Show admin roles and allowed clusters. Fails with 404 when there is no such tenant.
+    """Show the admin roles and the allowed clusters of a tenant.
 
     Example: pulsarctl tenants get public
     """
@@ -41,7 +44,9 @@ def get_tenant(call: Call, tenant: Tenant) -> None:
 def create_tenant(
     call: Call, tenant: Tenant, admin_roles: Roles = None, allowed_clusters: AllowedClusters = None
 ) -> None:
-    """Create a tenant; without clusters it is allowed on all of them. Fails with 409 when it exists.
+    """Create a tenant.
+
+    Without -c, the tenant may use all clusters. Fails with exit code 6 if the tenant exists.
 
     Example: pulsarctl tenants create shop --admin-roles alice,bob
     """
@@ -53,7 +58,7 @@ def create_tenant(
 def update_tenant(
     call: Call, tenant: Tenant, admin_roles: Roles = None, allowed_clusters: AllowedClusters = None
 ) -> None:
-    """Change roles or clusters; what is not given stays as it is.
+    """Change the admin roles or the allowed clusters of a tenant.
 
     Example: pulsarctl tenants update shop --admin-roles alice
     """
@@ -66,9 +71,9 @@ def update_tenant(
 
 @app.verb("delete", "d", loses_data=True)
 def delete_tenant(call: Call, tenant: Tenant, force: Force = False, yes: Yes = False) -> None:
-    """Delete a tenant. Fails with 409 while it has namespaces, unless forced.
+    """Delete a tenant.
 
-    Without a terminal, --force needs --yes.
+    A tenant that has namespaces is deleted only with --force. Without a terminal, --force requires --yes.
 
     Example: pulsarctl tenants delete shop
     """

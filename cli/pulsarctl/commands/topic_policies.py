@@ -1,9 +1,7 @@
-"""`pulsarctl topicPolicies`: the policy verbs of `topics` under pulsar-admin's other name."""
+"""`pulsarctl topicPolicies`: the policy verbs of `topics` under the name of pulsar-admin."""
 
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.policies import install_topic_policies
-from pulsarctl.verbs.schema_policies import install_schema_policies_of_topics
 
-app = Noun("topicPolicies", "Policies of single topics.")
+app = Noun("topicPolicies", "Get, set, and remove the policies of a topic.")
 install_topic_policies(app)
-install_schema_policies_of_topics(app)

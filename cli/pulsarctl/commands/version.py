@@ -1,4 +1,4 @@
-"""`pulsarctl version`: this tool, and the broker if it can be reached."""
+"""`pulsarctl version`: the versions of this tool, of Python, and of the broker if it is reachable."""
 
 import sys
 
@@ -7,12 +7,12 @@ from pulsarctl.errors import CliError
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 
-app = Noun("version", "Versions of this tool and of the broker.")
+app = Noun("version", "Show the versions of pulsarctl, Python, and the broker.")
 
 
 @app.verb("version")
 def version(call: Call) -> None:
-    """Show the versions of this tool, of Python and of the broker.
+    """Show the versions of pulsarctl, Python, and the broker.
 
     Example: pulsarctl version
     """
@@ -20,5 +20,5 @@ def version(call: Call) -> None:
     try:
         found["broker"] = call.admin.brokers.version()
     except CliError as error:
-        call.notice(f"broker: {error.message}")
+        call.notice(f"cannot get the version of the broker: {error.message}")
     call.show(found, as_map=True)

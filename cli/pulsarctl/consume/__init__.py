@@ -1,4 +1,4 @@
-"""One run of `consume`: what to subscribe to, where it ends, and how each record is settled.
+"""One run of `consume`: its subscription, its end, and the settling of each record.
 
 Only commands import it.
 """

@@ -1,7 +1,7 @@
-"""One run of `consume` or `read`: records in, bytes out, then settled (acknowledged, in most runs).
+"""One run of `consume` or `read`: receives records, prints them, and settles them (usually by acknowledging).
 
-A record is written to stdout before it is settled, and every record that was written whole is settled: also when the
-reader of our output goes away in the middle, and when a signal ends the run.
+A record is settled after it is written to stdout, and every completely written record is settled, even if the reader of
+our output closes the pipe or a signal ends the run.
 """
 
 import time
@@ -14,14 +14,14 @@ from pulsarctl.output import render
 from pulsarctl.records.record import Record
 from pulsarctl.stop_signals import undisturbed
 
-POLL_MS = 200  # how long Ctrl-C may wait inside the client
+POLL_MS = 200  # maximum delay of Ctrl-C in the client
 RECORDS_AT_ONCE = 256
 FOREVER = 0
-SILENT_SECONDS = 1.0  # a shorter wait for the first message is not worth a line
+SILENT_SECONDS = 1.0  # a shorter wait for the first message needs no notice
 
 
 class Source(Protocol):
-    """Where records come from. `receive` returns none after `timeout_ms`; `ended` tells why there were none."""
+    """A source of records. `receive` returns none after `timeout_ms`, or if the source has `ended`."""
 
     def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]: ...
     def settle(self, records: Sequence[Record]) -> None: ...
@@ -31,14 +31,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """When to stop: after `count` records (0: never) or `idle_seconds` without one (0: never)."""
+    """When to stop: after `count` records, or after `idle_seconds` without one (0: never)."""
 
     count: int = FOREVER
     idle_seconds: float = 0
 
 
 def stops_of(count: int | None, idle_seconds: float, *, bounded: bool) -> Stops:
-    """`-n` is 1 as pulsar-client's, unless something else will end the run."""
+    """The stops. The default of `-n` is 1, as in pulsar-client, unless the run is bounded otherwise."""
     if count is None:
         count = FOREVER if bounded or idle_seconds else 1
     return Stops(count, idle_seconds)
@@ -47,9 +47,9 @@ def stops_of(count: int | None, idle_seconds: float, *, bounded: bool) -> Stops:
 def consume_all(
     source: Source, show: Callable[[Record], bytes] | None, stops: Stops, *, rate: float = 0, quiet: bool = True
 ) -> int:
-    """Prints records until the source ends or a stop is reached; returns how many. `show` None prints only a count.
+    """Prints records until the source ends or a stop is reached; returns their number. `show` None prints a count.
 
-    Raises `BrokenPipeError` when stdout was closed, and `TimedOut` when silence ended it before `stops.count`.
+    Raises `BrokenPipeError` if stdout is closed, and `TimedOut` if the idle timeout passes before `stops.count`.
     """
     printed = 0
     progress = render.Progress(quiet=quiet or show is not None)
@@ -63,7 +63,7 @@ def consume_all(
                 break
             if not said and not printed and time.monotonic() - start >= SILENT_SECONDS:
                 said = True
-                render.notice("waiting for messages; Ctrl-C stops")
+                render.notice("waiting for messages; press Ctrl-C to stop")
             continue
         _print_and_settle(source, records, show)
         printed += len(records)
@@ -73,12 +73,12 @@ def consume_all(
             time.sleep(max(0.0, start + printed / rate - time.monotonic()))
     progress.clear()
     if printed < stops.count and not source.ended:
-        raise TimedOut(f"only {printed} of {stops.count} messages came before the idle timeout")
+        raise TimedOut(f"received only {printed} of {stops.count} messages before the idle timeout")
     return printed
 
 
 def _print_and_settle(source: Source, records: Sequence[Record], show: Callable[[Record], bytes] | None) -> None:
-    """Settles exactly what was printed. A signal waits until then, so that no message is printed and not settled."""
+    """Settles exactly the printed records. A signal is deferred, so that every printed message is settled."""
     whole, problem = len(records), None
     with undisturbed() as is_interrupted:
         if show is not None:

@@ -1,7 +1,7 @@
-"""From the options of `consume` to a source of records: one consumer, or one for each partition.
+"""The source of records of one `consume`: one consumer, or one for each partition.
 
-A partitioned topic needs a consumer for each partition as soon as partitions have ends or starts of their own, because
-the official client asks for last messages and seeks to messages only there.
+With a start or an end, a partitioned topic needs a consumer for each partition, because the official client supports
+seeks and last message IDs only there.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,8 @@ from pulsarctl.client.subscribe_options import SubscribeOptions
 from pulsarctl.consume.consuming import Source
 from pulsarctl.consume.topic_end import Bounded, Endless, Partition
 from pulsarctl.errors import UsageProblem
-from pulsarctl.values.positions import AtMessage, AtTime, Earliest, Latest, Position
+from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
+from pulsarctl.values.positions import AtTime, Earliest, Latest, Position
 
 if TYPE_CHECKING:
     from pulsarctl.client.messaging import Messaging, Subscriber
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which messages: of `topic`, from `start` (None: where the subscription stands) to `end` (None: for ever)."""
+    """The messages of `topic` from `start` (None: the subscription's position) to `end` (None: unbounded)."""
 
     topic: str
     start: Position | None = None
     end: Position | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.start, Earliest | Latest | AtMessage | AtTime | None):
-            raise UsageProblem("a subscription cannot be moved there", hint="pulsarctl read can start there")
-        if not isinstance(self.end, Latest | AtMessage | AtTime | None):
-            raise UsageProblem("consuming cannot end there", hint="--to latest, L:E, @TIME or @-1h")
+        if not isinstance(self.start, Earliest | Latest | MessageId | AtTime | None):
+            raise UsageProblem("cannot move a subscription to this position", hint="start there with 'pulsarctl read'")
+        if not isinstance(self.end, Latest | MessageId | AtTime | None):
+            raise UsageProblem("cannot stop consuming at this position", hint="use --to latest, L:E, @TIME, or @-1h")
 
 
 class Subscribing:
-    """The subscription of one run; a temporary one is deleted at its end."""
+    """The subscription of one run. A temporary subscription is deleted at the end."""
 
     def __init__(self, options: SubscribeOptions, reach: Reach, *, is_temporary: bool) -> None:
         self.options = options
@@ -44,11 +45,11 @@ class Subscribing:
 
     @property
     def starts_at_end(self) -> bool:
-        """Whether it is known to get later messages only; of one with a name nobody says if it is new."""
+        """Whether it gets only later messages. Unknown, and thus false, for a named subscription."""
         return self._is_temporary and self._reach.start is None and not self.options.from_earliest
 
     def open(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
-        """Subscribes, moves the subscription where it shall start, and fixes the end."""
+        """Subscribes, moves the subscription to its start, and determines the end."""
         reach = self._reach
         if reach.start is None and reach.end is None:
             return Endless(self._subscribe(client, reach.topic))
@@ -61,13 +62,13 @@ class Subscribing:
     def _open_partitions(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
         reach = self._reach
         if self.options.pattern_mode:
-            raise UsageProblem("topics given by --regex have no common start or end", hint="name one topic")
+            raise UsageProblem("cannot use a start or an end with --regex", hint="name one topic")
         names = client.partitions(reach.topic)
         for place in (reach.start, reach.end):
-            if isinstance(place, AtMessage) and len(names) > 1:
+            if isinstance(place, MessageId) and len(names) > 1:
                 raise UsageProblem(
-                    f"a message id is a place in one partition, and {reach.topic} has {len(names)}",
-                    hint="say which with --partition",
+                    f"cannot use a message ID with all {len(names)} partitions of {reach.topic}",
+                    hint="choose one with --partition",
                 )
         partitions = []
         for name in names:
@@ -87,9 +88,9 @@ def _seek(subscriber: "Subscriber", start: Position) -> None:
     match start:
         case AtTime(publish_time_ms):
             subscriber.seek_to_time(publish_time_ms)
-        case AtMessage(ledger_id, entry_id, partition, batch_index):
-            subscriber.seek_to_message(ledger_id, entry_id, partition, batch_index)
+        case MessageId():
+            subscriber.seek_to_message(start)
         case Earliest():
-            subscriber.seek_to_message(-1, -1, -1, -1)
+            subscriber.seek_to_message(EARLIEST)
         case Latest():
-            subscriber.seek_to_message((1 << 63) - 1, (1 << 63) - 1, -1, -1)
+            subscriber.seek_to_message(LATEST)

@@ -1,8 +1,8 @@
-"""Consuming partitions up to an end that was fixed when the subscription was made (`-e`, `--to`).
+"""Consuming partitions up to an end that is determined at the start (`-e`, `--to`).
 
-A partition is done when a record at or behind its end arrives. That alone may never happen: the last messages may be
-acknowledged already, expired, compacted away or given to another consumer of a Shared subscription. So after a moment
-of silence the subscription's backlog is asked for; the official client does not show where the subscription stands.
+A partition is done when a record at or after its end arrives. That may never happen: the last messages may be
+acknowledged, expired, compacted away, or delivered to another consumer of a Shared subscription. So after a short
+silence, this asks the admin API for the backlog, because the official client does not know the subscription's position.
 """
 
 import time
@@ -11,19 +11,20 @@ from typing import Protocol
 
 from pulsarctl.client.client_record import ClientRecord
 from pulsarctl.records.record import Record
-from pulsarctl.values.positions import AtMessage, AtTime, Position
+from pulsarctl.values.message_ids import MessageId
+from pulsarctl.values.positions import AtTime, Position
 
-SILENCE_SECONDS = 0.2  # before the first question; then once a second
+SILENCE_SECONDS = 0.2  # before the first request for the backlog
 QUESTION_SECONDS = 1.0
-SILENCE_WITHOUT_ANSWER_SECONDS = 3.0  # taken for the end where nobody can be asked
-TURN_MS = 20  # how long one of several silent partitions is waited for
+SILENCE_WITHOUT_ANSWER_SECONDS = 3.0  # counts as the end if the admin API does not answer
+TURN_MS = 20  # wait for each of several silent partitions
 
 MessagePlace = tuple[int, int, int]  # ledger, entry, batch index
-NOWHERE: MessagePlace = (1 << 63, 0, 0)  # behind every message
+NOWHERE: MessagePlace = (1 << 63, 0, 0)  # after every message
 
 
 class Consumer(Protocol):
-    """What `messaging.Subscriber` offers."""
+    """The interface of `messaging.Subscriber`."""
 
     def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]: ...
     def settle(self, records: list[ClientRecord]) -> None: ...
@@ -31,7 +32,7 @@ class Consumer(Protocol):
 
 
 class Endless:
-    """One consumer, for ever."""
+    """One consumer without an end."""
 
     ended = False
 
@@ -42,14 +43,11 @@ class Endless:
         return self._consumer.receive(timeout_ms, count_max)
 
     def settle(self, records: Sequence[Record]) -> None:
-        self._consumer.settle(records)  # type: ignore[arg-type]  # they are the ones that `receive` returned
+        self._consumer.settle(records)  # type: ignore[arg-type]  # they come from `receive`
 
 
 class Partition:
-    """One partition and the last place in it that is wanted: the topic's end as of now or, before it, `to`.
-
-    `to` None: there is no last place.
-    """
+    """One partition and its end: the current end of the topic or, if earlier, `to`. `to` None: no end."""
 
     def __init__(self, consumer: Consumer, name: str, to: Position | None) -> None:
         self.consumer = consumer
@@ -63,10 +61,10 @@ class Partition:
         return self._last is NOWHERE
 
     def wanted(self, records: list[ClientRecord]) -> list[ClientRecord]:
-        """The records that are not behind the end; marks the partition done when the end is reached."""
+        """The records up to the end. Marks the partition as done if the end is reached."""
         for count, record in enumerate(records):
             place = (record.ledger_id, record.entry_id, record.batch_index)
-            if place > self._last or self._is_behind(record):
+            if place > self._last or self._is_after_end(record):
                 self.done = True
                 return records[:count]
             if place == self._last:
@@ -74,11 +72,11 @@ class Partition:
                 return records[: count + 1]
         return records
 
-    def _is_behind(self, record: ClientRecord) -> bool:
+    def _is_after_end(self, record: ClientRecord) -> bool:
         match self._to:
             case AtTime(publish_time_ms):
                 return record.publish_time_ms > publish_time_ms
-            case AtMessage(ledger_id, entry_id, _, batch_index):
+            case MessageId(ledger_id, entry_id, _, batch_index):
                 place = (record.ledger_id, record.entry_id)
                 if place == (ledger_id, entry_id) and batch_index >= 0:
                     return record.batch_index > batch_index
@@ -87,12 +85,12 @@ class Partition:
 
 
 class Bounded:
-    """Several partitions, each up to its end. `has_backlog(partition)` asks the broker; None: it cannot be asked."""
+    """Several partitions, each up to its end. `has_backlog(partition)` asks the broker; None: no answer."""
 
     def __init__(self, partitions: list[Partition], has_backlog: Callable[[str], bool | None]) -> None:
         self._partitions = partitions
         self._has_backlog = has_backlog
-        self._consumer = partitions[0].consumer  # that of the last records
+        self._consumer = partitions[0].consumer  # the one of the last records
         self._silent_since = time.monotonic()
         self._next_question = self._silent_since + SILENCE_SECONDS
 
@@ -101,7 +99,7 @@ class Bounded:
         return all(partition.done for partition in self._partitions)
 
     def receive(self, timeout_ms: int, count_max: int) -> Sequence[Record]:
-        """From whichever partition has something; else waits for one of them, each time another."""
+        """Records of a partition that has some; otherwise waits for one partition, in turn."""
         self._partitions.append(self._partitions.pop(0))
         unfinished = [partition for partition in self._partitions if not partition.done]
         for partition in unfinished:
@@ -116,7 +114,7 @@ class Bounded:
 
     def settle(self, records: Sequence[Record]) -> None:
         if records:
-            self._consumer.settle(records)  # type: ignore[arg-type]  # they are of the last `receive`
+            self._consumer.settle(records)  # type: ignore[arg-type]  # they come from the last `receive`
 
     def _take(self, partition: Partition, timeout_ms: int, count_max: int) -> list[ClientRecord]:
         wanted = partition.wanted(partition.consumer.receive(timeout_ms, count_max))
@@ -127,7 +125,7 @@ class Bounded:
         return wanted
 
     def _ask(self) -> None:
-        """After silence: a partition with an end but without backlog has nothing more to give."""
+        """After a silence, marks the partitions that have an end and no backlog as done."""
         now = time.monotonic()
         if now < self._next_question:
             return

@@ -1,4 +1,4 @@
-"""The only code that writes to stdout and stderr, and what makes text safe for a terminal.
+"""The only code that writes to stdout and stderr, and the escaping for terminals.
 
-Imports errors only; everything may import it.
+Imports only errors; every room may import it.
 """

@@ -1,4 +1,4 @@
-"""What to do after a broker was not reached, and which hints are of no use. Pure."""
+"""What to do if a broker is not reachable, and which hints to omit. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,14 +6,14 @@ COMMAND = "pulsarctl "
 
 
 def after_no_answer(hosts: Iterable[str], option: str, *, connected: bool) -> str:
-    """A broker can be started on this machine only, and only where nothing else answers."""
+    """Suggests starting a broker only on this machine, and only if nothing else answers there."""
     if not connected and all(_is_local(host) for host in hosts):
-        return f"start a broker with 'pulsarctl standalone', or name another one with {option} URL"
-    return f"check the address, or name another broker with {option} URL"
+        return f"start a broker with 'pulsarctl standalone', or choose another one with {option} URL"
+    return f"check the address, or choose another broker with {option} URL"
 
 
 def is_of_use(hint: str, words: Sequence[str]) -> bool:
-    """False for a hint to run the command that has just failed."""
+    """False for a hint that suggests the command that just failed."""
     _, found, command = hint.partition(COMMAND)
     return not found or not set(command.split()) <= {COMMAND.strip(), *words}
 

@@ -1,8 +1,8 @@
-"""How `pulsar-admin` writes a value as text, so that scripts made for it can read ours. Pure.
+"""Values as text in the format of `pulsar-admin`, so that scripts for it work unchanged. Pure.
 
-A string is a line, a list is one item per line, an object is JSON as Jackson's default pretty printer lays it
-out: `"key" : value`, objects indented by two spaces, arrays on one line with a space inside the brackets, `{
-}` and `[ ]` when empty. Checked against the output of pulsar-admin 4.0.
+A string is a line, and a list has one item per line. An object is JSON in the layout of Jackson's default pretty
+printer: `"key" : value`, objects indented by two spaces, arrays on one line with a space inside the brackets, and `{ }`
+and `[ ]` if empty. Checked against the output of pulsar-admin 4.0.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def text(value: Any) -> str:
-    """The value as pulsar-admin prints it; an absent value (HTTP 204 to a getter) is `null`."""
+    """The value as pulsar-admin prints it. An absent value (HTTP 204) is `null`."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -36,7 +36,7 @@ def document(value: Any, indent: int = 0) -> str:
 
 
 def _double(value: float) -> str:
-    """As Java's `Double.toString`: the shortest digits, with an exponent outside of 0.001 to 10,000,000."""
+    """Like Java's `Double.toString`: the fewest digits, with an exponent outside 0.001 to 10,000,000."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     from decimal import Decimal
@@ -54,7 +54,7 @@ def _object(value: dict[str, Any], indent: int) -> str:
 
 
 def _plain(value: Any) -> str:
-    """As Java's `toString` writes it inside a map line: lists as `[a, b]`."""
+    """A value in a line of a map, like Java's `toString`: lists as `[a, b]`."""
     if isinstance(value, list):
         return "[" + ", ".join(_plain(item) for item in value) + "]"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

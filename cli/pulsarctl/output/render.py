@@ -1,8 +1,8 @@
-"""What the command line shows, and how; with `streams` the only file that writes to stdout and stderr.
+"""What the commands print, and in which format; `streams` writes it.
 
-Data goes to stdout; errors, notices and everything else go to stderr. `auto` is a table on a terminal and
-text elsewhere, so that a pipe never sees a table. Text is what `pulsar-admin` prints (`pretty.py`), json and
-the others are made from the same value, so no output can say something that another one does not.
+Data goes to stdout; errors, notices, and everything else go to stderr. `auto` is a table on a terminal and text
+elsewhere, so that a pipe never gets a table. Text is what `pulsar-admin` prints (`pretty.py`). All formats use the same
+value.
 """
 
 import json
@@ -30,7 +30,7 @@ class Output(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows for a reader at a terminal; the first column is what `-o name` prints."""
+    """Rows for a terminal; `-o name` prints the first column."""
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[object]]
@@ -42,7 +42,7 @@ def names(column: str, values: Sequence[str]) -> Table:
 
 
 def resolve(output: Output) -> Output:
-    """What `auto` means here: a table when stdout is a terminal, else text."""
+    """What `auto` means now: a table if stdout is a terminal, or text."""
     if output is not Output.AUTO:
         return output
     return Output.TABLE if streams.is_terminal(sys.stdout) else Output.TEXT
@@ -51,8 +51,8 @@ def resolve(output: Output) -> Output:
 def show(value: Any, output: Output, *, table: Table | None = None, as_map: bool = False) -> None:
     """Writes one result.
 
-    `value` is what the broker answered (JSON types), `table` the same for a reader at a terminal. `as_map`
-    says that `pulsar-admin` prints this object as lines of key and value instead of JSON.
+    `value` is the broker's response (JSON types), and `table` is the same for a terminal. `as_map`: `pulsar-admin`
+    prints this object as lines of key and value, not as JSON.
     """
     line_end = "\n"
     match resolve(output):
@@ -80,12 +80,12 @@ def line(text: str) -> None:
 
 
 def data(chunk: bytes) -> None:
-    """Bytes of data as they are, but for a terminal; the caller flushes."""
+    """Bytes of data, escaped only on a terminal. The caller flushes."""
     streams.out_bytes(chunk)
 
 
 def pieces(chunks: Sequence[bytes], is_interrupted: Callable[[], bool]) -> tuple[int, Exception | None]:
-    """Data that is counted: see `streams.out_pieces`."""
+    """Data whose written pieces are counted; see `streams.out_pieces`."""
     return streams.out_pieces(chunks, is_interrupted)
 
 
@@ -95,12 +95,12 @@ flush = streams.flush_out
 
 
 def is_structured(output: Output) -> bool:
-    """Whether a program was meant to read the result."""
+    """Whether the format is for programs."""
     return output in (Output.JSON, Output.JSONL, Output.YAML)
 
 
 def notice(text: str) -> None:
-    """Something the reader may want to know and that is not data."""
+    """One line of information that is not data."""
     label, colon, rest = text.partition(": ")
     if label in colors.LABELS and colors.are_wanted(sys.stderr):
         streams.err_control(colors.painted(label + colon.rstrip(), colors.LABELS[label]) + f" {escaped(rest)}\n")
@@ -109,7 +109,7 @@ def notice(text: str) -> None:
 
 
 def error(problem: CliError, *, as_object: bool) -> None:
-    """One line of what and why, a second one with what to do; one JSON object for those who asked for JSON."""
+    """One line for the error and one for the hint, or one JSON object if the output is JSON."""
     if as_object:
         body = {
             "error": problem.message,
@@ -127,7 +127,7 @@ def error(problem: CliError, *, as_object: bool) -> None:
 
 
 class Progress:
-    """One line on stderr that overwrites itself, and nothing where stderr is no terminal."""
+    """One line on stderr that overwrites itself. Prints nothing if stderr is not a terminal."""
 
     def __init__(self, *, quiet: bool = False, every_seconds: float = 0.2) -> None:
         self._wanted = not quiet and streams.is_terminal(sys.stderr)
@@ -136,7 +136,7 @@ class Progress:
         self._shown = False
 
     def show(self, text: str) -> None:
-        """Shows `text` unless the last one is younger than `every_seconds`."""
+        """Shows `text`, at most once in `every_seconds`."""
         if not self._wanted or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._every_seconds
@@ -158,12 +158,12 @@ def is_watched() -> bool:
 
 
 def can_ask() -> bool:
-    """Whether a question would reach somebody: both the question and the answer need a terminal."""
+    """Whether a person can answer a question: both stdin and stderr are terminals."""
     return streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stderr)
 
 
 def ask(question: str) -> bool:
-    """Asks on stderr; anything but y or yes is no."""
+    """Asks on stderr; y or yes is yes, and every other answer is no."""
     streams.err(f"{question} [y/N] ")
     return streams.stdin().readline().strip().lower() in ("y", "yes")
 
@@ -173,7 +173,7 @@ def _names_of(value: Any, table: Table | None) -> Iterable[str]:
         return [str(row[0]) for row in table.rows]
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return value
-    raise UsageProblem("this result has no names", hint="use -o text or -o json")
+    raise UsageProblem("cannot print names: this result has none", hint="use -o text or -o json")
 
 
 def _yaml(value: Any) -> str:
@@ -190,7 +190,7 @@ def _show_heading(line: str) -> None:
 
 
 def _table(table: Table) -> str:
-    """Aligned columns. Cells are cut nowhere: an id that is not whole is of no use."""
+    """Aligned columns. Cells are never cut, because a truncated ID is useless."""
     from rich.cells import cell_len
 
     grid = [list(table.columns)] + [[escaped_cell(_cell(value)) for value in row] for row in table.rows]

@@ -1,7 +1,7 @@
-"""stdin, stdout and stderr of the process; only `render` and `outgoing` use them.
+"""stdin, stdout, and stderr of the process; only `render` and `outgoing` use them.
 
-What goes to a terminal is made safe for it here. stdout that cannot be written is an error of the command, stderr that
-cannot be written is not.
+Text for a terminal is escaped here. Failing to write to stdout is an error of the command; failing to write to stderr
+is not.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ from pulsarctl.errors import CliError
 from pulsarctl.output.terminal_text import escaped, escaped_bytes
 
 PIPE_BYTES = 4096  # a pipe that is ready takes this much without blocking (PIPE_BUF)
-WAIT_MS = 100  # how long an interruption may go unnoticed while the reader of our output is slow
+WAIT_MS = 100  # maximum delay of an interruption while the reader of our output is slow
 
 
 def open_missing() -> None:
-    """Puts the null device where a standard descriptor is closed, so that no socket or file gets its number."""
+    """Opens the null device for each closed standard descriptor, so that no socket or file gets its number."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -45,7 +45,7 @@ def out_control(text: str) -> None:
 
 
 def out_bytes(data: bytes) -> None:
-    """Bytes as they are; the caller flushes. Raises `BrokenPipeError` or `CliError`."""
+    """Writes bytes; the caller flushes. Raises `BrokenPipeError` or `CliError`."""
     stream = _stdout()
     try:
         stream.buffer.write(escaped_bytes(data) if stream.isatty() else data)
@@ -54,9 +54,9 @@ def out_bytes(data: bytes) -> None:
 
 
 def out_pieces(pieces: Sequence[bytes], is_interrupted: Callable[[], bool]) -> tuple[int, Exception | None]:
-    """Writes the pieces past every buffer; returns how many went out whole, and why the others did not.
+    """Writes the pieces without buffering; returns the number written completely, and the error of the others.
 
-    With an interruption it stops where it would have to wait for the reader of our output.
+    After an interruption, it stops when it would have to wait for the reader of our output.
     """
     stream = _stdout()
     flush_out()
@@ -89,7 +89,7 @@ def err(text: str) -> None:
 
 
 def err_control(text: str) -> None:
-    """Our own control sequences; what else it shows must be safe already."""
+    """Writes our own control sequences. Other text must be escaped already."""
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):
@@ -102,17 +102,17 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def stdin() -> TextIO:
-    """Raises `CliError` when it is closed."""
+    """Raises `CliError` if it is closed."""
     if sys.stdin is None:
         raise CliError("cannot read stdin: it is closed")
     return sys.stdin
 
 
 def guard_out() -> None:
-    """From here on only this module reaches stdout: descriptor 1 becomes stderr, `sys.stdout` a copy of what it was.
+    """Reserves stdout for this module: descriptor 1 becomes stderr, and `sys.stdout` a copy of the original.
 
-    The official client's library writes its log to descriptor 1. Where stdout is no descriptor (a test's buffer),
-    nothing needs guarding.
+    The library of the official client writes its log to descriptor 1. If stdout has no descriptor (in a test), there is
+    nothing to guard.
     """
     try:
         if sys.stdout is None or sys.stdout.fileno() != 1:
@@ -126,7 +126,7 @@ def guard_out() -> None:
 
 
 def abandon_out() -> None:
-    """What is still buffered goes nowhere, so that the interpreter ends quietly."""
+    """Discards what is still buffered, so that the interpreter ends quietly."""
     if sys.stdout is not None:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -155,7 +155,7 @@ def _stdout() -> TextIO:
 
 
 def _unwritable(error: OSError) -> Exception:
-    """A reader that went away is for the caller to judge; everything else is a failure."""
+    """The error to raise: a closed pipe is left to the caller, and every other error is a failure."""
     if error.errno == errno.EPIPE:
         return error
     abandon_out()

@@ -1,12 +1,12 @@
 """Text that is safe to show on a terminal: control and bidirectional characters become `\\uXXXX`. Pure.
 
-Names and payloads come from other people. On a terminal an escape sequence in them moves the cursor, hides text or
-rewrites the title, and a bidirectional character reorders a line. JSON stays JSON with `\\uXXXX` in its strings.
+Names and payloads come from other people. On a terminal, an escape sequence in them moves the cursor, hides text, or
+changes the title, and a bidirectional character reorders a line. JSON stays JSON with `\\uXXXX` in its strings.
 """
 
 import re
 
-# C0 but tab and newline, DEL and C1 (Unicode category Cc); marks, embeddings, overrides and isolates (UAX #9)
+# C0 without tab and newline, DEL, and C1 (Unicode category Cc); marks, embeddings, overrides, and isolates (UAX #9)
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -15,10 +15,10 @@ def escaped(text: str) -> str:
 
 
 def escaped_bytes(data: bytes) -> bytes:
-    """The same for UTF-8; a byte that is not UTF-8 becomes `\\xNN`."""
+    """The same for UTF-8. A byte that is not UTF-8 becomes `\\xNN`."""
     return escaped(data.decode("utf-8", "backslashreplace")).encode()
 
 
 def escaped_cell(text: str) -> str:
-    """For one cell of a table, which a newline or a tab would leave."""
+    """The same for a cell of a table, in which newlines and tabs are escaped, too."""
     return escaped(text).replace("\n", "\\n").replace("\t", "\\t")

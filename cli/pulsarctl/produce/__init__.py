@@ -1,4 +1,4 @@
-"""One run of `produce`: what to send, in which order, and how far it came.
+"""One run of `produce`: the messages to send, their order, and the progress.
 
 Only commands import it.
 """

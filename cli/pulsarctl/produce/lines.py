@@ -1,8 +1,8 @@
-"""A stream of bytes as lines, for `produce --lines`. Pure but for reading.
+"""A stream of bytes as lines, for `produce --lines`.
 
-A line ends at `\\n` and nowhere else: `\\r`, NUL and bytes that are not UTF-8 belong to it. An empty line is an empty
-line, a last line without `\\n` counts, and nothing follows a final `\\n`. Lines come in runs, as many as one read
-brought, so that a million of them cost a few thousand calls and memory holds one read and one unfinished line.
+Only `\\n` ends a line: `\\r`, NUL, and bytes that are not UTF-8 are part of it. An empty line is a message, the last
+line may lack `\\n`, and no line follows a final `\\n`. Each run has the lines of one read, so that a million lines take
+a few thousand calls, and memory holds one read and one unfinished line.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from pulsarctl.errors import CliError
 
 CHUNK_BYTES = 256 * 1024
-LONGEST_LINE_BYTES = 256 * 1024 * 1024  # far above any broker's message limit; a bound for input without a newline
+LONGEST_LINE_BYTES = 256 * 1024 * 1024  # far above every broker's message limit; bounds input without a newline
 
 
 def runs_of_lines(read: Callable[[int], bytes]) -> Iterator[list[bytes]]:
     """Lists of lines. `read(n)` returns 1 to n bytes, or none at the end of the stream.
 
-    Raises `CliError` for a line that no broker would take and that would fill the memory.
+    Raises `CliError` for a line that no broker would accept and that would fill the memory.
     """
     unfinished: list[bytes] = []
     unfinished_bytes = 0
@@ -41,6 +41,6 @@ def runs_of_lines(read: Callable[[int], bytes]) -> Iterator[list[bytes]]:
 def _check(size: int, line: int) -> None:
     if size > LONGEST_LINE_BYTES:
         raise CliError(
-            f"line {line} is longer than {LONGEST_LINE_BYTES} bytes and has not ended",
+            f"cannot read line {line}: it is longer than {LONGEST_LINE_BYTES} bytes",
             hint="send a file as one message with -f, or with --chunking",
         )

@@ -1,6 +1,6 @@
-"""What `produce` sends: messages from the command line, whole files, lines of a stream, in this order.
+"""The messages that `produce` sends: those of the command line, then files, then the lines of a stream.
 
-Values come in runs, so that a million lines cost few calls; `place` says where a message came from, for errors.
+Messages come in runs, so that a million lines take few calls. `source_of` names the source of a message, for errors.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ STDIN = "-"
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """`rounds` repeats messages and files, not lines: stdin can be read only once."""
+    """`rounds` repeats messages and files, but not lines, because stdin is read only once."""
 
     messages: list[bytes]
     files: list[str]
@@ -24,7 +24,7 @@ class Outgoing:
     rounds: int = 1
 
     def runs(self) -> Iterator[list[bytes]]:
-        """Raises `CliError` for a file that cannot be read."""
+        """Raises `CliError` for a file that is not readable."""
         for _ in range(self.rounds):
             if self.messages:
                 yield self.messages
@@ -33,8 +33,8 @@ class Outgoing:
         if self.lines is not None:
             yield from _lines(self.lines)
 
-    def place(self, position: int) -> str:
-        """Where the message at `position` (from 1) came from: `line 7 of orders.csv`."""
+    def source_of(self, position: int) -> str:
+        """The source of the message at `position` (from 1), such as `line 7 of orders.csv`."""
         fixed = len(self.messages) + len(self.files)
         if position > fixed * self.rounds:
             return f"line {position - fixed * self.rounds} of {_shown(self.lines or STDIN)}"
@@ -44,7 +44,7 @@ class Outgoing:
         return f"file {self.files[within - len(self.messages)]}"
 
     def line_after(self, acknowledged: int) -> int | None:
-        """The line to resume at when the first `acknowledged` messages are safe; None when it is not about lines."""
+        """The line to resume at after `acknowledged` messages, or None if that is not a line."""
         line = acknowledged - (len(self.messages) + len(self.files)) * self.rounds + 1
         return line if self.lines is not None and line >= 1 else None
 
@@ -61,7 +61,7 @@ def _whole(path: str) -> bytes:
 
 
 def _lines(path: str) -> Iterator[list[bytes]]:
-    """`read1` takes what is there, so that lines typed or piped slowly are sent as they come."""
+    """`read1` returns what is available, so that lines that arrive slowly are sent immediately."""
     if path == STDIN:
         yield from runs_of_lines(streams.stdin().buffer.read1)  # type: ignore[attr-defined]  # BinaryIO does not declare it
         return

@@ -1,4 +1,4 @@
-"""One run of `produce`: hands everything to the publisher and says how far it came."""
+"""One run of `produce`: passes every message to the publisher and reports the progress."""
 
 import os
 import time
@@ -26,7 +26,7 @@ class Publisher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the bytes of one message become key and value."""
+    """How to split the bytes of a message into key and value, and how to encode the value."""
 
     key: str | None
     key_delimiter: str | None
@@ -40,7 +40,7 @@ class Shape:
         return not shaped and self.encode is None
 
     def split(self, data: bytes) -> tuple[str | None, bytes | None]:
-        """Raises `UnicodeDecodeError` for a key that is not UTF-8 (the protocol's keys are text), and `DoesNotFit`."""
+        """Raises `DoesNotFit`, and `UnicodeDecodeError` for a key that is not UTF-8, as the protocol requires."""
         key, value = self.key, data
         if self.key_delimiter is not None:
             head, found, tail = data.partition(os.fsencode(self.key_delimiter))
@@ -54,7 +54,7 @@ class Shape:
 
 
 class Sending:
-    """`topic` is for messages to the user only."""
+    """`topic` is only for notices and errors."""
 
     def __init__(self, publisher: Publisher, outgoing: Outgoing, shape: Shape, topic: str, *, quiet: bool) -> None:
         self._publisher = publisher
@@ -65,9 +65,9 @@ class Sending:
         self._progress = render.Progress(quiet=quiet)
 
     def run(self, rate: float) -> int:
-        """Sends everything, `rate` messages a second (0: no limit); returns how many the broker acknowledged.
+        """Sends all messages, `rate` per second (0: no limit); returns how many the broker acknowledged.
 
-        Raises the error of the first message that was not taken, once the fate of the others is known.
+        Raises the error of the first refused message, after the result of all others is known.
         """
         try:
             self._send_all(rate)
@@ -76,7 +76,7 @@ class Sending:
             if not self._quiet:
                 render.notice(f"interrupted: {self._how_far()}")
             raise
-        except CliError as failure:  # of a source or of a further partition: what went before it is under way
+        except CliError as failure:  # from a source or a later partition: earlier messages are still pending
             self._publisher.finish()
             failure.message += f"; {self._how_far()}" if self._publisher.lanes.sent else ""
             raise
@@ -106,29 +106,29 @@ class Sending:
         try:
             key, value = self._shape.split(data)
         except UnicodeDecodeError as error:
-            place = self._outgoing.place(self._publisher.lanes.sent + 1)
-            raise UsageProblem(f"{place}: the key is not UTF-8 ({error.reason})") from error
+            source = self._outgoing.source_of(self._publisher.lanes.sent + 1)
+            raise UsageProblem(f"cannot send {source}: the key is not UTF-8 ({error.reason})") from error
         except DoesNotFit as error:
-            place = self._outgoing.place(self._publisher.lanes.sent + 1)
-            raise UsageProblem(f"{place} does not fit the schema: {error}") from error
+            source = self._outgoing.source_of(self._publisher.lanes.sent + 1)
+            raise UsageProblem(f"cannot send {source}: it does not match the schema: {error}") from error
         self._publisher.send(value, key)
 
     def _failure(self) -> CliError:
         refusal = self._publisher.lanes.refusal
         assert refusal is not None
-        place = self._outgoing.place(refusal.position)
+        source = self._outgoing.source_of(refusal.position)
         if refusal.result == "MessageTooBig":
             return CliError(
-                f"{place}: {refusal.size} bytes are more than the broker accepts in one message; {self._how_far()}",
-                hint="send it in pieces with --chunking, or raise maxMessageSize at the broker",
+                f"cannot send {source}: its {refusal.size} bytes exceed the broker's limit; {self._how_far()}",
+                hint="split it with --chunking, or raise maxMessageSize on the broker",
                 reason=refusal.result,
             )
-        failure = self._publisher.problem(refusal.result, f"produce {place} to {self._topic}")
+        failure = self._publisher.problem(refusal.result, f"produce {source} to {self._topic}")
         failure.message += f"; {self._how_far()}"
         return failure
 
     def _how_far(self) -> str:
-        """How many messages are safe and where to go on."""
+        """How many messages are acknowledged, and where to resume."""
         lanes = self._publisher.lanes
         text = f"{lanes.acknowledged} of {lanes.sent} messages were acknowledged"
         line = self._outgoing.line_after(lanes.acknowledged_in_order)

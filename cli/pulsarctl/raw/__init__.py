@@ -1,4 +1,4 @@
-"""Entries straight from the binary protocol, without a trace on the broker: connection, look-up, reader.
+"""Raw entries over the binary protocol, without a trace on the broker: connection, lookup, and reader.
 
-`read` and Spark import it; it knows no official client.
+`read` and Spark import it. It does not import the official client.
 """

@@ -1,9 +1,10 @@
-"""One blocking connection to a broker's binary port, for the raw entry reader.
+"""A blocking connection to a broker's binary port, for the raw entry reader.
 
-Requests are answered by request id; MESSAGE and CLOSE_CONSUMER, which nobody asked for, wait in `arrived` until the
-reader takes them; PING is answered wherever it turns up. The socket is read only when somebody waits for something,
-so a slow reader pushes back through TCP and at most one chunk of frames is held. Every wait has a deadline.
-Deliberately left out: TLS, and authentication other than a token (docs/protocol.md "Connections").
+Replies match requests by request ID. MESSAGE and CLOSE_CONSUMER, which the broker sends without a request, stay in
+`arrived` until the reader takes them. PING is answered whenever it arrives. The socket is read only during a wait, so a
+slow reader pushes back through TCP, and at most one chunk of frames is in memory. Every wait has a deadline.
+Deliberately not supported: TLS, and authentication other than a token.
+docs/protocol.md "Connections" states the rules.
 """
 
 import itertools
@@ -22,8 +23,8 @@ from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, T
 DEFAULT_PORT = 6650
 CHUNK_BYTES = 256 * 1024
 FRAME_PADDING_BYTES = 10 * 1024
-MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED says otherwise
-PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata needs 18; from 20 on topics may be migrated
+MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
+PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
 Arrived = MessageFrame | CommandCloseConsumer
 Reply = TypeVar("Reply")
@@ -38,16 +39,16 @@ class Address(NamedTuple):
 
 
 class ConnectionLost(CannotConnect):
-    """The connection ended while it was in use; what was read before is good, and one may connect again."""
+    """The connection ended while in use. Earlier data is valid, and the caller may reconnect."""
 
 
 class NotReady(CliError):
-    """The broker cannot do it just now (the topic is being loaded or moved); one may ask again."""
+    """The broker is not ready, because the topic is loading or moving. The caller may retry."""
 
     code = "not-ready"
 
 
-# Which of our errors a refusal is; everything else is a plain failure.
+# Our error for each refusal. Every other refusal is a plain failure.
 ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
     ServerError.AuthenticationError: NotAuthorized,
     ServerError.AuthorizationError: NotAuthorized,
@@ -62,16 +63,16 @@ _REFUSAL_NAMES: dict[int, str] = {number: name for name, number in ServerError.i
 
 
 def parse_service_url(url: str) -> list[Address]:
-    """The addresses of `pulsar://host[:port][,host[:port]...]`, to be tried in this order. Raises `UsageProblem`."""
+    """The addresses of `pulsar://host[:port][,host[:port]...]`, to try in this order. Raises `UsageProblem`."""
     scheme, separator, hosts = url.partition("://")
     if not separator or scheme != "pulsar":
         raise UsageProblem(
-            f"the raw reader cannot use '{url}': it speaks the binary protocol without TLS",
-            hint="give the broker's address as pulsar://HOST:PORT, as in pulsar://localhost:6650",
+            f"cannot read from '{url}': raw entries require the binary protocol without TLS",
+            hint="use pulsar://HOST:PORT, such as pulsar://localhost:6650",
         )
     addresses = [_parse_host(host.strip(), url) for host in hosts.rstrip("/").split(",") if host.strip()]
     if not addresses:
-        raise UsageProblem(f"'{url}' names no host", hint="write pulsar://HOST:PORT")
+        raise UsageProblem(f"'{url}' names no host", hint="use pulsar://HOST:PORT")
     return addresses
 
 
@@ -80,14 +81,14 @@ def _parse_host(text: str, url: str) -> Address:
     if not separator or text.endswith("]"):
         host, port = text, str(DEFAULT_PORT)
     if not port.isdecimal() or not host or not 0 < int(port) < 65536:
-        raise UsageProblem(f"'{text}' in '{url}' is not HOST:PORT", hint="write pulsar://HOST:PORT")
+        raise UsageProblem(f"'{text}' in '{url}' is not HOST:PORT", hint="use pulsar://HOST:PORT")
     return Address(host.strip("[]"), int(port))
 
 
 class BrokerConnection:
     """A connection whose handshake is complete.
 
-    `via` is the address that the socket connects to; `broker` the broker that a proxy in between shall use.
+    `via` is the address that the socket connects to, and `broker` is the broker that a proxy at `via` connects to.
     `timeout_seconds` bounds the handshake and each request. Raises `CannotConnect`, `NotAuthorized`, `TimedOut`.
     """
 
@@ -112,14 +113,13 @@ class BrokerConnection:
 
     @property
     def server_version(self) -> str:
-        """As the broker calls itself; ours starts with `pulsarctl`."""
+        """The version that the broker reports. The bundled broker's starts with `pulsarctl`."""
         return str(self._connected.server_version)
 
     def request(self, frame_of: Callable[[int], bytes], reply: type[Reply], *, topic: str) -> Reply:
-        """Sends the frame that `frame_of` makes for a fresh request id; returns the reply that carries this id.
+        """Sends the frame that `frame_of` builds for a new request ID, and returns the reply with this ID.
 
-        `topic` is what an error message says it is about.
-        Raises the error that the broker answered with, `TimedOut`, or `ConnectionLost`.
+        `topic` is for error messages. Raises the broker's error, `TimedOut`, or `ConnectionLost`.
         """
         request_id = next(self._ids)
         deadline = time.monotonic() + self.timeout_seconds
@@ -127,10 +127,10 @@ class BrokerConnection:
         while request_id not in self._replies:
             if not self.receive(deadline):
                 raise TimedOut(f"{self.address} did not answer for {topic} within {self.timeout_seconds:g} s")
-        answer = self._replies.pop(request_id)
-        if isinstance(answer, reply):
-            return answer
-        raise refusal(answer.error, answer.message, f"{topic} at {self.address}")
+        found = self._replies.pop(request_id)
+        if isinstance(found, reply):
+            return found
+        raise refusal(found.error, found.message, f"{topic} at {self.address}")
 
     def send(self, frame: bytes) -> None:
         """Raises `ConnectionLost`."""
@@ -138,10 +138,10 @@ class BrokerConnection:
             self._socket.settimeout(self.timeout_seconds)
             self._socket.sendall(frame)
         except OSError as error:
-            raise self._lost(f"the connection to {self.address} was lost: {error}") from error
+            raise self._lost(f"lost the connection to {self.address}: {error}") from error
 
     def take_close(self, consumer_id: int) -> bool:
-        """Whether the broker has closed that consumer; takes its CLOSE_CONSUMER out of what has arrived."""
+        """Whether the broker has closed that consumer. Removes its CLOSE_CONSUMER from `arrived`."""
         for item in self.arrived:
             if isinstance(item, CommandCloseConsumer) and item.consumer_id == consumer_id:
                 self.arrived.remove(item)
@@ -149,9 +149,9 @@ class BrokerConnection:
         return False
 
     def receive(self, deadline: float) -> bool:
-        """Reads once and files what came; False when nothing came until `deadline` (monotonic seconds).
+        """Reads once and stores the frames. False if nothing arrived until `deadline` (monotonic seconds).
 
-        Raises `ConnectionLost`, `CannotConnect` or what the broker said.
+        Raises `ConnectionLost`, `CannotConnect`, or the broker's error.
         """
         remaining = deadline - time.monotonic()
         if remaining <= 0:
@@ -163,7 +163,7 @@ class BrokerConnection:
         except TimeoutError:
             return False
         except OSError as error:
-            raise self._lost(f"the connection to {self.address} was lost: {error}") from error
+            raise self._lost(f"lost the connection to {self.address}: {error}") from error
         except ProtocolError as error:
             self.close()
             raise CannotConnect(f"{self.address} does not speak Pulsar's binary protocol: {error}") from error
@@ -204,9 +204,9 @@ class BrokerConnection:
         )
         while self._connected is None:
             if not self.receive(deadline):
-                raise TimedOut(f"{self.address} did not answer CONNECT: is it the port of the binary protocol?")
+                raise TimedOut(f"{self.address} did not answer CONNECT; is this the port of the binary protocol?")
         size = self._connected.max_message_size
-        if size > MAX_MESSAGE_BYTES:  # nothing but CONNECTED has come by now, so no half frame gets lost
+        if size > MAX_MESSAGE_BYTES:  # only CONNECTED has arrived so far, so no partial frame is lost
             self._decoder = FrameDecoder(size + FRAME_PADDING_BYTES)
 
     def _lost(self, reason: str) -> ConnectionLost:
@@ -224,13 +224,13 @@ class BrokerConnection:
         elif kind == BaseCommand.ERROR and self._connected is None:
             raise refusal(message.error, message.message, str(self.address))
         elif kind == BaseCommand.AUTH_CHALLENGE:
-            raise NotAuthorized(f"{self.address} wants another way to authenticate than a token")
+            raise NotAuthorized(f"cannot authenticate with {self.address}: it requires another method than a token")
         elif hasattr(message, "request_id"):
             self._replies[message.request_id] = message
 
 
 def refusal(error: int, message: str, tried: str) -> CliError:
-    """The broker's ServerError as one of ours; `tried` says what was asked of whom."""
+    """Our error for the broker's ServerError. `tried` names the request and the broker."""
     name = _REFUSAL_NAMES.get(error, f"error {error}")
     reason = name if message in ("", name) else f"{message} ({name})"
     return ERROR_OF_REFUSAL.get(error, CliError)(f"{tried}: {reason}", reason=message or name, request=tried)

@@ -1,8 +1,8 @@
-"""Entries as the broker stores them, and the messages inside.
+"""Entries as the broker stores them, and the messages in them.
 
-An entry is what one SEND brought: one message, a chunk of one, or a whole batch. `Entry` keeps its metadata as it came
-and its payload still compressed; `records()` undoes compression and batching and gives one `Record` per message.
-What an encrypted entry holds only the owner of its key can tell: it is one record with the encrypted bytes.
+An entry holds what one SEND carried: a message, a chunk of one, or a batch. `Entry` keeps its metadata and its
+compressed payload as they are; `messages()` decompresses and splits it. An encrypted entry yields one message with the
+encrypted bytes, because only the owner of the key can tell what it holds.
 docs/protocol.md "Entries" and "Batches" state the rules.
 """
 
@@ -21,24 +21,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     SingleMessageMetadata,
 )
 from pulsarctl.errors import CliError
-
-
-class MessageId(NamedTuple):
-    """Where a message is. `partition` and `batch_index` are -1 where there is none. Ordered within one partition."""
-
-    ledger_id: int
-    entry_id: int
-    partition: int = -1
-    batch_index: int = -1
-
-    def __str__(self) -> str:
-        """`ledger:entry:partition`, and `:batch_index` in a batch, as Pulsar's clients print ids."""
-        batch_index = f":{self.batch_index}" if self.batch_index >= 0 else ""
-        return f"{self.ledger_id}:{self.entry_id}:{self.partition}{batch_index}"
-
-    @property
-    def position(self) -> tuple[int, int]:
-        return self.ledger_id, self.entry_id
+from pulsarctl.values.message_ids import MessageId
 
 
 class DamagedEntry(CliError):
@@ -47,15 +30,15 @@ class DamagedEntry(CliError):
     code = "damaged-entry"
 
 
-class Record(NamedTuple):
-    """One message. Times are ms since the epoch.
+class StoredMessage(NamedTuple):
+    """One message. Times are milliseconds since the epoch.
 
-    key              as in the metadata: base64 text if `key_is_base64`; `key_bytes` is the key itself. None: no key
+    key              as in the metadata: base64 text if `key_is_base64`. None: no key. `key_bytes` is the key itself
     value            None is Pulsar's null value (a tombstone for compaction); encrypted bytes if `encrypted`
-    event_time_ms    None when the producer set none;   deliver_at_ms   None when not delayed
-    sequence_id      the message's own, also inside a batch
-    chunk            (uuid, index, count) of a chunk of a large message, else None; `value` is then that piece alone
-    broker_index     index of the message in its partition, where the broker keeps one, else None
+    event_time_ms    None if the producer set none;   deliver_at_ms   None if not delayed
+    sequence_id      the message's own, in a batch as well
+    chunk            (uuid, index, count) of a chunk of a large message, or None; `value` is then that chunk only
+    broker_index     index of the message in its partition, or None if the broker keeps none
     """
 
     topic: str
@@ -90,9 +73,9 @@ class Record(NamedTuple):
 class Entry:
     """One stored entry of `topic` (a partition's full name, for a partitioned topic).
 
-    `metadata` and `broker_metadata` are the protocol's own messages; `payload` is compressed and encrypted as the
-    metadata says; `stored_bytes` is the size of headers and payload on the wire and on disk. `first_index` is where
-    in its batch the reader was asked to start.
+    `metadata` and `broker_metadata` are messages of the protocol. `payload` is compressed and encrypted as the metadata
+    says. `stored_bytes` is the size of headers and payload on the wire and on disk. `first_index` is the batch index at
+    which the reader starts.
     """
 
     __slots__ = (
@@ -133,7 +116,7 @@ class Entry:
         ack_set: Sequence[int] = (),
         first_index: int = 0,
     ) -> None:
-        """`data` is everything behind the MESSAGE command. Raises `DamagedEntry`."""
+        """`data` is everything after the MESSAGE command. Raises `DamagedEntry`."""
         self.topic = topic
         self.ledger_id = ledger_id
         self.entry_id = entry_id
@@ -156,12 +139,12 @@ class Entry:
 
     @property
     def is_batch(self) -> bool:
-        """Presence of the field decides, even when it is 1."""
+        """Whether the field is present, even if it is 1."""
         return batch.is_batch(self.metadata)
 
     @property
     def message_count(self) -> int:
-        """Messages in the entry, those compacted away or acknowledged alone included."""
+        """Messages in the entry, including those compacted away or acknowledged individually."""
         return self.metadata.num_messages_in_batch
 
     @property
@@ -169,7 +152,7 @@ class Entry:
         return batch.is_encrypted(self.metadata)
 
     def pending(self, batch_index: int) -> bool:
-        """Whether that message is wanted: set bits of `ack_set` are, and without one all from `first_index` on."""
+        """Whether that message is to be read: its bit in `ack_set` is set, and it is not before `first_index`."""
         if batch_index < self.first_index:
             return False
         if not self.ack_set:
@@ -178,42 +161,42 @@ class Entry:
         return word < len(self.ack_set) and bool(self.ack_set[word] >> (batch_index & 63) & 1)
 
     def value(self) -> bytes:
-        """The payload decompressed; as it is when encrypted or a chunk. Raises `DamagedEntry`."""
+        """The decompressed payload, or the payload as it is if encrypted or a chunk. Raises `DamagedEntry`."""
         try:
             return batch.plain_payload(self.metadata, self.payload)
         except EntryError as error:
             raise self._damaged(error) from error
 
-    def records(self) -> Iterator[Record]:
-        """The messages in the entry that are wanted and not compacted away. Raises `DamagedEntry`."""
+    def messages(self) -> Iterator[StoredMessage]:
+        """The messages of the entry that are to be read and not compacted away. Raises `DamagedEntry`."""
         if not self.is_batch or self.is_encrypted:
-            yield self.as_record(self.value())
+            yield self.as_message(self.value())
             return
         try:
-            messages = batch.split_batch(self.value(), self.message_count)
+            parts = batch.split_batch(self.value(), self.message_count)
         except EntryError as error:
             raise self._damaged(error) from error
         sequence_id = self.metadata.sequence_id
-        for index, (single, value) in enumerate(messages):
+        for index, (single, value) in enumerate(parts):
             if not single.compacted_out and self.pending(index):
                 number = single.sequence_id if single.HasField("sequence_id") else sequence_id + index
-                yield self._record(single, index, number, self._broker_index(index), value)
+                yield self._message(single, index, number, self._broker_index(index), value)
 
-    def as_record(self, value: bytes | None) -> Record:
-        """The entry as one record with that value, which for a batch means what its metadata says of the whole."""
-        return self._record(self.metadata, -1, self.metadata.sequence_id, self._broker_index(0), value)
+    def as_message(self, value: bytes | None) -> StoredMessage:
+        """The whole entry as one message with that value. For a batch, its fields are those of the batch."""
+        return self._message(self.metadata, -1, self.metadata.sequence_id, self._broker_index(0), value)
 
-    def _record(
+    def _message(
         self,
         own: MessageMetadata | SingleMessageMetadata,
         batch_index: int,
         sequence_id: int,
         broker_index: int | None,
         value: bytes | None,
-    ) -> Record:
-        """`own` has what the message says of itself; the rest is the entry's."""
+    ) -> StoredMessage:
+        """`own` has the message's own fields; the other fields are the entry's."""
         metadata, stamp = self.metadata, self.broker_metadata
-        return Record(
+        return StoredMessage(
             topic=self.topic,
             id=MessageId(self.ledger_id, self.entry_id, self.partition, batch_index),
             batch_size=self.message_count,
@@ -238,7 +221,7 @@ class Entry:
         )
 
     def _broker_index(self, batch_index: int) -> int | None:
-        """The broker numbers messages, and an entry carries the number of its last one."""
+        """The broker numbers messages, and an entry carries the number of its last message."""
         if self.broker_metadata is None or not self.broker_metadata.HasField("index"):
             return None
         return self.broker_metadata.index - self.message_count + 1 + batch_index
@@ -250,9 +233,9 @@ class Entry:
         return metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg
 
     def _damaged(self, error: EntryError) -> DamagedEntry:
-        return DamagedEntry(f"entry {self.ledger_id}:{self.entry_id} of {self.topic} cannot be read: {error}")
+        return DamagedEntry(f"cannot read entry {self.ledger_id}:{self.entry_id} of {self.topic}: {error}")
 
 
 def as_dict(pairs: Sequence[KeyValue]) -> dict[str, str]:
-    """Properties as a dictionary; of a name given twice the last counts, as in Pulsar's clients."""
+    """Properties as a dictionary. The last value of a repeated name wins, as in Pulsar's clients."""
     return {pair.key: pair.value for pair in pairs}

@@ -1,14 +1,14 @@
-"""Reads a topic entry by entry, without a trace: a non-durable subscription that ends with the reader.
+"""Reads a topic entry by entry, with a non-durable subscription that ends with the reader.
 
-The official client hides what an operator asks for: stored sizes, sequence ids, compression, delivery times, the
-broker's index. This reader shows entries as they are stored, from any Pulsar. It acknowledges nothing and creates
-nothing. Entries of one partition come in order; partitions are merged as they arrive. A lost connection is opened
-again and reading goes on behind the last entry. Every wait has a deadline.
+The official client hides fields that operators need: stored sizes, sequence IDs, compression, delivery times, and the
+broker's index. This reader returns the stored entries of any Pulsar. It acknowledges nothing and creates nothing.
+Entries of one partition arrive in order, and partitions are merged as they arrive. After a lost connection, reading
+continues after the last entry. Every wait has a deadline.
 
     with EntryReader("pulsar://localhost:6650", "orders", start=EARLIEST) as reader:
-        for entry in reader.to_end():           # up to what was there when it began
-            for record in entry.records(): ...
-        entry = reader.read(timeout_seconds=5)  # what comes later, or None
+        for entry in reader.to_end():           # up to the last entry at the start
+            for message in entry.messages(): ...
+        entry = reader.read(timeout_seconds=5)  # a later entry, or None
 """
 
 import re
@@ -21,27 +21,28 @@ from typing import Self
 from broker_core.wire.pulsar_api_pb2 import CommandCloseConsumer
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady
-from pulsarctl.raw.entry import Entry, MessageId, Record
-from pulsarctl.raw.partition_consumer import EARLIEST, LATEST, PartitionConsumer, PublishedSince, Start
+from pulsarctl.raw.entry import Entry, StoredMessage
+from pulsarctl.raw.partition_consumer import PartitionConsumer, PublishedSince, Start
 from pulsarctl.raw.topic_lookup import TopicLookup
+from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 
-__all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Record", "Start"]
+__all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Start", "StoredMessage"]
 
-PROBE_SECONDS = 1.0  # silence after which we ask whether there is more to come
+PROBE_SECONDS = 1.0  # silence after which the reader asks for the last message
 RETRY_SECONDS = 0.2
 
 _PARTITION = re.compile(r"-partition-(\d+)$")
 
 
 class EntryReader:
-    """Entries of one topic; all partitions of a partitioned one, unless `topic` names a partition.
+    """The entries of one topic: of all its partitions, unless `topic` names a partition.
 
-    start            `EARLIEST`, `LATEST`, a `MessageId` (itself included, unless `inclusive` is false; with a batch
-                     index: from that message on), `PublishedSince`, or a mapping of these by partition, where a
-                     missing partition is not read
-    timeout_seconds  bounds the handshake, each request, and how long a lost broker may stay away
-    read_compacted   the compacted view: the last message of each key, then what came after the compaction
-    Raises `UsageProblem`, `CannotConnect`, `NotFound`, `NotAuthorized`, `TimedOut` or `CliError` (another refusal).
+    start            `EARLIEST`, `LATEST`, a `MessageId` (including it, unless `inclusive` is false; with a batch index:
+                     from that message on), `PublishedSince`, or a mapping of these by partition, which omits the
+                     partitions that are not read
+    timeout_seconds  bounds the handshake, each request, and the time to reconnect
+    read_compacted   read the compacted topic: the last message of each key, then the messages after the compaction
+    Raises `UsageProblem`, `CannotConnect`, `NotFound`, `NotAuthorized`, `TimedOut`, or `CliError` (other refusals).
     """
 
     def __init__(
@@ -81,11 +82,11 @@ class EntryReader:
 
     @property
     def partitions(self) -> list[int]:
-        """The partitions that are read; [-1] for a topic without."""
+        """The partitions that are read, or [-1] for a topic without partitions."""
         return [consumer.partition for consumer in self._consumers]
 
     def read(self, timeout_seconds: float) -> Entry | None:
-        """The next entry of any partition, or None when none came in time."""
+        """The next entry of any partition, or None if none arrives in time."""
         deadline = time.monotonic() + timeout_seconds
         while (step := self._step(deadline)) is not None:
             if step[1] is not None:
@@ -93,14 +94,14 @@ class EntryReader:
         return None
 
     def to_end(self) -> Iterator[Entry]:
-        """Entries up to each partition's last as of now; see `to`."""
+        """Entries up to the current end of each partition; see `to`."""
         return self.to(self.last_ids())
 
     def to(self, ends: Mapping[int, MessageId | None]) -> Iterator[Entry]:
-        """Entries up to and including `ends`, by partition; None or a missing one reads nothing of that partition.
+        """Entries up to and including `ends`, by partition. Reads no partition whose end is None or missing.
 
-        Ends that are trimmed away meanwhile are reached. Entries behind an end that arrive before the others are
-        reached are passed over. Raises `TimedOut` when entries that should be there do not come.
+        An end that is trimmed in the meantime counts as reached. Entries after the end of their partition are skipped.
+        Raises `TimedOut` if expected entries do not arrive.
         """
         open_ends = {partition: end.position for partition, end in ends.items() if end is not None}
         self._close_reached(open_ends)
@@ -113,19 +114,19 @@ class EntryReader:
                 continue
             self._close_reached(open_ends)
             if open_ends and time.monotonic() - heard > self._timeout_seconds:
-                raise TimedOut(f"{self.topic} has more to read, but nothing came within {self._timeout_seconds:g} s")
+                raise TimedOut(f"cannot read all of {self.topic}: nothing arrived within {self._timeout_seconds:g} s")
 
     def last_ids(self) -> dict[int, MessageId | None]:
-        """By partition the last message there is, None where there is none (left)."""
+        """The last message of each partition, None if it has none."""
         return {consumer.partition: self._last_id(consumer)[0] for consumer in self._consumers}
 
     def close(self) -> None:
-        """Ends the subscriptions; the broker has forgotten them when this returns, unless it is gone."""
+        """Closes the subscriptions. When this returns, the broker has removed them, unless it is unreachable."""
         try:
             for consumer in self._consumers:
                 consumer.close()
         except CliError:
-            pass  # they end with the connection
+            pass  # the subscriptions end with the connection
         self._consumers.clear()
         self._lookup.close()
 
@@ -137,7 +138,7 @@ class EntryReader:
         return [(self.topic, int(found.group(1)) if found else -1)]
 
     def _subscribe(self, consumer: PartitionConsumer, patient_with: type[CliError] = NotReady) -> None:
-        """Tries again as long as the failure is one that passes, and time is left."""
+        """Retries after a temporary failure while time is left."""
         deadline = time.monotonic() + self._timeout_seconds
         while True:
             try:
@@ -162,17 +163,17 @@ class EntryReader:
         except CliError:
             if not consumer.connection.take_close(consumer.consumer_id):
                 raise
-            self._subscribe(consumer, patient_with=CannotConnect)  # it was closed before the question arrived
+            self._subscribe(consumer, patient_with=CannotConnect)  # the consumer was closed before the request arrived
         return consumer.last_id()
 
     def _close_reached(self, open_ends: dict[int, tuple[int, int]]) -> None:
-        """Forgets the ends before which nothing is to come: the topic is empty, trimmed, or read to its last entry."""
+        """Removes the ends before which no entry is left: the topic is empty, trimmed, or read to its end."""
         for consumer in self._consumers:
             if consumer.partition in open_ends and not self._last_id(consumer)[1]:
                 del open_ends[consumer.partition]
 
     def _step(self, deadline: float) -> tuple[PartitionConsumer, Entry | None] | None:
-        """What one MESSAGE brought (no entry: it lies before the start), or None when none came in time."""
+        """The content of one MESSAGE (no entry if it is before the start), or None if none arrives in time."""
         while True:
             for connection in self._by_connection:
                 if connection.arrived:
@@ -191,13 +192,13 @@ class EntryReader:
                 self._by_connection.setdefault(consumer.connection, {})[consumer.consumer_id] = consumer
 
     def _take(self, connection: BrokerConnection) -> tuple[PartitionConsumer, Entry | None] | None:
-        """Handles what arrived first on a connection; None when that was no message of ours."""
+        """Handles the first arrival on a connection. None if it is not a message for this reader."""
         item = connection.arrived.popleft()
         consumer_id = item.consumer_id if isinstance(item, CommandCloseConsumer) else item.message.consumer_id
         consumer = self._by_connection[connection].get(consumer_id)
         if consumer is None:
             return None
-        if isinstance(item, CommandCloseConsumer):  # the topic is unloaded or moves to another broker
+        if isinstance(item, CommandCloseConsumer):  # the topic is unloaded or moved to another broker
             self._subscribe(consumer, patient_with=CannotConnect)
             return None
         try:
@@ -207,7 +208,7 @@ class EntryReader:
             return None
 
     def _receive(self, deadline: float) -> bool:
-        """Reads from every connection that has something; False when nothing came in time."""
+        """Reads from every connection that has data. False if none has in time."""
         with selectors.DefaultSelector() as selector:
             for connection in self._by_connection:
                 selector.register(connection, selectors.EVENT_READ, connection)
@@ -221,7 +222,7 @@ class EntryReader:
 
 
 def _first(start: Start | Mapping[int, Start], partition: int, inclusive: bool, topic: str) -> Start | None:
-    """Where to start in one partition; None when it is not to be read. Raises `UsageProblem`."""
+    """The start in one partition, or None to skip it. Raises `UsageProblem`."""
     if isinstance(start, Mapping):
         return _first(start[partition], partition, inclusive, topic) if partition in start else None
     if isinstance(start, PublishedSince) or start in (EARLIEST, LATEST):
@@ -230,8 +231,8 @@ def _first(start: Start | Mapping[int, Start], partition: int, inclusive: bool, 
         if start.partition >= 0:
             return None
         raise UsageProblem(
-            f"{topic} is partitioned, and {start} does not say which partition it is in",
-            hint=f"write LEDGER:ENTRY:PARTITION, or read one partition, as in {topic}-partition-0",
+            f"cannot start at {start}: {topic} is partitioned, and the message ID names no partition",
+            hint=f"use LEDGER:ENTRY:PARTITION, or read one partition, such as {topic}-partition-0",
         )
     if inclusive:
         return start
@@ -241,7 +242,7 @@ def _first(start: Start | Mapping[int, Start], partition: int, inclusive: bool, 
 
 
 def _up_to(open_ends: dict[int, tuple[int, int]], consumer: PartitionConsumer, entry: Entry | None) -> Iterator[Entry]:
-    """Yields the entry if it lies before its partition's end, and forgets an end that it reaches."""
+    """Yields the entry if it is not after the end of its partition, and removes an end that it reaches."""
     end = open_ends.get(consumer.partition)
     if end is None or entry is None:
         return

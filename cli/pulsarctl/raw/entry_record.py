@@ -1,11 +1,10 @@
-"""Messages of raw entries as `Record`s, and chunked messages put together again."""
+"""Messages of raw entries as `Record`s, and the reassembly of chunked messages."""
 
 from collections.abc import Iterator, Mapping
 
-from pulsarctl.raw import entry
-from pulsarctl.raw.entry import Entry
+from pulsarctl.raw.entry import Entry, StoredMessage
 
-CHUNKED_MESSAGES_MAX = 10  # under way at a time, as in the official clients
+CHUNKED_MESSAGES_MAX = 10  # pending at a time, as in the official clients
 
 
 class EntryRecord:
@@ -15,7 +14,7 @@ class EntryRecord:
 
     error = None
 
-    def __init__(self, message: entry.Record, encryption_keys: tuple[str, ...]) -> None:
+    def __init__(self, message: StoredMessage, encryption_keys: tuple[str, ...]) -> None:
         self._message = message
         self.encryption_keys = encryption_keys
 
@@ -99,21 +98,21 @@ class EntryRecord:
 def records_of(stored: Entry) -> Iterator[EntryRecord]:
     """Raises `DamagedEntry`."""
     keys = tuple(key.key for key in stored.metadata.encryption_keys)
-    for message in stored.records():
+    for message in stored.messages():
         yield EntryRecord(message, keys)
 
 
 class Chunks:
-    """Collects the pieces of chunked messages; the oldest is given up when too many are under way."""
+    """Collects the chunks of messages. Drops the oldest message if too many are pending."""
 
     def __init__(self, most: int = CHUNKED_MESSAGES_MAX) -> None:
         self._most = most or CHUNKED_MESSAGES_MAX
         self._pieces: dict[tuple[str, str], list[bytes]] = {}
 
     def whole(self, stored: Entry) -> Entry | None:
-        """The entry itself; of a chunked message its last piece with the payload of all, and None for the others.
+        """The entry itself, or the last chunk of a message with the whole payload, or None for other chunks.
 
-        A message whose first piece was not seen is passed over: reading began in its middle.
+        Skips a message whose first chunk is before the start.
         """
         metadata = stored.metadata
         if metadata.num_chunks_from_msg <= 1:

@@ -1,7 +1,7 @@
-"""Our non-durable subscription on one partition: where it starts, what it takes, how many messages may be under way.
+"""The non-durable subscription of a reader on one partition: its start, its entries, and its permits.
 
-`start` moves on with every entry, so that a subscription opened again after a lost connection goes on behind the last
-one (docs/protocol.md "Subscriptions").
+`start` advances with every entry, so that a subscription continues after the last one when it is reopened.
+docs/protocol.md "Subscriptions" states the rules.
 """
 
 import math
@@ -13,19 +13,17 @@ from broker_core.wire import client_commands, commands
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandGetLastMessageIdResponse, CommandSuccess, MessageIdData
 from pulsarctl.raw.broker_connection import BrokerConnection
-from pulsarctl.raw.entry import Entry, MessageId
+from pulsarctl.raw.entry import Entry
+from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 
-EARLIEST = MessageId(-1, -1)
-LATEST = MessageId((1 << 63) - 1, (1 << 63) - 1)
-
-PERMITS = 1000  # messages that may be under way to us; official clients use the same
-CLOCK_SKEW_SECONDS = 60  # how far the broker's clock may be ahead of ours when starting at a time
-UNSIGNED = (1 << 64) - 1  # ids travel unsigned: -1 arrives as this
+PERMITS = 1000  # messages in flight to the reader, as in the official clients
+CLOCK_SKEW_SECONDS = 60  # how far the broker's clock may be ahead when reading starts at a time
+UNSIGNED = (1 << 64) - 1  # IDs are unsigned on the wire: -1 becomes this
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedSince:
-    """Start at the first entry published at that time (ms since the epoch) or later; exact when times ascend."""
+    """Start at the first entry published at or after a time (ms since the epoch). Exact if times ascend."""
 
     time_ms: int
 
@@ -42,7 +40,7 @@ class PartitionConsumer:
         self.consumer_id = max(partition, 0)
         self._start = start
         self._read_compacted = read_compacted
-        self._next = start if isinstance(start, MessageId) else EARLIEST  # what may come next at the earliest
+        self._next = start if isinstance(start, MessageId) else EARLIEST  # the earliest entry that may come next
         self._owed = 0
         self._connection: BrokerConnection | None = None
 
@@ -52,22 +50,22 @@ class PartitionConsumer:
 
     @property
     def connection(self) -> BrokerConnection:
-        assert self._connection is not None, "subscribe comes first"
+        assert self._connection is not None, "subscribe first"
         return self._connection
 
     def subscribe(self, connection: BrokerConnection) -> None:
-        """Opens the subscription, or opens it again where reading stood. Raises what a request raises."""
+        """Opens the subscription, or reopens it where reading stopped. Raises what a request raises."""
         connection.request(self._subscription, CommandSuccess, topic=self.topic)
         self._connection = connection
         self._owed = 0
         if self._start == LATEST or isinstance(self._start, PublishedSince):
             self._next = self._after_mark_delete()
-            if self._start == LATEST:  # pinned, so that opening it again misses nothing
+            if self._start == LATEST:  # fixed, so that reopening misses nothing
                 self._start = self._next
         self._flow(PERMITS)
 
     def take(self, frame: MessageFrame) -> Entry | None:
-        """The entry in a MESSAGE, or None when it lies before the start. Raises `DamagedEntry`, `ConnectionLost`."""
+        """The entry in a MESSAGE, or None if it is before the start. Raises `DamagedEntry` or `ConnectionLost`."""
         message = frame.message
         position = (message.message_id.ledgerId, message.message_id.entryId)
         entry = Entry(
@@ -88,14 +86,14 @@ class PartitionConsumer:
         return entry
 
     def last_id(self) -> tuple[MessageId | None, bool]:
-        """The last message there is, None where there is none (left); and whether it is still to come to us."""
+        """The last message, or None if there is none, and whether it is still to be delivered."""
         last = self._as_id(self._last_message().last_message_id)
         if last.entry_id < 0:
             return None, False
         return last, last.position >= self._next.position
 
     def close(self) -> None:
-        """The broker has forgotten the subscription when this returns. Raises what a request raises."""
+        """Closes the subscription and waits until the broker has removed it. Raises what a request raises."""
         self.connection.request(
             lambda request_id: commands.close_consumer(self.consumer_id, request_id),
             CommandSuccess,
@@ -103,7 +101,7 @@ class PartitionConsumer:
         )
 
     def _subscription(self, request_id: int) -> bytes:
-        name = f"reader-{secrets.token_hex(5)}"  # a fresh one: the broker may still hold the one that was lost
+        name = f"reader-{secrets.token_hex(5)}"  # a new one, because the broker may still hold the lost one
         start, rollback_seconds = self._start, 0
         if isinstance(start, PublishedSince):
             age_seconds = math.ceil(time.time() - start.time_ms / 1000)
@@ -129,11 +127,11 @@ class PartitionConsumer:
         )
 
     def _after_mark_delete(self) -> MessageId:
-        """Where a subscription at LATEST really stands; LATEST itself where the broker does not tell."""
-        answer = self._last_message()
-        if not answer.HasField("consumer_mark_delete_position"):
+        """The actual position of a subscription at LATEST, or LATEST if the broker does not return it."""
+        found = self._last_message()
+        if not found.HasField("consumer_mark_delete_position"):
             return LATEST
-        mark_delete = self._as_id(answer.consumer_mark_delete_position)
+        mark_delete = self._as_id(found.consumer_mark_delete_position)
         return mark_delete._replace(entry_id=mark_delete.entry_id + 1)
 
     def _first_index(self, position: tuple[int, int]) -> int:

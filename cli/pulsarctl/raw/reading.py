@@ -1,4 +1,4 @@
-"""From the options of `read` to a source of records: raw entries, without a subscription and without a trace."""
+"""The source of records of one `read`: raw entries, without a durable subscription."""
 
 import itertools
 import time
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pulsarctl.errors import CliError, UsageProblem
-from pulsarctl.raw.entry import Entry, MessageId
-from pulsarctl.raw.entry_reader import EARLIEST, LATEST, EntryReader, PublishedSince, Start
+from pulsarctl.raw.entry import Entry
+from pulsarctl.raw.entry_reader import EntryReader, PublishedSince, Start
 from pulsarctl.raw.entry_record import Chunks, EntryRecord, records_of
 from pulsarctl.records.record import Record
 from pulsarctl.settings import credentials
 from pulsarctl.settings.settings import Settings
+from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 from pulsarctl.values.positions import (
     AfterMessages,
     AtIndex,
-    AtMessage,
     AtTime,
     Earliest,
     LastMessages,
@@ -24,20 +24,20 @@ from pulsarctl.values.positions import (
     Position,
 )
 
-GATHER_SECONDS = 0.05  # how long records are gathered for one write
+GATHER_SECONDS = 0.05  # how long to collect records for one write
 
 Ends = Mapping[int, MessageId | None]
 Filter = Callable[[EntryRecord], bool]
 
 
 class Patience:
-    """How long the next entry is waited for; set by whoever receives, read by the iterator that it drives."""
+    """How long to wait for the next entry. The receiver sets it, and the iterator reads it."""
 
     seconds = 0.0
 
 
 class EntrySource:
-    """Records of an iterator that yields None when nothing came in time. Acknowledges nothing: there is no cursor."""
+    """Records of an iterator, which yields None if nothing arrives in time. Acknowledges nothing."""
 
     def __init__(self, readers: list[EntryReader], records: Iterator[EntryRecord | None], patience: Patience) -> None:
         self.ended = False
@@ -56,7 +56,7 @@ class EntrySource:
             except StopIteration:
                 self.ended = True
                 break
-            except CliError as error:  # what was read before it is printed first
+            except CliError as error:  # print the earlier records first
                 if not gathered:
                     raise
                 self._records = _raising(error)
@@ -68,7 +68,7 @@ class EntrySource:
         return gathered
 
     def settle(self, records: Sequence[Record]) -> None:
-        """Deliberately nothing."""
+        """Does nothing, because there is no durable cursor."""
 
     def close(self) -> None:
         for reader in self._readers:
@@ -77,7 +77,7 @@ class EntrySource:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What to read: `topic` from `start` to `end` (None: for ever). `inclusive`: whether a start message counts."""
+    """Read `topic` from `start` to `end` (None: unbounded). `inclusive`: include the message at `start`."""
 
     settings: Settings
     timeout_seconds: float
@@ -89,9 +89,9 @@ class Reading:
     chunked_messages_max: int = 0
 
     def open(self) -> EntrySource:
-        """Raises what connecting and subscribing raise, or `UsageProblem` for an end that cannot be."""
-        if not isinstance(self.end, Latest | AtMessage | AtTime | None):
-            raise UsageProblem("reading cannot end there", hint="--to latest, L:E, @TIME or @-1h")
+        """Raises what connecting and subscribing raise, or `UsageProblem` for an unsupported end."""
+        if not isinstance(self.end, Latest | MessageId | AtTime | None):
+            raise UsageProblem("cannot stop reading at this position", hint="use --to latest, L:E, @TIME, or @-1h")
         patience = Patience()
         if isinstance(self.start, LastMessages):
             return self._last_messages(self.start.count, patience)
@@ -100,14 +100,14 @@ class Reading:
         return EntrySource([reader], self._records(entries, _filter(self.start)), patience)
 
     def _last_messages(self, count: int, patience: Patience) -> EntrySource:
-        """The last `count` of each partition, by reading from as many entries before the end; then what comes."""
+        """The last `count` messages of each partition, from `count` entries before the end, then later messages."""
         with self._reader(LATEST) as probe:
             ends = probe.last_ids()
         reader = self._reader({partition: _before(end, count) for partition, end in ends.items() if end is not None})
         readers = [reader]
         records = _tails(self._records(reader.to(ends), None), count)
         if self.end is None:
-            following = self._reader({partition: _behind(end) for partition, end in ends.items()})
+            following = self._reader({partition: _after(end) for partition, end in ends.items()})
             readers.append(following)
             records = itertools.chain(records, self._records(_live(following, patience), None))
         return EntrySource(readers, records, patience)
@@ -126,8 +126,8 @@ class Reading:
     def _to_end(self, reader: EntryReader) -> Iterator[Entry]:
         ends = reader.last_ids()
         match self.end:
-            case AtMessage(ledger_id, entry_id):
-                wanted = MessageId(ledger_id, entry_id)
+            case MessageId(ledger_id, entry_id):
+                wanted = MessageId(ledger_id, entry_id)  # the whole entry, whatever its batch index
                 return reader.to(
                     {part: end and min(end, wanted._replace(partition=part)) for part, end in ends.items()}
                 )
@@ -155,7 +155,7 @@ def _live(reader: EntryReader, patience: Patience) -> Iterator[Entry | None]:
 
 
 def _until(entries: Iterator[Entry], publish_time_ms: int, partitions: set[int]) -> Iterator[Entry]:
-    """Entries published by then. A partition counts as read when a later entry comes: publish times ascend nearly."""
+    """Entries published by a time. A later entry ends its partition, because publish times nearly ascend."""
     for entry in entries:
         if entry.metadata.publish_time <= publish_time_ms:
             yield entry
@@ -166,7 +166,7 @@ def _until(entries: Iterator[Entry], publish_time_ms: int, partitions: set[int])
 
 
 def _tails(records: Iterator[EntryRecord | None], count: int) -> Iterator[EntryRecord | None]:
-    """The last `count` records of each partition, once all have been seen."""
+    """The last `count` records of each partition, after reading all of them."""
     tails: defaultdict[int, deque[EntryRecord]] = defaultdict(lambda: deque(maxlen=count))
     for record in records:
         if record is not None:
@@ -181,8 +181,8 @@ def _start(position: Position) -> Start:
             return LATEST
         case AtTime(publish_time_ms):
             return PublishedSince(publish_time_ms)
-        case AtMessage(ledger_id, entry_id, partition, batch_index):
-            return MessageId(ledger_id, entry_id, partition, batch_index)
+        case MessageId():
+            return position
         case Earliest() | AfterMessages() | AtIndex() | LastMessages():
             return EARLIEST
 
@@ -192,11 +192,11 @@ def _filter(position: Position) -> Filter | None:
         case AfterMessages(count):
             seen: defaultdict[int, int] = defaultdict(int)
 
-            def is_behind(record: EntryRecord) -> bool:
+            def is_after(record: EntryRecord) -> bool:
                 seen[record.partition] += 1
                 return seen[record.partition] > count
 
-            return is_behind
+            return is_after
         case AtIndex(index):
             return lambda record: _index(record) >= index
     return None
@@ -205,17 +205,17 @@ def _filter(position: Position) -> Filter | None:
 def _index(record: EntryRecord) -> int:
     if record.index is None:
         raise CliError(
-            f"the broker keeps no index of messages in {record.topic}", hint="start at a time or a message id"
+            f"cannot start at an index: the broker keeps none in {record.topic}", hint="start at a time or a message ID"
         )
     return record.index
 
 
 def _before(end: MessageId, count: int) -> MessageId:
-    """A place with at least `count` messages up to `end`, if there are as many: an entry holds at least one."""
+    """A position at least `count` messages before `end`, if there are that many. An entry has at least one."""
     if end.entry_id < count - 1:
         return EARLIEST
     return MessageId(end.ledger_id, end.entry_id - count + 1, end.partition)
 
 
-def _behind(end: MessageId | None) -> Start:
+def _after(end: MessageId | None) -> Start:
     return EARLIEST if end is None else MessageId(end.ledger_id, end.entry_id + 1, end.partition)

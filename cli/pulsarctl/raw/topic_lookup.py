@@ -1,8 +1,8 @@
-"""Who serves a topic, and how many partitions it has: PARTITIONED_METADATA and LOOKUP over the binary protocol.
+"""The broker of a topic and its number of partitions: LOOKUP and PARTITIONED_METADATA over the binary protocol.
 
-Keeps the connections that lookups lead to, one for each broker, so that the partitions of a topic share them. A proxy
-or a forwarded port is honoured: the broker says so, and then the connection goes through the service address
-(docs/protocol.md "Lookups"). Nothing is created by asking.
+Keeps one connection for each broker, which the partitions of a topic share. If the broker requests it, the connection
+uses the service address, as with a proxy or a forwarded port. A lookup creates nothing.
+docs/protocol.md "Lookups" states the rules.
 """
 
 from broker_core.wire import client_commands
@@ -26,11 +26,11 @@ class TopicLookup:
         self._connections: dict[tuple[Address, Address | None], BrokerConnection] = {}
 
     def server_version(self) -> str:
-        """Of the first broker that answers."""
+        """The version of the first broker that answers."""
         return self._service().server_version
 
     def partitions(self, topic: str) -> int:
-        """Number of partitions, 0 for a topic without. Raises `NotFound`, where the broker can tell."""
+        """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it."""
         connection = self._service()
         answer = connection.request(
             lambda request_id: client_commands.partitioned_metadata(request_id, topic, auto_creation=False),
@@ -42,7 +42,7 @@ class TopicLookup:
         return answer.partitions
 
     def connect(self, topic: str) -> BrokerConnection:
-        """A connection to the broker that serves `topic`, shared with other topics of that broker."""
+        """The connection to the broker that serves `topic`, shared with its other topics."""
         connection, authoritative = self._service(), False
         for _ in range(REDIRECTS_MAX):
             answer = _lookup(connection, topic, authoritative)
@@ -52,7 +52,7 @@ class TopicLookup:
                     return self._connection(connection.address, owner)
                 return self._connection(owner)
             connection, authoritative = self._connection(owner), answer.authoritative
-        raise CliError(f"the lookup of {topic} was redirected more than {REDIRECTS_MAX} times")
+        raise CliError(f"cannot look up {topic}: more than {REDIRECTS_MAX} redirects")
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -60,7 +60,7 @@ class TopicLookup:
         self._connections.clear()
 
     def _service(self) -> BrokerConnection:
-        """A connection to the first of the service addresses that answers."""
+        """A connection to the first service address that answers."""
         failure: CannotConnect | None = None
         for address in self._addresses:
             try:

@@ -1,4 +1,4 @@
-"""A message as it is printed: record, formats, templates, decoding by its schema.
+"""Messages as they are printed: records, formats, templates, and decoding by schema.
 
-Knows neither client nor broker.
+Imports neither the client nor the raw reader.
 """

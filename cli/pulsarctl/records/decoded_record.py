@@ -1,4 +1,4 @@
-"""A record whose value was decoded by its schema."""
+"""A record whose value is decoded by its schema."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class DecodedRecord:
-    """Everything is the record's own but `value`, which is the decoded `content` as JSON, a text as it is."""
+    """The fields of `record`, except `value`, which is the decoded `content` as JSON, or as plain text."""
 
     __slots__ = ("content", "error", "record")
 
@@ -19,7 +19,7 @@ class DecodedRecord:
 
     @property
     def value(self) -> bytes:
-        """The message's own bytes when they could not be decoded."""
+        """The decoded value, or the original bytes if decoding failed."""
         if self.content is None:
             return self.record.value or b""
         if isinstance(self.content, str):

@@ -1,4 +1,4 @@
-"""A record as `pulsar-admin topics peek-messages` prints it: id, times, properties and a hex dump."""
+"""A record in the format of `pulsar-admin topics peek-messages`: ID, times, properties, and a hex dump."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _HEAD = (
 
 
 def peeked_block(record: Record) -> bytes:
-    """The id without a partition; times in milliseconds, 0 for none."""
+    """The ID has no partition. Times are in milliseconds, 0 for none."""
     return "".join(f"{line}\n" for line in _lines(record)).encode("utf-8", "replace")
 
 
@@ -33,7 +33,7 @@ def _lines(record: Record) -> Iterator[str]:
 
 
 def _hex_dump(value: bytes) -> str:
-    """As Netty's `prettyHexDump`; nothing for no bytes."""
+    """Like Netty's `prettyHexDump`, and empty for an empty value."""
     if not value:
         return ""
     rows = [_HEAD + _EDGE]

@@ -1,8 +1,7 @@
-"""One message as `consume`, `read` and every output format see it.
+"""A message as `consume`, `read`, and every output format see it.
 
-Two kinds of source exist: the official client's messages (`messaging.py`) and raw entries (`entry_record.py`). The
-official client does not show everything; what a source cannot know is in `HIDDEN_FROM_CLIENT` and is refused by a
-template and left out of JSON, rather than shown as an empty value that looks like an answer.
+Records come from the official client (`client_record.py`) and from raw entries (`entry_record.py`). The client hides
+the fields in `HIDDEN_FROM_CLIENT`. Templates refuse them and JSON omits them, because an empty value would be wrong.
 """
 
 from collections.abc import Mapping
@@ -14,11 +13,11 @@ HIDDEN_FROM_CLIENT = frozenset(
 
 
 class Record(Protocol):
-    """Times are milliseconds since the epoch, 0 when unset. Keys and values are bytes as they are on the wire.
+    """Times are in milliseconds since the epoch, 0 if unset. Keys and values are bytes as on the wire.
 
-    `value` is None for a tombstone, `key` and `ordering_key` are None when there is none. `batch_index` and `partition`
-    are -1 when the message is in no batch, the topic not partitioned. `topic` carries the partition's suffix.
-    `error` says what of the message could not be decoded and is therefore missing; None for nothing.
+    `value` is None for a tombstone, and `key` and `ordering_key` are None if absent. `batch_index` is -1 outside a
+    batch, and `partition` -1 without partitions. `topic` includes the suffix of the partition. `error` says which part
+    of the message is missing because it could not be decoded, or is None.
     """
 
     @property
@@ -66,11 +65,11 @@ class Record(Protocol):
 
 
 def message_id(record: Record) -> str:
-    """`ledger:entry:partition:batch`, the form that positions are typed in (`positions.py`)."""
+    """`ledger:entry:partition:batch`, the form that `message_ids.py` parses."""
     return f"{record.ledger_id}:{record.entry_id}:{record.partition}:{record.batch_index}"
 
 
 def partition_of(topic: str) -> int:
-    """The number behind `-partition-`, or -1."""
+    """The number after `-partition-`, or -1."""
     _, separator, number = topic.rpartition("-partition-")
     return int(number) if separator and number.isdecimal() and (number == "0" or number[0] != "0") else -1

@@ -1,8 +1,7 @@
 """A record as one line of JSON: what `-o jsonl` prints.
 
-Text is shown as text; a key or value that is not UTF-8 comes as `keyBase64` or `valueBase64` instead of `key` or
-`value`, so that every byte survives. A tombstone has `"value": null`; a value that was decoded by its schema is what it
-says. Fields that the source cannot know are absent.
+A key or value that is not UTF-8 becomes `keyBase64` or `valueBase64`, so that no byte is lost. A tombstone has
+`"value": null`, and a value decoded by its schema is a JSON value. Fields that the source does not know are absent.
 """
 
 import json
@@ -21,7 +20,7 @@ def client_line(record: Record) -> bytes:
 
 
 def raw_line(record: Record) -> bytes:
-    """The line of a record read from a raw entry: with what only the entry knows."""
+    """The line of a record from a raw entry, including the fields that the official client hides."""
     fields = _shown(record)
     fields["index"] = record.index
     fields["sequenceId"] = record.sequence_id

@@ -1,4 +1,4 @@
-"""Which bytes `consume` and `read` print for a record, from their output options."""
+"""The output of `consume` and `read` for a record, by their output options."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +19,9 @@ def record_output(
     hexadecimal: bool = False,
     hide_content: bool = False,
 ) -> Show | None:
-    """The function that makes the bytes of a record; None when only a count is wanted.
+    """The function that returns the output of a record, or None to print only a count.
 
-    `hidden` are the fields that the source of the records cannot know. Raises `UsageProblem`.
+    `hidden` are the fields that the source of the records does not know. Raises `UsageProblem`.
     """
     if template is not None:
         from pulsarctl.records.template import compile_template
@@ -35,7 +35,7 @@ def record_output(
         line = client_line if hidden else raw_line
         return lambda record: line(record) + b"\n"
     if output not in (Output.AUTO, Output.TEXT):
-        raise UsageProblem(f"messages cannot be printed as {output}", hint="use -o text, -o jsonl or -F TEMPLATE")
+        raise UsageProblem(f"cannot print messages as {output}", hint="use -o text, -o jsonl, or -F TEMPLATE")
     from pulsarctl.records.record_text import hex_block, text_block, text_block_with_metadata
 
     if hexadecimal:
@@ -44,13 +44,13 @@ def record_output(
 
 
 def decoded(show: Show | None, schema_type: str, lookup: Callable[[str, int], dict[str, Any]]) -> Show | None:
-    """The same output of values decoded by their schema, unless `schema_type` is bytes. Raises `UsageProblem`.
+    """The same output with values decoded by their schema, unless `schema_type` is bytes. Raises `UsageProblem`.
 
-    `lookup` gets a topic's schema of one version.
+    `lookup` fetches one version of a topic's schema.
     """
     kind = schema_type.lower()
     if kind not in ("bytes", "auto_consume", "auto"):
-        raise UsageProblem(f"there is no schema type '{schema_type}'", hint="bytes or auto_consume")
+        raise UsageProblem(f"unknown schema type '{schema_type}'", hint="use bytes or auto_consume")
     if show is None or kind == "bytes":
         return show
     from pulsarctl.records.schema_decoding import SchemaDecoder

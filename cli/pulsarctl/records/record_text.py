@@ -1,7 +1,7 @@
-"""A record as `pulsar-client consume` and `read` print it, so that scripts made for them can read ours.
+"""A record in the format of `pulsar-client consume` and `read`, so that scripts for them work unchanged.
 
-The content is the message's bytes as they are; pulsar-client replaces what is not UTF-8. Checked against pulsar-client
-4.0: properties sorted by name, an absent key or value is `null`.
+The content is the original bytes, whereas pulsar-client replaces invalid UTF-8. Checked against pulsar-client 4.0:
+properties are sorted by name, and an absent key or value is `null`.
 """
 
 from datetime import UTC, datetime
@@ -12,12 +12,12 @@ BOUNDARY = b"----- got message -----\n"
 
 
 def text_block(record: Record) -> bytes:
-    """Boundary line and one line of fields."""
+    """A boundary line and one line of fields."""
     return _block(record, _content(record.value), b"")
 
 
 def text_block_with_metadata(record: Record) -> bytes:
-    """As `--print-metadata` shows it. A field that the source cannot know is `null`."""
+    """The format of `--print-metadata`. A field that the source does not know is `null`."""
     sequence = "null" if record.sequence_id is None else str(record.sequence_id)
     trailer = (
         f", event-time:{_instant(record.event_time_ms)}, message-id:{_short_id(record)}"
@@ -30,7 +30,7 @@ def text_block_with_metadata(record: Record) -> bytes:
 
 
 def hex_block(record: Record) -> bytes:
-    """The content as a hex dump: offset, sixteen bytes, and what of them is ASCII."""
+    """The content as a hex dump: offset, sixteen bytes, and their ASCII characters."""
     return _block(record, b"\n" + b"".join(_hex_lines(record.value or b"")), b"")
 
 
@@ -52,7 +52,7 @@ def _short_id(record: Record) -> str:
 
 
 def _instant(time_ms: int) -> str:
-    """ISO-8601 as Java's `Instant` prints it: milliseconds only when there are some."""
+    """ISO-8601 like Java's `Instant`, with milliseconds only if they are not zero."""
     moment = datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{moment}.{time_ms % 1000:03}Z" if time_ms % 1000 else f"{moment}Z"
 

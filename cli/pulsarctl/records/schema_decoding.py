@@ -1,7 +1,7 @@
-"""What a message says, by the version of the schema that it was written with: `consume` and `read --schema auto`.
+"""Decoding of messages by the schema version they were written with, for `consume` and `read --schema auto`.
 
-Versions are asked of the broker's admin API once each. A message without a version, or of a schema that cannot be read
-here, is shown as its bytes.
+Each version is fetched once from the admin API. A message without a version, or with an unsupported schema, is shown as
+bytes.
 """
 
 import base64
@@ -18,7 +18,7 @@ from pulsarctl.schemas.avro_json import AvroCodec
 Decode = Callable[[bytes], Any]
 Lookup = Callable[[str, int], dict[str, Any]]
 
-# Big-endian, as every Pulsar client writes them; times are milliseconds.
+# Big-endian, as in every Pulsar client. Times are in milliseconds.
 _NUMBERS = {
     "BOOLEAN": ">?",
     "INT8": ">b",
@@ -34,14 +34,14 @@ _NUMBERS = {
 
 
 class SchemaDecoder:
-    """`lookup` gets a topic's schema of one version, as `Schemas.get` does."""
+    """`lookup` fetches one version of a topic's schema, like `Schemas.get`."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._decoders: dict[tuple[str, bytes], Decode | None] = {}
 
     def __call__(self, record: Record) -> Record:
-        """The record with its value decoded, or itself. Raises the `CliError` of a look-up that failed."""
+        """The record with its value decoded, or unchanged. Raises the `CliError` of a failed lookup."""
         value, version = record.value, record.schema_version
         if value is None or len(version) != 8:
             return record
@@ -59,7 +59,7 @@ class SchemaDecoder:
 
 
 def decoder_of(info: dict[str, Any]) -> Decode | None:
-    """From a schema's description (`schemaInfo`); None for a type that is not read here."""
+    """The decoder for a schema (`schemaInfo`), or None for an unsupported type."""
     kind, definition = info["type"], info["schema"]
     if kind in _NUMBERS:
         return _number(_NUMBERS[kind])
@@ -88,7 +88,7 @@ def _from_json(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
-        raise DoesNotFit(f"it is no JSON: {error}") from error
+        raise DoesNotFit(f"it is not JSON: {error}") from error
 
 
 def _protobuf(definition: dict[str, Any]) -> Decode:
@@ -100,7 +100,7 @@ def _protobuf(definition: dict[str, Any]) -> Decode:
 
     pool = DescriptorPool()
     files = {one.name: one for one in FileDescriptorSet.FromString(_set(definition)).file}
-    while files:  # a file can be added when what it imports has been
+    while files:  # a file can be added after its imports
         ready = [one for one in files.values() if not any(imported in files for imported in one.dependency)]
         for one in ready:
             pool.Add(files.pop(one.name))
@@ -120,7 +120,7 @@ def _set(definition: dict[str, Any]) -> bytes:
 
 
 def _pair(info: dict[str, Any]) -> Decode | None:
-    """INLINE: both parts; SEPARATED: the key is the message's key, and the value is all there is."""
+    """INLINE: the data has key and value. SEPARATED: it has only the value, and the message has the key."""
     properties, schemas = info["properties"], info["schema"]
     key, value = (_part(schemas[part], properties.get(f"{part}.schema.type", "BYTES")) for part in ("key", "value"))
     if properties.get("kv.encoding.type") == "SEPARATED":
@@ -138,7 +138,7 @@ def _split(data: bytes, key: Decode, value: Decode) -> tuple[Any, Any]:
         (key_size,) = struct.unpack_from(">i", data)
         (value_size,) = struct.unpack_from(">i", data, 4 + max(key_size, 0))
     except struct.error as error:
-        raise DoesNotFit("it is no pair of key and value") from error
+        raise DoesNotFit("it is not a key-value pair") from error
     start = 8 + max(key_size, 0)
     return (
         None if key_size < 0 else key(data[4 : 4 + key_size]),

@@ -1,14 +1,14 @@
-"""Record templates: what `-F` of `consume` and `read` prints for each record.
+"""Record templates, for `-F` of `consume` and `read`.
 
-    %t topic   %k key   %v value (also %s)   %p partition   %o message id   %d publish time   %D event time, in ms
-    %T %K %V %S  the length of topic, key and value; -1 for no key and for a tombstone     %H number of properties
-    %h{...}  the text in braces for each property, %k and %v inside     %i records so far, counted from 1
-    %e schema version   %x producer name   %y sequence id   %o{ledger|entry|batch|index}
+    %t topic   %k key   %v value (also %s)   %p partition   %o message ID   %d publish time   %D event time, in ms
+    %T %K %V %S  the length of topic, key, and value; -1 for no key and for a tombstone     %H number of properties
+    %h{...}  the text in braces for each property, with %k and %v     %i records so far, counted from 1
+    %e schema version   %x producer name   %y sequence ID   %o{ledger|entry|batch|index}
     %a{compression|producer|sequence|redelivery|replicated-from|ordering-key|deliver-at|encryption}
     %% %{ %}  literals     \\t \\n \\r \\\\ \\xNN
 
 Modifiers in braces. Numbers: ascii, hex64 to hex4, big64 to big8, little64 to little8, byte, bool; times also iso and
-strftime[...]. Bytes: hex, base64, base64raw, unpack[...]. A value is written as it is, whatever bytes it holds.
+strftime[...]. Bytes: hex, base64, base64raw, unpack[...]. A value is written unchanged.
 The escapes are those of `rpk topic consume`, with Pulsar's terms where Kafka's make no sense.
 """
 
@@ -55,7 +55,7 @@ _TIMES: dict[str, Callable[[Record], int]] = {
     "D": lambda record: record.event_time_ms,
     "a:deliver-at": lambda record: record.deliver_at_ms or 0,
 }
-_FIELD = {  # what a source may hide, by the placeholder that shows it
+_FIELD = {  # fields that a source may hide, by placeholder
     "y": "sequence_id",
     "a:sequence": "sequence_id",
     "o:index": "index",
@@ -67,13 +67,13 @@ _FIELD = {  # what a source may hide, by the placeholder that shows it
 
 
 def compile_template(text: str, hidden: frozenset[str]) -> Template:
-    """The function that renders a record. `hidden` are the fields that the source of the records cannot know.
+    """The function that renders a record. `hidden` are the fields that the source of the records does not know.
 
-    Raises `UsageProblem` naming the place of what cannot be read, or the field that is hidden.
+    Raises `UsageProblem` naming the position of an error or the hidden field.
     """
     parts = parse(text)
     pieces = [_literal(part) if isinstance(part, bytes) else _compile(part, hidden) for part in parts]
-    if len(parts) == 2 and isinstance(parts[1], bytes):  # `%v\n`, which most templates are
+    if len(parts) == 2 and isinstance(parts[1], bytes):  # a fast path for `%v\n` and the like
         field, end = pieces[0], parts[1]
         return lambda record: field(record) + end
     return lambda record: b"".join([piece(record) for piece in pieces])
@@ -91,9 +91,9 @@ def _compile(placeholder: Placeholder, hidden: frozenset[str]) -> Template:
     name, modifier = _name_of(placeholder)
     if _FIELD.get(name) in hidden:
         raise UsageProblem(
-            f"the official client does not show what %{placeholder.escape}"
-            f"{'{' + placeholder.modifier + '}' if placeholder.modifier else ''} stands for",
-            hint="pulsarctl read shows it",
+            f"cannot print %{placeholder.escape}"
+            f"{'{' + placeholder.modifier + '}' if placeholder.modifier else ''}: the client hides this field",
+            hint="use 'pulsarctl read'",
         )
     if name in _BYTES:
         return _shown(_BYTES[name], bytes_format(modifier), placeholder)
@@ -101,11 +101,11 @@ def _compile(placeholder: Placeholder, hidden: frozenset[str]) -> Template:
         return _shown(_TIMES[name], time_format(modifier), placeholder)
     if name in _NUMBERS:
         return _shown(_NUMBERS[name], number_format(modifier), placeholder)
-    raise placeholder.problem(f"there is no %{placeholder.escape}" + (f"{{{modifier}}}" if modifier else ""))
+    raise placeholder.problem(f"unknown escape %{placeholder.escape}" + (f"{{{modifier}}}" if modifier else ""))
 
 
 def _name_of(placeholder: Placeholder) -> tuple[str, str | None]:
-    """`%a{producer}` and `%o{ledger}` are fields of their own; every other brace is a modifier."""
+    """The name and the modifier. In `%a{producer}` and `%o{ledger}`, the braces are part of the name."""
     part = f"{placeholder.escape}:{placeholder.modifier}"
     if part in _BYTES or part in _NUMBERS or part in _TIMES:
         return part, None
@@ -114,15 +114,15 @@ def _name_of(placeholder: Placeholder) -> tuple[str, str | None]:
 
 def _shown(get: Callable[[Record], object], show: Callable[..., bytes] | None, placeholder: Placeholder) -> Template:
     if show is None:
-        raise placeholder.problem(f"%{placeholder.escape} cannot be written as '{placeholder.modifier}'")
+        raise placeholder.problem(f"cannot format %{placeholder.escape} as '{placeholder.modifier}'")
     if show is bytes:
-        return get  # type: ignore[return-value]  # the field is bytes already
+        return get  # type: ignore[return-value]  # the field is already bytes
     return lambda record: show(get(record))
 
 
 def _properties(placeholder: Placeholder) -> Template:
     if placeholder.modifier is None:
-        raise placeholder.problem("%h needs a template for one property, as in %h{%k=%v;}")
+        raise placeholder.problem("%h requires a template for each property, such as %h{%k=%v;}")
     pieces: list[Callable[[bytes, bytes], bytes]] = []
     for part in parse(placeholder.modifier):
         pieces.append(_constant(part) if isinstance(part, bytes) else _half(part))
@@ -147,17 +147,17 @@ def _half(placeholder: Placeholder) -> Callable[[bytes, bytes], bytes]:
             return lambda name, value: count(len(name if by_name else value))
     show = bytes_format(placeholder.modifier)
     if placeholder.escape not in "kv" or show is None:
-        raise placeholder.problem("inside %h{...} there are %k, %v, %K and %V")
+        raise placeholder.problem("%h{...} supports only %k, %v, %K, and %V")
     if placeholder.escape == "k":
         return lambda name, value: show(name)
     return lambda name, value: show(value)
 
 
 def _counter(placeholder: Placeholder) -> Template:
-    """Counts its own calls, so a record must be rendered once."""
+    """Counts its own calls, so each record must be rendered once."""
     show = number_format(placeholder.modifier)
     if show is None:
-        raise placeholder.problem(f"%i cannot be written as '{placeholder.modifier}'")
+        raise placeholder.problem(f"cannot format %i as '{placeholder.modifier}'")
     printed = 0
 
     def render(record: Record) -> bytes:

@@ -1,4 +1,4 @@
-"""The modifiers of record templates: how a number, a time or bytes are written. Pure."""
+"""The modifiers of record templates: formats of numbers, times, and bytes. Pure."""
 
 import struct
 from base64 import b64encode
@@ -12,7 +12,7 @@ _UNPACK_SIZES = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "Q": 8}
 
 
 def number_format(modifier: str | None) -> NumberFormat | None:
-    """None when there is no such modifier. Numbers that need more bits than the format has lose the upper ones."""
+    """None for an unknown modifier. Numbers that exceed the format lose their upper bits."""
     if modifier in (None, "", "ascii"):
         return lambda number: b"%d" % number
     if modifier == "byte":
@@ -29,7 +29,7 @@ def number_format(modifier: str | None) -> NumberFormat | None:
 
 
 def time_format(modifier: str | None) -> NumberFormat | None:
-    """A time in milliseconds; `iso` and `strftime[...]` show it in UTC."""
+    """A time in milliseconds. `iso` and `strftime[...]` are in UTC."""
     if modifier == "iso":
         return lambda time_ms: _moment(time_ms).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
     if modifier and modifier.startswith("strftime[") and modifier.endswith("]"):
@@ -39,7 +39,7 @@ def time_format(modifier: str | None) -> NumberFormat | None:
 
 
 def bytes_format(modifier: str | None) -> BytesFormat | None:
-    """None when there is no such modifier."""
+    """None for an unknown modifier."""
     match modifier:
         case None | "":
             return bytes
@@ -58,9 +58,9 @@ def bytes_format(modifier: str | None) -> BytesFormat | None:
 def unpack(pattern: str, data: bytes) -> bytes:
     """Integers inside binary data, written in decimal.
 
-    `<` and `>` choose the byte order (big-endian until told), `b h i q` are signed integers of 1, 2, 4, 8 bytes and
-    capitals unsigned ones, `c` or `.` one character, `s` all that is left, `x` writes a space, `$` insists on the end.
-    What does not fit is said in place, since a template cannot stop in the middle of a record.
+    `<` and `>` select the byte order (big-endian by default). `b h i q` are signed integers of 1, 2, 4, and 8
+    bytes, and the capitals are unsigned. `c` and `.` are one character, `s` is the rest, `x` writes a space, and
+    `$` requires the end. Errors appear in the output, because a template cannot stop in the middle of a record.
     """
     shown: list[bytes] = []
     order, at = ">", 0

@@ -1,4 +1,4 @@
-"""The text of a record template, taken apart into literal bytes and placeholders.
+"""Parser of record templates, into literal bytes and placeholders.
 
 template    = { literal | "%" escape [ "{" modifier "}" ] | "%%" | "%{" | "%}" | backslash }
 backslash   = "\\t" | "\\n" | "\\r" | "\\\\" | "\\x" two hex digits
@@ -15,19 +15,19 @@ _BACKSLASHES = {"t": b"\t", "n": b"\n", "r": b"\r", "\\": b"\\"}
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """`%escape{modifier}`; `position` counts characters from 1, for error messages."""
+    """`%escape{modifier}`. `position` counts characters from 1, for errors."""
 
     escape: str
     modifier: str | None
     position: int
 
     def problem(self, what: str) -> UsageProblem:
-        hint = "pulsarctl consume --help lists the escapes"
+        hint = "see the escapes in 'pulsarctl read --help'"
         return UsageProblem(f"template, character {self.position}: {what}", hint=hint)
 
 
 def parse(text: str) -> list[bytes | Placeholder]:
-    """Neighbouring literals are joined. Raises `UsageProblem`."""
+    """The parts, with adjacent literals joined. Raises `UsageProblem`."""
     parts: list[bytes | Placeholder] = []
     for part in _scan(text):
         if isinstance(part, bytes) and parts and isinstance(parts[-1], bytes):
@@ -59,13 +59,13 @@ def _backslash(text: str, at: int) -> tuple[bytes, int]:
     digits = text[at + 2 : at + 4]
     if following == "x" and len(digits) == 2 and all(digit in "0123456789abcdefABCDEF" for digit in digits):
         return bytes.fromhex(digits), at + 4
-    raise Placeholder("", None, at + 1).problem(f"'\\{following}' is none of \\t \\n \\r \\\\ \\xNN")
+    raise Placeholder("", None, at + 1).problem(f"'\\{following}' is not one of \\t \\n \\r \\\\ \\xNN")
 
 
 def _percent(text: str, at: int) -> tuple[bytes | Placeholder, int]:
     escape = text[at + 1 : at + 2]
     if not escape:
-        raise Placeholder("", None, at + 1).problem("a single % at the end; write %% for a percent sign")
+        raise Placeholder("", None, at + 1).problem("a single % at the end; use %% for a percent sign")
     if escape in "%{}":
         return escape.encode(), at + 2
     if text[at + 2 : at + 3] != "{":
@@ -83,4 +83,4 @@ def _closing(text: str, opening: int) -> int:
             depth -= 1
             if depth == 0:
                 return index
-    raise Placeholder("", None, opening + 1).problem("this { is never closed")
+    raise Placeholder("", None, opening + 1).problem("this { is not closed")

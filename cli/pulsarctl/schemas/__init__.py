@@ -1,4 +1,4 @@
-"""Schemas on the command line: definitions in files, values encoded by them.
+"""Schemas on the command line: definitions in files, and the encoding of values.
 
-Below records, which decode by them.
+The commands, `produce`, and `records` import it.
 """

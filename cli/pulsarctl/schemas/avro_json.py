@@ -1,7 +1,7 @@
-"""JSON as people write it <-> Avro's binary form, by a schema.
+"""Conversion between JSON and Avro's binary encoding, by a schema.
 
-A union's value may be written plain (`"a"`, `null`) or with its type around it (`{"string": "a"}`), as Avro's own JSON
-does. Bytes are text of the characters U+0000 to U+00FF, there as well. What a record leaves out gets its default.
+The value of a union may be plain (`"a"`, `null`) or tagged with its type (`{"string": "a"}`), as in Avro's JSON
+encoding. Bytes are text with the characters U+0000 to U+00FF. Missing fields of a record get their defaults.
 """
 
 import io
@@ -17,10 +17,9 @@ BYTES = ("bytes", "fixed")
 
 
 class AvroCodec:
-    """`definition` is an Avro schema as a JSON value. Raises `DoesNotFit` when it is none.
+    """`definition` is an Avro schema as a JSON value. Raises `DoesNotFit` if it is invalid.
 
-    `as_json`: messages are JSON, as Pulsar's JSON schemas have them. There a union's value stands plain, and bytes are
-    whatever text their reader agrees on.
+    `as_json`: messages are JSON, as in Pulsar's JSON schemas. Then values of unions are plain, and bytes are any text.
     """
 
     def __init__(self, definition: Any, *, as_json: bool = False) -> None:
@@ -29,10 +28,10 @@ class AvroCodec:
         try:
             self._schema = fastavro.parse_schema(definition, self._named)
         except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
-            raise DoesNotFit(f"this is no Avro schema ({type(error).__name__}: {error})") from error
+            raise DoesNotFit(f"not an Avro schema ({type(error).__name__}: {error})") from error
 
     def checked(self, text: bytes) -> bytes:
-        """The JSON as it is. Raises `DoesNotFit` when it is not what the schema says."""
+        """The JSON unchanged. Raises `DoesNotFit` if it does not match the schema."""
         self._datum(self._schema, _parsed(text), "value")
         return text
 
@@ -42,7 +41,7 @@ class AvroCodec:
         out = io.BytesIO()
         try:
             fastavro.schemaless_writer(out, self._schema, datum)
-        except (ValueError, OverflowError, TypeError) as error:  # a float that is too large, a date that is none
+        except (ValueError, OverflowError, TypeError) as error:  # a float that is too large, or an invalid date
             raise DoesNotFit(str(error)) from error
         return out.getvalue()
 
@@ -51,7 +50,7 @@ class AvroCodec:
         try:
             return _shown(fastavro.schemaless_reader(io.BytesIO(data), self._schema, None))
         except (EOFError, ValueError, IndexError, KeyError) as error:
-            raise DoesNotFit(f"the bytes are not what the schema says ({type(error).__name__}: {error})") from error
+            raise DoesNotFit(f"the bytes do not match the schema ({type(error).__name__}: {error})") from error
 
     def _datum(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -95,18 +94,18 @@ class AvroCodec:
         raise DoesNotFit(f"{path} is {value!r}, not one of {', '.join(named)}")
 
     def _branch(self, branch: Any, value: Any, path: str) -> Any:
-        """Of several records in a union the library is told which."""
+        """The value, with the name of its branch if the union has several records."""
         datum = self._datum(branch, value, path)
         return (_name(branch), datum) if isinstance(datum, dict) and _name(branch) in self._named else datum
 
 
 def _scalar(schema: Any, kind: str, value: Any, path: str) -> Any:
     if kind in BYTES:
-        _check(isinstance(value, str), value, "a text", path)
+        _check(isinstance(value, str), value, "a string", path)
         try:
             data: bytes = value.encode("latin-1")
         except UnicodeEncodeError as error:
-            raise DoesNotFit(f"{path} has a character beyond U+00FF, which is no byte") from error
+            raise DoesNotFit(f"{path} has a character above U+00FF, which is not a byte") from error
         _check(kind == "bytes" or len(data) == schema["size"], value, f"{schema.get('size')} bytes", path)
         return data
     if kind == "enum":
@@ -122,18 +121,18 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_whole(value: Any, bits: int) -> bool:
-    """The library writes numbers of any size, which nobody could read."""
+    """Checks the range, because the library writes integers of any size, which no reader accepts."""
     return isinstance(value, int) and not isinstance(value, bool) and -(1 << bits - 1) <= value < 1 << bits - 1
 
 
 _SCALARS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "null": (lambda value: value is None, "null"),
     "boolean": (lambda value: isinstance(value, bool), "true or false"),
-    "int": (lambda value: _is_whole(value, 32), "a whole number of 32 bits"),
-    "long": (lambda value: _is_whole(value, 64), "a whole number of 64 bits"),
+    "int": (lambda value: _is_whole(value, 32), "a 32-bit integer"),
+    "long": (lambda value: _is_whole(value, 64), "a 64-bit integer"),
     "float": (_is_number, "a number"),
     "double": (_is_number, "a number"),
-    "string": (lambda value: isinstance(value, str), "a text"),
+    "string": (lambda value: isinstance(value, str), "a string"),
 }
 
 
@@ -160,7 +159,7 @@ def _no_number(word: str) -> None:
 
 
 def _shown(value: Any) -> Any:
-    """What JSON can hold: bytes as Avro's JSON writes them, dates and decimals as text."""
+    """The value as JSON: bytes as in Avro's JSON encoding, and dates and decimals as text."""
     if isinstance(value, dict):
         return {key: _shown(one) for key, one in value.items()}
     if isinstance(value, list):

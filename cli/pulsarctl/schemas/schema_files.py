@@ -1,4 +1,4 @@
-"""Schemas as one gives them on the command line: a description in a file, a definition, or a Python class."""
+"""Schemas on the command line: a description in a file, a definition, or a Python class."""
 
 import importlib
 import json
@@ -22,11 +22,11 @@ def from_description(path: Path) -> SchemaInfo:
     """pulsar-admin's file: JSON or YAML with `type`, `schema` and `properties`. Raises `UsageProblem`."""
     found = _load(path)
     if not isinstance(found, dict) or "type" not in found:
-        raise UsageProblem(f"{path} does not describe a schema", hint=f"write {EXAMPLE}")
+        raise UsageProblem(f"cannot use {path}: it does not describe a schema", hint=f"use {EXAMPLE}")
     if "schema" not in found and found["type"] in AVRO_DEFINITIONS:
         raise UsageProblem(
-            f"{path} is a definition alone and does not say of which type",
-            hint=f"--type avro --schema-file {path}, or --type json",
+            f"cannot use {path}: it is a definition without a type",
+            hint=f"use --type avro --schema-file {path}, or --type json",
         )
     definition = found.get("schema") or ""
     text = definition if isinstance(definition, str) else json.dumps(definition)
@@ -35,19 +35,19 @@ def from_description(path: Path) -> SchemaInfo:
 
 
 def from_definition(kind: str, path: Path | None, properties: dict[str, str]) -> SchemaInfo:
-    """A type and the file with its definition, which a plain type does not have."""
+    """A type, and the file with its definition if it is not a primitive type."""
     return SchemaInfo(_type(kind), path.read_text(encoding="utf-8") if path else "", properties)
 
 
 def from_class(name: str, kind: str) -> SchemaInfo:
     """A class of the official Python client's `pulsar.schema.Record`, as `module:Class`. Raises `UsageProblem`."""
     module, _, attribute = name.partition(":")
-    sys.path.insert(0, "")  # a module beside the command, as `python -m` finds one
+    sys.path.insert(0, "")  # finds modules in the working directory, like `python -m`
     try:
         record: Any = getattr(importlib.import_module(module), attribute)
         definition = record.schema()
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageProblem(f"{name} is no record class ({error})", hint="write MODULE:CLASS") from error
+        raise UsageProblem(f"cannot use {name} as a record class: {error}", hint="use MODULE:CLASS") from error
     finally:
         sys.path.remove("")
     return SchemaInfo(_type(kind), json.dumps(definition))
@@ -67,11 +67,11 @@ def _load_yaml(path: Path, text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise UsageProblem(f"{path} is neither JSON nor YAML", hint=f"write {EXAMPLE}") from error
+        raise UsageProblem(f"cannot read {path}: it is neither JSON nor YAML", hint=f"use {EXAMPLE}") from error
 
 
 def _type(kind: str) -> str:
     name = kind.upper()
     if name not in TYPES:
-        raise UsageProblem(f"there is no schema type '{kind}'", hint=f"one of {', '.join(TYPES)}")
+        raise UsageProblem(f"unknown schema type '{kind}'", hint=f"use one of {', '.join(TYPES)}")
     return name

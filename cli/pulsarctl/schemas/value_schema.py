@@ -1,7 +1,7 @@
-"""`--schema` of `produce`: which schema is announced, and how a message's text becomes its bytes.
+"""`--schema` of `produce`: the schema of the producer, and the encoding of messages.
 
-`bytes` announces none, `string` text; `avro:DEFINITION` takes JSON and sends Avro, `json:DEFINITION` checks the JSON
-and sends it as it is. The definition is Avro's, written out or the name of a file. `auto` takes what the topic has.
+`bytes` is no schema, and `string` is text. `avro:DEFINITION` takes JSON and sends Avro, and `json:DEFINITION` checks
+JSON and sends it unchanged. The definition is an Avro schema or the name of a file. `auto` is the schema of the topic.
 """
 
 import json
@@ -18,7 +18,7 @@ Encode = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class ValueSchema:
-    """`announced` None: no schema; `encode` None: the bytes are sent as they are. `encode` raises `DoesNotFit`."""
+    """`announced` None: no schema. `encode` None: messages are sent unchanged. `encode` raises `DoesNotFit`."""
 
     announced: SchemaInfo | None = None
     encode: Encode | None = None
@@ -26,7 +26,7 @@ class ValueSchema:
 
 
 def parse_value_schema(text: str, of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
-    """`of_topic` gets the topic's schema for `auto`, as `Schemas.get` does. Raises `UsageProblem`."""
+    """`of_topic` fetches the schema of the topic for `auto`, like `Schemas.get`. Raises `UsageProblem`."""
     kind, _, definition = text.partition(":")
     match kind.lower():
         case "bytes":
@@ -38,7 +38,7 @@ def parse_value_schema(text: str, of_topic: Callable[[], dict[str, Any]]) -> Val
         case "auto":
             return _automatic(of_topic)
     raise UsageProblem(
-        f"there is no schema '{text}'", hint="bytes, string, auto, avro:DEFINITION or json:DEFINITION; a file will do"
+        f"unknown schema '{text}'", hint="use bytes, string, auto, avro:DEFINITION, or json:DEFINITION (JSON or a file)"
     )
 
 
@@ -49,7 +49,7 @@ def _definition(text: str) -> Any:
     except OSError as error:
         raise CliError(f"cannot read {text}: {error.strerror}") from error
     except ValueError as error:
-        raise UsageProblem(f"the definition of the schema is no JSON ({error})") from error
+        raise UsageProblem(f"the schema definition is not JSON ({error})") from error
 
 
 def _structured(kind: str, definition: Any) -> ValueSchema:
@@ -63,7 +63,7 @@ def _automatic(of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
     try:
         found = of_topic()
     except NotFound:
-        return ValueSchema(notice="the topic has no schema; messages are sent as bytes")
+        return ValueSchema(notice="the topic has no schema; sending messages as bytes")
     info, version = found["schemaInfo"], found["version"]
     kind = info["type"]
     if kind in ("AVRO", "JSON"):
@@ -71,8 +71,8 @@ def _automatic(of_topic: Callable[[], dict[str, Any]]) -> ValueSchema:
     elif kind in ("STRING", "NONE", "BYTES"):
         made = parse_value_schema("string" if kind == "STRING" else "bytes", of_topic)
     else:
-        raise UsageProblem(f"messages of schema type {kind} cannot be written here", hint="--schema bytes sends bytes")
-    return ValueSchema(made.announced, made.encode, f"messages are sent as {kind}, version {version} of the schema")
+        raise UsageProblem(f"cannot encode messages of schema type {kind}", hint="use --schema bytes")
+    return ValueSchema(made.announced, made.encode, f"sending messages as {kind}, with version {version} of the schema")
 
 
 def _text(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What a command runs with, and where each value came from: options, environment, contexts, client.conf.
+"""The settings of a command and their sources: options, environment, contexts, and client.conf.
 
-Below everything that talks to a broker.
+Everything that talks to a broker may import it.
 """

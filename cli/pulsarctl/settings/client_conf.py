@@ -1,6 +1,6 @@
 """Pulsar's own `client.conf`: `key=value` lines with `#` comments, or the same keys as YAML. Read only.
 
-Keys are those of the file that a Pulsar release ships; the ones of Java key stores mean nothing to us.
+The keys are those of the file in a Pulsar release, without those for Java key stores.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,20 +20,28 @@ class Key(NamedTuple):
 
 KEYS = (
     Key("webServiceUrl", "web_url", "Address of the admin API."),
-    Key("brokerServiceUrl", "service_url", "Address of the broker, for produce, consume and read."),
-    Key("authPlugin", "auth_plugin", "Java class of the authentication: AuthenticationToken or AuthenticationBasic."),
-    Key("authParams", "auth_params", "Its parameters, as in token:TEXT or file:///path/to/token."),
-    Key("tlsTrustCertsFilePath", "tls_trust_cert_path", "Certificates to trust (PEM file)."),
-    Key("tlsCertificateFilePath", "tls_cert_file", "Own certificate (PEM file)."),
-    Key("tlsKeyFilePath", "tls_key_file", "Own private key (PEM file)."),
-    Key("tlsAllowInsecureConnection", "tls_allow_insecure", "Accept any certificate."),
-    Key("tlsEnableHostnameVerification", "tls_verify_hostname", "Check that the certificate is for the host."),
+    Key("brokerServiceUrl", "service_url", "Address of the broker, for produce, consume, and read."),
+    Key(
+        "authPlugin",
+        "auth_plugin",
+        "Java class of the authentication plugin: AuthenticationToken or AuthenticationBasic.",
+    ),
+    Key(
+        "authParams",
+        "auth_params",
+        "Parameters of the authentication plugin, such as token:TEXT or file:///path/to/token.",
+    ),
+    Key("tlsTrustCertsFilePath", "tls_trust_cert_path", "File of trusted certificates (PEM)."),
+    Key("tlsCertificateFilePath", "tls_cert_file", "File of the client certificate (PEM)."),
+    Key("tlsKeyFilePath", "tls_key_file", "File of the client's private key (PEM)."),
+    Key("tlsAllowInsecureConnection", "tls_allow_insecure", "Accept any server certificate."),
+    Key("tlsEnableHostnameVerification", "tls_verify_hostname", "Verify the host name in the server certificate."),
 )
 FIELDS = {key.name: key.field for key in KEYS}
 
 
 def read(path: Path) -> Mapping[str, Any]:
-    """The settings that the file gives, by field of `Settings`. Raises `UsageProblem` when it cannot be read."""
+    """The settings in the file, by field of `Settings`. Raises `UsageProblem` if it is not readable."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -55,7 +63,7 @@ def _yaml(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     try:
         document = yaml.safe_load(text) or {}
     except yaml.YAMLError as error:
-        raise UsageProblem(f"{path} is not YAML: {error}") from error
+        raise UsageProblem(f"cannot read {path}: it is not YAML: {error}") from error
     if not isinstance(document, dict):
-        raise UsageProblem(f"{path} is not a mapping of keys")
+        raise UsageProblem(f"cannot read {path}: it is not a mapping of keys")
     yield from document.items()

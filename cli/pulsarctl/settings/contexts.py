@@ -1,10 +1,9 @@
-"""The context file that the Go tool of the same name keeps, shared with it.
+"""The context file, shared with the Go tool of the same name.
 
-YAML at `~/.config/pulsar/config` (`PULSARCONFIG` names another): `contexts.NAME` holds addresses,
-`auth-info.NAME` credentials, `current-context` the one in use. Keys that we do not know survive a change,
-whoever wrote them; the file is replaced whole (a reader sees the old or the new one) and is readable by its
-owner only, because it holds tokens. `broker-service-url` is our addition: the Go tool has no command that
-needs it.
+It is YAML at `~/.config/pulsar/config`, or the path in `PULSARCONFIG`: `contexts.NAME` holds addresses, `auth-
+info.NAME` holds credentials, and `current-context` names the selected context. A change keeps unknown keys. The file
+is replaced atomically, and only its owner can read it, because it holds tokens. `broker-service-url` is our addition:
+the Go tool has no command that needs it.
 """
 
 import os
@@ -31,7 +30,7 @@ AUTH_FIELDS = {
 
 
 def default_path(environ: Mapping[str, str]) -> Path:
-    """Where the file is: the first existing one of `PULSARCONFIG`, else the first of it, else in the home folder."""
+    """The first existing path in `PULSARCONFIG`, or its first path, or the path in the home directory."""
     listed = [Path(part) for part in environ.get("PULSARCONFIG", "").split(os.pathsep) if part]
     for path in listed:
         if path.exists():
@@ -60,30 +59,30 @@ class ContextFile:
         return list(self._section("contexts"))
 
     def require(self, name: str) -> None:
-        """Raises `NotFound` naming the contexts there are."""
+        """Raises `NotFound` naming the existing contexts."""
         if name not in self._section("contexts"):
             known = ", ".join(self.names) or "none"
             raise NotFound(f"no context '{name}' in {self.path} (there are: {known})", hint="pulsarctl context list")
 
     def fields(self, name: str) -> dict[str, Any]:
-        """The settings that a context gives, by field of `Settings`. Raises `NotFound`."""
+        """The settings in a context, by field of `Settings`. Raises `NotFound`."""
         self.require(name)
         address, auth = self._entry("contexts", name), self._entry("auth-info", name)
         found = {field: address[key] for key, field in ADDRESS_FIELDS.items() if address.get(key)}
         return found | {field: auth[key] for key, field in AUTH_FIELDS.items() if auth.get(key)}
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Creates or changes a context; a field that is not given keeps its value."""
+        """Creates or changes a context. Omitted fields keep their values."""
         for section, keys in (("contexts", ADDRESS_FIELDS), ("auth-info", AUTH_FIELDS)):
             entry = self._entry(section, name)
             entry.update({key: fields[field] for key, field in keys.items() if field in fields})
             self._section(section)[name] = entry
 
     def rename(self, old: str, new: str) -> None:
-        """Raises `NotFound`, or `UsageProblem` when the new name is taken."""
+        """Raises `NotFound`, or `UsageProblem` if the new name is taken."""
         self.require(old)
         if new in self._section("contexts"):
-            raise UsageProblem(f"there is a context '{new}' already", hint=f"pulsarctl context delete {new}")
+            raise UsageProblem(f"cannot rename the context: '{new}' exists", hint=f"pulsarctl context delete {new}")
         for section in ("contexts", "auth-info"):
             entries = self._section(section)
             if old in entries:
@@ -92,7 +91,7 @@ class ContextFile:
             self.current = new
 
     def delete(self, name: str) -> None:
-        """Raises `NotFound`. Deleting the current one leaves none selected."""
+        """Deletes a context. Deleting the current one leaves none selected. Raises `NotFound`."""
         self.require(name)
         self._section("contexts").pop(name)
         self._section("auth-info").pop(name, None)
@@ -100,7 +99,7 @@ class ContextFile:
             self.current = ""
 
     def save(self) -> None:
-        """Replaces the file: a crash leaves the old one or the new one, mode 0600 from the first byte on."""
+        """Replaces the file atomically. The new file has mode 0600 from its first byte."""
         import yaml
 
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,12 +136,12 @@ def _load(path: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise UsageProblem(f"cannot read the context file {path}: {error.strerror}") from error
-    import yaml  # only those who have a context pay for it
+    import yaml  # imported only if there is a context file
 
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise UsageProblem(f"the context file {path} is not YAML: {error}") from error
+        raise UsageProblem(f"cannot read the context file {path}: it is not YAML: {error}") from error
     if document is not None and not isinstance(document, dict):
-        raise UsageProblem(f"the context file {path} is not a mapping of keys")
+        raise UsageProblem(f"cannot read the context file {path}: it is not a mapping of keys")
     return document or {}

@@ -1,7 +1,6 @@
-"""Settings -> the `Authorization` header of the admin API.
+"""The token and the `Authorization` header of the admin API, from the settings.
 
-`authPlugin` and `authParams` are Pulsar's Java names; the two kinds that can be said in a header are token
-and basic.
+`authPlugin` and `authParams` have Pulsar's Java names. A header can carry two kinds of credentials: token and basic.
 """
 
 import json
@@ -13,7 +12,7 @@ from pulsarctl.settings.settings import Settings
 
 
 def token(settings: Settings) -> str | None:
-    """The token to present, from `--token`, `--token-file` or the parameters of the token plugin."""
+    """The authentication token, from `--token`, `--token-file` or the parameters of the token plugin."""
     if settings.token:
         return settings.token
     if settings.token_file:
@@ -24,7 +23,7 @@ def token(settings: Settings) -> str | None:
 
 
 def authorization(settings: Settings) -> str | None:
-    """The header's value, or None when nothing is configured. Raises `UsageProblem` for what cannot be used."""
+    """The value of the header, or None if there are no credentials. Raises `UsageProblem`."""
     if found := token(settings):
         return f"Bearer {found}"
     if settings.auth_params and _is(settings, "basic"):
@@ -34,7 +33,7 @@ def authorization(settings: Settings) -> str | None:
 
 
 def _is(settings: Settings, kind: str) -> bool:
-    """No plugin named and `token:` parameters are what pulsar-client accepts as a token, too."""
+    """Whether the plugin is of a kind. Like pulsar-client, takes parameters without a plugin for a token."""
     plugin = (settings.auth_plugin or "").rpartition(".")[2].lower().removeprefix("authentication")
     return plugin == kind or (not plugin and kind == "token")
 

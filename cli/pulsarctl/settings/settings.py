@@ -1,9 +1,9 @@
-"""What a command runs with: one frozen `Settings`, and where each value came from.
+"""The settings of a command, in one frozen `Settings`, and the source of each value.
 
-Strongest first: flag, context named by `--context` or `PULSARCTL_CONTEXT`, `PULSARCTL_*` environment, the
-`client.conf` that `--config-file` or `PULSAR_CLIENT_CONF` names, the current context, `./client.conf` or
-`conf/client.conf`, default. `origins` keeps the source of every value, because most failures of an admin tool
-are about which broker it talked to.
+In order of precedence: flags, the context that `--context` or `PULSARCTL_CONTEXT` names, the `PULSARCTL_*` environment,
+the `client.conf` that `--config-file` or `PULSAR_CLIENT_CONF` names, the current context, `./client.conf` or
+`conf/client.conf`, and the defaults. `origins` has the source of each value, because the first question after a failure
+is which broker it was.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ Layer = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times are seconds. `service_url` is the binary protocol's address, `web_url` the admin API's."""
+    """Times are in seconds. `service_url` is for the binary protocol, and `web_url` for the admin API."""
 
     service_url: str = "pulsar://localhost:6650"
     web_url: str = "http://localhost:8080"
@@ -47,14 +47,14 @@ class Settings:
     notices: tuple[str, ...] = ()
 
     def origin(self, name: str) -> str:
-        """Where the value of field `name` came from, as words: `--admin-url`, `context 'prod'`, `the default`."""
+        """The source of a field's value, such as `--admin-url`, `context 'prod'`, or `the default`."""
         return self.origins.get(name, "the default")
 
 
 def resolve(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Settings:
-    """Settings from flags (by field name, only those given), environment and the files they name.
+    """The settings from the given flags (by field name), the environment, and the files they name.
 
-    `directory` is where `client.conf` is looked for. Raises `UsageProblem` for a value that cannot be read.
+    `directory` may contain `client.conf`. Raises `UsageProblem` for an invalid value.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -69,7 +69,7 @@ def resolve(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Pat
 
 
 def environment_variable(name: str) -> str:
-    """`web_url` is set by `PULSARCTL_ADMIN_URL`, and so on: the flag's name in capitals."""
+    """The variable that sets a field: the name of its flag in capitals, such as `PULSARCTL_ADMIN_URL`."""
     return "PULSARCTL_" + _FLAG_NAMES.get(name, name).upper()
 
 
@@ -85,7 +85,7 @@ _FROM_ENVIRONMENT = [
 _BOOLEANS = ("tls_allow_insecure", "tls_verify_hostname", "quiet", "verbose")
 _DURATIONS = ("request_timeout_seconds", "lock_timeout_seconds")
 _CONNECTION = ("web_url", "service_url")
-_SECRETS = ("token", "auth_params")  # a command line is seen by every user of the machine, and kept in a history
+_SECRETS = ("token", "auth_params")  # other users can see a command line, and shells store it
 
 
 def _flag(name: str) -> str:
@@ -93,7 +93,7 @@ def _flag(name: str) -> str:
 
 
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
-    """(label, values) from the strongest to the weakest."""
+    """(label, values) in order of precedence."""
     given = {name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")}
     for name, value in given.items():
         yield _flag(name), {name: value}
@@ -132,34 +132,34 @@ def _convert(name: str, value: Any, label: str) -> Any:
         return Path(value)
     if name == "output":
         if value not in list(Output):
-            raise UsageProblem(f"{label}: there is no output '{value}'", hint="one of " + ", ".join(Output))
+            raise UsageProblem(f"{label}: unknown output format '{value}'", hint="use one of " + ", ".join(Output))
         return Output(value)
     return value
 
 
 def _check_embedded(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-    """Raises `UsageProblem` for an address on the command line that the embedded broker would outweigh."""
+    """Raises `UsageProblem` for an address on the command line that the embedded broker would override."""
     named = [origins[name] for name in _CONNECTION if origins.get(name, "").startswith("--")]
     if values.get("embedded") is not None and named:
         raise UsageProblem(
-            f"{named[0]} and {origins['embedded']} exclude each other: an embedded broker has its own addresses",
-            hint=f"leave out {named[0]}, or {origins['embedded']}",
+            f"cannot combine {named[0]} and {origins['embedded']}: an embedded broker has its own addresses",
+            hint=f"omit {named[0]} or {origins['embedded']}",
         )
 
 
 def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]:
-    """A variable that outvotes the selected context is the classic way to talk to the wrong cluster: say so."""
+    """A notice for a variable that overrides the selected context, a common way to reach the wrong cluster."""
     hidden = [label for label, layer in layers if label.startswith("current context") and layer]
     decided = sorted({origins[name] for name in _CONNECTION if origins.get(name, "").startswith("PULSAR")})
     if not hidden or not decided:
         return ()
-    return (f"notice: {', '.join(decided)} is set and outweighs the {hidden[0]}",)
+    return (f"notice: {', '.join(decided)} is set and overrides the {hidden[0]}",)
 
 
 def warnings(flags: Mapping[str, Any]) -> list[str]:
-    """What is to be said of the options of a command line, whatever the command does with them."""
+    """The warnings about the options of a command line, for any command."""
     return [
-        f"warning: {_flag(name)} shows a secret to every user of this machine; "
+        f"warning: {_flag(name)} shows a secret to other users of this machine; "
         f"use --token-file FILE or the environment variable {environment_variable(name)}"
         for name in _SECRETS
         if name in flags

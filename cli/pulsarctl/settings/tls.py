@@ -1,4 +1,4 @@
-"""Settings -> the TLS context of the admin API and of the first look at a broker."""
+"""The TLS context of the admin API and of the reachability check, from the settings."""
 
 import ssl
 
@@ -7,7 +7,7 @@ from pulsarctl.settings.settings import Settings
 
 
 def client_context(settings: Settings) -> ssl.SSLContext:
-    """Raises `UsageProblem` for a certificate or key that cannot be read."""
+    """Raises `UsageProblem` for a certificate or key that is not readable."""
     try:
         context = ssl.create_default_context(cafile=settings.tls_trust_cert_path)
         context.check_hostname = settings.tls_verify_hostname and not settings.tls_allow_insecure
@@ -23,7 +23,7 @@ def client_context(settings: Settings) -> ssl.SSLContext:
 
 
 def words(error: ssl.SSLError) -> str:
-    """What a failed handshake means to the person who typed the address."""
+    """The reason for a failed handshake."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     return "it does not answer in TLS"

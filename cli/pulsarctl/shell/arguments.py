@@ -1,4 +1,4 @@
-"""Arguments and options that several nouns share, so that they are spelled alike everywhere."""
+"""Arguments and options that several nouns share."""
 
 from typing import Annotated
 
@@ -7,28 +7,33 @@ import typer
 from pulsarctl.errors import UsageProblem
 
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="Name of the tenant.")]
-Namespace = Annotated[str, typer.Argument(metavar="NAMESPACE", help="TENANT/NAMESPACE.")]
-Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="TOPIC, TENANT/NAMESPACE/TOPIC or with persistent://.")]
+Namespace = Annotated[str, typer.Argument(metavar="NAMESPACE", help="Name of the namespace, as TENANT/NAMESPACE.")]
+Topic = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPIC", help="Name of the topic, as TOPIC, TENANT/NAMESPACE/TOPIC, or a persistent:// URL."
+    ),
+]
 Subscription = Annotated[
     str, typer.Option("-s", "--subscription", metavar="SUBSCRIPTION", help="Name of the subscription.")
 ]
-Force = Annotated[bool, typer.Option("-f", "--force", help="Even if it is in use.")]
-Yes = Annotated[bool, typer.Option("-y", "--yes", "--no-confirm", help="Do not ask.")]
+Force = Annotated[bool, typer.Option("-f", "--force", help="Delete it even if it is in use.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", "--no-confirm", help="Skip the confirmation.")]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("-p", "--property", metavar="KEY=VALUE", help="A property; may be repeated."),
+    typer.Option("-p", "--property", metavar="KEY=VALUE", help="Property to set; may be repeated."),
 ]
 
-TIME = "ISO-8601 (UTC without an offset), @MILLISECONDS, or 10m for 10 minutes ago."
+TIME = "Time, as ISO-8601 (in UTC unless it has an offset), @MILLISECONDS, or 10m for 10 minutes ago."
 
 
 def csv(values: list[str] | None) -> list[str]:
-    """A list option: repeated, comma-separated, or both."""
+    """The items of a list option, which may be repeated, comma-separated, or both."""
     return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
 
 
 def pairs(values: list[str] | None) -> dict[str, str]:
-    """`KEY=VALUE` options; the value may hold `=`. Raises `UsageProblem`."""
+    """`KEY=VALUE` options as a dictionary; a value may contain `=`. Raises `UsageProblem`."""
     found = {}
     for value in values or []:
         key, separator, text = value.partition("=")

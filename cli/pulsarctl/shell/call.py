@@ -1,6 +1,7 @@
-"""What a command body is given: its settings, the admin client, and the way to print.
+"""What a command body gets: its settings, the admin client, and the functions to print.
 
-A body is: parse -> typed client -> rows -> `show`. It never exits and never prints; it raises a `CliError`.
+A body parses its input, calls the typed client, and passes rows to `show`. It never exits and never prints; it raises a
+`CliError`.
 """
 
 import os
@@ -26,7 +27,7 @@ class Call(typer.Context):
 
     @cached_property
     def settings(self) -> Settings:
-        """Resolved once; with `--embedded` the addresses are those of a broker that lives as long as this call."""
+        """Resolved once. With `--embedded`, the addresses are those of a broker that runs during this call."""
         settings = resolve(self.obj or {}, os.environ, Path.cwd())
         for text in settings.notices:
             self.notice(text, quiet=settings.quiet)
@@ -39,7 +40,7 @@ class Call(typer.Context):
 
     @cached_property
     def admin(self) -> "AdminClient":
-        """Connects at its first call; closed with the command."""
+        """Connects on the first call, and closes with the command."""
         from pulsarctl.admin.client import AdminClient
 
         client = AdminClient(self.settings)
@@ -48,15 +49,15 @@ class Call(typer.Context):
 
     @property
     def output(self) -> Output:
-        """What was asked for; `render.resolve` says what `auto` is here."""
+        """The requested format; `render.resolve` says what `auto` means."""
         return self.settings.output
 
     def show(self, value: Any, table: Table | None = None, *, as_map: bool = False) -> None:
-        """Prints one result as asked for; see `render.show`."""
+        """Prints one result in the requested format; see `render.show`."""
         render.show(value, self.output, table=table, as_map=as_map)
 
     def show_names(self, column: str, values: list[str]) -> None:
-        """Prints a list of names; an empty one is said on stderr, since stdout stays empty."""
+        """Prints a list of names. If it is empty, a notice on stderr says so."""
         self.show(values, render.names(column, values))
         if not values:
             self.notice(f"no {column.lower()}")
@@ -67,29 +68,29 @@ class Call(typer.Context):
             render.notice(text)
 
     def tell(self, text: str) -> None:
-        """A notice for a person who watches: a script that is silent on success stays silent."""
+        """A notice on a terminal only, so that scripts stay silent on success."""
         if render.is_watched():
             self.notice(text)
 
     def notice_time(self, what: str, time_ms: int) -> None:
-        """Says which instant a time on the command line was taken for: a wrong one is easy to type."""
+        """Echoes a time from the command line in UTC, because a wrong one is easy to type."""
         self.notice(f"{what} {utc(time_ms)}")
 
     def confirm(self, question: str, *, yes: bool, several: bool = False) -> None:
-        """Asks before something is lost. The one rule of all verbs that lose data:
+        """Asks for confirmation before data is lost, with the same rule for all verbs.
 
-        `--yes` asks nothing. Without a terminal one thing that was named is lost without a question, as pulsar-admin
-        does; `several` things, or things that a pattern finds, are not.
+        `--yes` skips the question. Without a terminal, one named thing is deleted without a question, as in
+        pulsar-admin, but `several` things, or those that match a pattern, are not.
 
-        Raises `UsageProblem` when the answer is no.
+        Raises `UsageProblem` if the answer is no.
         """
         if yes:
             return
         if not render.can_ask():
             if several:
-                raise UsageProblem(f"not done without a confirmation: {question}", hint="confirm with --yes")
+                raise UsageProblem(f"confirmation required: {question}", hint="confirm with --yes")
         elif not render.ask(question):
-            raise UsageProblem("not done")
+            raise UsageProblem("canceled")
 
     def _embedded(self, settings: Settings, directory: Path) -> Settings:
         from pulsarctl.embedded import embedded_broker

@@ -9,13 +9,13 @@ from pulsarctl.values.names import full_topic, partition_name
 
 
 def chosen(topic: str, partition: int | None) -> str:
-    """Full name of the topic, or of one partition. Raises `UsageProblem`."""
+    """The full name of the topic or of one partition. Raises `UsageProblem`."""
     return full_topic(topic) if partition is None else partition_name(topic, partition)
 
 
 @contextmanager
 def explained(call: Call, topic: str, partition: int | None) -> Iterator[None]:
-    """A partition that was not found because the topic has fewer is told so, where the admin API can tell."""
+    """Improves the error for a missing partition, if the admin API knows the number of partitions."""
     try:
         yield
     except NotFound as error:
@@ -23,7 +23,7 @@ def explained(call: Call, topic: str, partition: int | None) -> Iterator[None]:
         if partition is None or not 0 < count <= partition:
             raise
         raise NotFound(
-            f"{full_topic(topic)} has no partition {partition}: it has {count}, counted from 0",
+            f"{full_topic(topic)} has no partition {partition}: it has {count} partitions, numbered from 0",
             reason=error.reason,
             request=error.request,
         ) from error

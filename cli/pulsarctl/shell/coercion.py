@@ -1,7 +1,7 @@
-"""Words of the command line -> typed values, for the types that our commands use.
+"""Conversion of command-line words to typed values, for the types that our commands use.
 
-Typer would ask pydantic, whose import alone costs 70 ms: half of what a whole command may take. What is here besides:
-values of an `Enum` are accepted in any case, as the newer Pulsar tools do.
+Typer would use pydantic, whose import takes 70 ms, half the time of a whole command. In addition, values of an `Enum`
+are accepted in any case, as in the newer Pulsar tools.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Parameter = TyperArgument | TyperOption
 
 
 class Coercion:
-    """What Typer asks for a parameter's value. `read` turns one word into one value or raises `ValueError`."""
+    """Typer's hook for the value of a parameter. `read` converts one word or raises `ValueError`."""
 
     def __init__(self, read: Callable[[Any], Any], many: bool) -> None:
         self._read = read
@@ -32,15 +32,15 @@ class Coercion:
 
 
 def without_pydantic(parameters: list[Any]) -> list[Any]:
-    """The same parameters; those of a type that we know with our own coercion, others with Typer's."""
+    """The same parameters, with our own coercion for the types that it supports."""
     for parameter in parameters:
         if isinstance(parameter, Parameter) and parameter._runtime_param is None:
             annotation: Any = parameter.type_descriptor.annotation
             many = get_origin(annotation) is list
             read = _reader(get_args(annotation)[0] if many else annotation, parameter.min, parameter.max)
             if read is not None:
-                # where Typer keeps the coercion it made; tests/cli/test_imports.py fails when it moves
-                parameter._runtime_param = Coercion(read, many)  # type: ignore[assignment]  # ours has its one method
+                # where Typer stores its coercion; tests/cli/test_imports.py fails if that changes
+                parameter._runtime_param = Coercion(read, many)  # type: ignore[assignment]  # ours has the same method
     return parameters
 
 
@@ -60,12 +60,12 @@ def _number(kind: type[int] | type[float], word: Any) -> int | float:
     try:
         return kind(word)
     except ValueError:
-        raise ValueError(f"'{word}' is not a {'whole number' if kind is int else 'number'}") from None
+        raise ValueError(f"'{word}' is not {'an integer' if kind is int else 'a number'}") from None
 
 
 def _within(least: float | None, most: float | None, number: int | float) -> int | float:
-    if least is not None and not number >= least:  # not a number is neither more nor less
-        raise ValueError(f"{number} is less than {least}" if number < least else f"{number} is no number")
+    if least is not None and not number >= least:  # NaN is neither greater nor less
+        raise ValueError(f"{number} is less than {least}" if number < least else f"{number} is not a number")
     if most is not None and number > most:
         raise ValueError(f"{number} is more than {most}")
     return number
@@ -77,4 +77,4 @@ def _member(kind: type[Enum], word: Any) -> Enum:
     for member in kind:
         if str(member.value).lower() == str(word).lower():
             return member
-    raise ValueError(f"'{word}' is none of " + ", ".join(str(member.value) for member in kind))
+    raise ValueError(f"'{word}' is not one of " + ", ".join(str(member.value) for member in kind))

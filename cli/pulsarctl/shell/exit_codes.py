@@ -1,4 +1,4 @@
-"""The one place where an error becomes an exit code."""
+"""Turns errors into exit codes."""
 
 import os
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pulsarctl.output.next_steps import is_of_use
 
 
 def exit_code(problem: Exception, flags: dict[str, Any], words: Sequence[str] = ()) -> int:
-    """Prints what went wrong and returns the code that the process ends with. `words` are the command line."""
+    """Prints an error and returns the exit code. `words` are the command line."""
     failure = problem if isinstance(problem, CliError) else _as_cli_error(problem)
     if failure.hint and not is_of_use(failure.hint, words):
         failure.hint = None
@@ -20,7 +20,7 @@ def exit_code(problem: Exception, flags: dict[str, Any], words: Sequence[str] = 
 
 
 def flushed(code: int, flags: dict[str, Any]) -> int:
-    """`code`, or another one when what is still buffered cannot be written."""
+    """Flushes the output. Returns `code`, or another code if that fails."""
     try:
         render.flush()
     except BrokenPipeError:
@@ -32,7 +32,7 @@ def flushed(code: int, flags: dict[str, Any]) -> int:
 
 
 def _as_cli_error(problem: Exception) -> CliError:
-    """Typer's usage errors and what the operating system refused; anything else is our bug and keeps its traceback."""
+    """Usage errors of Typer and errors of the operating system. Any other error is a bug and keeps its traceback."""
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""
         return CliError(f"{where}{problem.strerror or problem}")

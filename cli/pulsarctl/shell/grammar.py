@@ -1,8 +1,8 @@
-"""Nouns and verbs, loaded when they are used: `pulsarctl tenants list` imports the tenants and nothing else.
+"""Nouns and verbs, loaded on first use: `pulsarctl tenants list` imports the tenants and no other noun.
 
-A command module has one `app: Noun`; its verbs are functions whose first parameter is the `Call`. Every verb
-takes the shared options (`options.py`) behind its own. Only the verb that is invoked is turned into a Typer
-command, because eighty of them cost more than the request to the broker.
+A command module has one `app: Noun`. Its verbs are functions whose first parameter is the `Call`. Every verb takes the
+shared options (`options.py`) after its own. Only the verb that is invoked becomes a Typer command, because building
+eighty of them costs more than the request to the broker.
 """
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -20,6 +20,8 @@ from pulsarctl.settings.settings import warnings
 from pulsarctl.shell import options
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.coercion import without_pydantic
+from pulsarctl.shell.headings import Heading
+from pulsarctl.shell.listing import POLICIES, Listing
 
 Body = TypeVar("Body", bound=Callable[..., None])
 Command = TyperCommand | TyperGroup
@@ -49,22 +51,30 @@ class Verb(TyperCommand):
         try:
             result = super().invoke(ctx)
             render.flush()
-        except BrokenPipeError as error:  # whoever read our output has had enough: not a failure, but not success
+        except BrokenPipeError as error:  # the reader of our output closed it: neither a failure nor a success
             render.abandon_stdout()
             raise typer.Exit(BROKEN_PIPE) from error
         return result
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        super().format_epilog(ctx, formatter)
+        noun = ctx.parent.command if ctx.parent else None
+        if self.name == POLICIES and isinstance(noun, NounGroup):
+            noun.listing.write_policies(formatter)
+
 
 class Noun(typer.Typer):
-    """The verbs of one noun, or one command by itself when its only verb has the noun's name."""
+    """The verbs of one noun, or a single command if its only verb has the noun's name."""
 
     def __init__(self, name: str, help: str, *parts: "Noun") -> None:
-        """`parts` are nouns of the same name whose verbs are taken over: a noun may be spread over several files."""
+        """Takes over the verbs of `parts`, which are nouns of the same name in other files."""
         super().__init__(name=name, help=help, add_completion=False, rich_markup_mode=None)
         self.noun = name
         self.summary = help
         self.losing: set[str] = set()  # the spellings of verbs that lose data
+        self.headings: dict[str, Heading] = {}
         for part in parts:
+            self.headings.update(part.headings)
             self.registered_commands.extend(part.registered_commands)
             self.losing |= part.losing
 
@@ -72,18 +82,22 @@ class Noun(typer.Typer):
         self,
         name: str,
         *aliases: str,
+        heading: Heading | None = None,
         hidden: bool = False,
         loses_data: bool = False,
         help: str | None = None,
         **context_settings: Any,
     ) -> Callable[[Body], Body]:
-        """Registers a function under `name` and, unseen by help and completion, under its aliases.
+        """Registers a function under `name` and, hidden from help and completion, under its aliases.
 
-        One that loses data, such as messages or topics, is never suggested for a word that was mistyped.
+        `heading` is where the noun's help lists it. A verb that loses data, such as messages or topics, is never
+        suggested for a mistyped word.
         """
 
         def register(body: Body) -> Body:
             self.losing.update((name, *aliases) if loses_data else ())
+            if heading is not None:
+                self.headings[name] = heading
             for spelling in (name, *aliases):
                 unseen = hidden or spelling != name
                 settings = context_settings or None
@@ -98,7 +112,7 @@ class Noun(typer.Typer):
 
 
 class LazyCommands(MutableMapping[str, Command]):
-    """Commands by name, made when first asked for."""
+    """Commands by name, each built on first use."""
 
     def __init__(self, names: list[str], hidden: list[str]) -> None:
         self.visible = names
@@ -141,7 +155,7 @@ class Verbs(LazyCommands):
 
 
 class Modules(LazyCommands):
-    """Top-level commands and the modules they are in. A module that cannot be imported fails by itself."""
+    """Top-level commands and their modules. A module that cannot be imported fails only its own command."""
 
     def __init__(self, modules: dict[str, str], visible: list[str], aliases: dict[str, str]) -> None:
         super().__init__(visible, [name for name in (*modules, *aliases) if name not in visible])
@@ -153,7 +167,7 @@ class Modules(LazyCommands):
             app = import_module(self._modules[self._aliases.get(name, name)]).app
         except ModuleNotFoundError as error:
             raise CliError(
-                f"'{name}' needs the Python module {error.name}, which is not installed", hint=_install_hint(error.name)
+                f"cannot run '{name}': the Python module {error.name} is not installed", hint=_install_hint(error.name)
             ) from error
         built = app.build()
         assert isinstance(built, TyperCommand | TyperGroup)
@@ -161,7 +175,7 @@ class Modules(LazyCommands):
 
 
 class Group(TyperGroup):
-    """A group whose help is data and whose suggestions are safe to follow."""
+    """A group whose help goes to stdout and whose suggestions are safe to follow."""
 
     suggested: Iterable[str] = ()
 
@@ -172,7 +186,7 @@ class Group(TyperGroup):
         return help_as_data(super().get_help_option(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        self.suggest_commands = False  # Typer's own suggestions know no harm
+        self.suggest_commands = False  # Typer would suggest verbs that lose data
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             raise _unknown(ctx, args[0], self.suggested)
         return super().resolve_command(ctx, args)
@@ -181,21 +195,23 @@ class Group(TyperGroup):
 class NounGroup(Group):
     def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
         super().__init__(name=noun.noun, help=noun.summary, no_args_is_help=True, rich_markup_mode=None)
-        self.commands = verbs  # type: ignore[assignment]  # a mapping of our own: the group only reads it
-        self.visible = verbs.visible
+        self.commands = verbs  # type: ignore[assignment]  # our own mapping, which the group only reads
+        headed = [name for _, names in Listing(verbs.visible, noun.headings, str).sections for name in names]
+        self.listing = Listing(headed or verbs.visible, noun.headings, self._summary)
         self.suggested = [name for name in verbs if name not in noun.losing]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return self.visible
+        return list(self.listing.names)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Whole summaries: cut to what the longest name leaves of the line, they say nothing."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in self.visible])
+        self.listing.write(formatter, ctx.command_path)
+
+    def _summary(self, name: str) -> str:
+        return self.commands[name].get_short_help_str(200)
 
 
 def help_as_data(option: Any) -> Any:
-    """The `--help` option, printing as everything else is printed."""
+    """The `--help` option, printed through `render`."""
 
     def show(ctx: Any, _option: Any, asked: bool) -> None:
         if asked and not ctx.resilient_parsing:
@@ -214,7 +230,7 @@ def _unknown(ctx: Any, word: str, known: Iterable[str]) -> UsageProblem:
 
 
 def _keep_lines(help: str) -> str:
-    """Examples and paragraphs with indented lines are shown as they are; the others are filled."""
+    """Keeps the lines of examples and of paragraphs with indented lines; refills the others."""
     parts = help.split("\n\n")
     return "\n\n".join(f"\b\n{part}" if "\n  " in part or part.startswith("Example") else part for part in parts)
 

@@ -1,8 +1,7 @@
-"""The options that every command accepts, before or after its name: where the broker is, who asks, how to
-print.
+"""The options that every command accepts, before or after its name: addresses, credentials, and output.
 
-A command's own options win, but none of these has a short name that means something else in a command of ours: `-q` is
-pulsar-client's queue size and never `--quiet`.
+A command's own options take precedence. The shared options have no short names that mean something else in a command:
+`-q` is the queue size of pulsar-client and never `--quiet`.
 """
 
 import copy
@@ -13,7 +12,7 @@ from typer.core import TyperCommand, TyperOption
 
 from pulsarctl.output.colors import Color, choose
 
-ALWAYS_IN_HELP = ("output", "web_url", "context")  # the others are described by `pulsarctl --help`
+ALWAYS_IN_HELP = ("output", "web_url", "context")  # `pulsarctl --help` describes the others
 
 Text = str | None
 Flag = bool | None
@@ -22,60 +21,108 @@ Flag = bool | None
 def _declared(
     output: Annotated[
         Text,
-        typer.Option("-o", "--output", metavar="FORMAT", help="auto, table, text, json, jsonl, yaml or name."),
+        typer.Option(
+            "-o", "--output", metavar="FORMAT", help="Output format: auto, table, text, json, jsonl, yaml, or name."
+        ),
     ] = None,
     web_url: Annotated[
         Text,
-        typer.Option("--admin-url", "--admin-service-url", metavar="URL", help="Admin API, http://localhost:8080."),
+        typer.Option(
+            "--admin-url",
+            "--admin-service-url",
+            metavar="URL",
+            help="URL of the admin API. Default: http://localhost:8080.",
+        ),
     ] = None,
     service_url: Annotated[
-        Text, typer.Option("--url", "--service-url", metavar="URL", help="Broker, pulsar://localhost:6650.")
+        Text,
+        typer.Option(
+            "--url", "--service-url", metavar="URL", help="URL of the broker. Default: pulsar://localhost:6650."
+        ),
     ] = None,
-    context: Annotated[Text, typer.Option("--context", metavar="NAME", help="Use this context.")] = None,
-    no_context: Annotated[bool, typer.Option("--no-context", help="Use no context.")] = False,
-    config_file: Annotated[Text, typer.Option("--config-file", metavar="FILE", help="Read this client.conf.")] = None,
+    context: Annotated[Text, typer.Option("--context", metavar="NAME", help="Name of the context to use.")] = None,
+    no_context: Annotated[bool, typer.Option("--no-context", help="Ignore all contexts.")] = False,
+    config_file: Annotated[
+        Text, typer.Option("--config-file", metavar="FILE", help="Client configuration file (client.conf or YAML).")
+    ] = None,
     token: Annotated[
-        Text, typer.Option("--token", metavar="TOKEN", help="Token to present; other users of the machine can see it.")
+        Text,
+        typer.Option(
+            "--token",
+            metavar="TOKEN",
+            help="Authentication token. Prefer --token-file: other users can see command lines.",
+        ),
     ] = None,
-    token_file: Annotated[Text, typer.Option("--token-file", metavar="FILE", help="File with the token.")] = None,
-    auth_plugin: Annotated[Text, typer.Option("--auth-plugin", metavar="CLASS", help="As in client.conf.")] = None,
-    auth_params: Annotated[Text, typer.Option("--auth-params", metavar="TEXT", help="As in client.conf.")] = None,
+    token_file: Annotated[
+        Text, typer.Option("--token-file", metavar="FILE", help="File that contains the authentication token.")
+    ] = None,
+    auth_plugin: Annotated[
+        Text, typer.Option("--auth-plugin", metavar="CLASS", help="Authentication plugin, as in client.conf.")
+    ] = None,
+    auth_params: Annotated[
+        Text,
+        typer.Option(
+            "--auth-params", metavar="TEXT", help="Parameters of the authentication plugin, as in client.conf."
+        ),
+    ] = None,
     tls_trust_cert_path: Annotated[
-        Text, typer.Option("--tls-trust-cert-path", metavar="FILE", help="Certificates to trust (PEM).")
+        Text, typer.Option("--tls-trust-cert-path", metavar="FILE", help="File of trusted certificates (PEM).")
     ] = None,
-    tls_cert_file: Annotated[Text, typer.Option("--tls-cert-file", metavar="FILE", help="Own certificate.")] = None,
-    tls_key_file: Annotated[Text, typer.Option("--tls-key-file", metavar="FILE", help="Own private key.")] = None,
-    tls_allow_insecure: Annotated[Flag, typer.Option("--tls-allow-insecure", help="Accept any certificate.")] = None,
+    tls_cert_file: Annotated[
+        Text, typer.Option("--tls-cert-file", metavar="FILE", help="File of the client certificate (PEM).")
+    ] = None,
+    tls_key_file: Annotated[
+        Text, typer.Option("--tls-key-file", metavar="FILE", help="File of the client's private key (PEM).")
+    ] = None,
+    tls_allow_insecure: Annotated[
+        Flag, typer.Option("--tls-allow-insecure", help="Accept any server certificate.")
+    ] = None,
     tls_verify_hostname: Annotated[
         Flag,
-        typer.Option("--tls-enable-hostname-verification/--no-tls-hostname-verification", help="Check the host name."),
+        typer.Option(
+            "--tls-enable-hostname-verification/--no-tls-hostname-verification",
+            help="Verify the host name in the server certificate.",
+        ),
     ] = None,
     tls_provider: Annotated[Text, typer.Option("--tls-provider", hidden=True, help="Accepted and ignored.")] = None,
     request_timeout_seconds: Annotated[
-        Text, typer.Option("--request-timeout", metavar="DURATION", help="Give up on a request, 300s.")
+        Text,
+        typer.Option(
+            "--request-timeout", metavar="DURATION", help="Maximum time to wait for a response. Default: 300s."
+        ),
     ] = None,
     embedded: Annotated[
         Text,
-        typer.Option("--embedded", metavar="DIR", help="Run against a broker of its own on this data directory."),
+        typer.Option("--embedded", metavar="DIR", help="Run the command with its own broker on this data directory."),
     ] = None,
     lock_timeout_seconds: Annotated[
-        Text, typer.Option("--lock-timeout", metavar="DURATION", help="Wait for DIR to be free, 30s.")
+        Text,
+        typer.Option(
+            "--lock-timeout",
+            metavar="DURATION",
+            help="Maximum time to wait for the data directory of --embedded. Default: 30s.",
+        ),
     ] = None,
-    log_level: Annotated[Text, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warn or error.")] = None,
+    log_level: Annotated[
+        Text,
+        typer.Option(
+            "--log-level", metavar="LEVEL", help="Minimum level of log messages: debug, info, warn, or error."
+        ),
+    ] = None,
     color: Annotated[
         Color | None,
         typer.Option(
             "--color", metavar="WHEN", help="Use colors: auto (on a terminal without NO_COLOR), always, or never."
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no notices on stderr.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Say where each address comes from.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Suppress notices on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print the source of each address on stderr.")] = False,
 ) -> None:
     """Only its parameters matter."""
 
 
 def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
-    """The options, without the spellings and names that command `taken` uses itself; most of them hidden then."""
+    """The options; for the command `taken`, without its own names and spellings, and with most options hidden."""
     app = typer.Typer(add_completion=False)
     app.command()(_declared)
     options = [option for option in typer.main.get_command(app).params if isinstance(option, TyperOption)]
@@ -87,9 +134,9 @@ def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
 
 
 def given(parameters: dict[str, Any], options: list[TyperOption]) -> dict[str, Any]:
-    """Takes the shared options out of a command's parsed parameters; returns those that were given.
+    """Removes the shared options from a command's parsed parameters and returns those that were given.
 
-    `--color` takes effect here: it must hold for whatever goes wrong from now on, the settings' own errors included.
+    `--color` takes effect here, so that it applies to every later error, including those of the settings.
     """
     if color := parameters.pop("color", None):
         choose(color)

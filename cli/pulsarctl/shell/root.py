@@ -1,4 +1,4 @@
-"""The root of the command tree: the options before the command, help without imports, and the translation of errors."""
+"""The root of the command tree: options before the command, help without imports, and the handling of errors."""
 
 import sys
 from collections.abc import Sequence
@@ -23,22 +23,19 @@ class Root(Group):
         super().__init__(**{**settings, "no_args_is_help": True, "context_settings": context_settings})
         modules = {name: f"pulsarctl.commands.{MODULE_OF.get(name, name)}" for name in (*COMMANDS, *HIDDEN)}
         self._modules = Modules(modules, list(COMMANDS), ALIASES)
-        self.commands = self._modules  # type: ignore[assignment]  # a mapping of our own: the group only reads it
+        self.commands = self._modules  # type: ignore[assignment]  # our own mapping, which the group only reads
         self.suggested = self._modules.visible
         self.shared = options.shared()
         for option in self.shared:
             if option.name == "web_url":
-                option.opts = [
-                    *option.opts,
-                    "-s",
-                ]  # the Go tool's spelling; behind a command -s means other things
+                option.opts = [*option.opts, "-s"]  # the Go tool's spelling; after a command, -s means other things
         self.params.extend([*self.shared, _version_option()])
 
     def list_commands(self, ctx: Any) -> list[str]:
         return self._modules.visible
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """From the table: help imports no command."""
+        """Uses the table, so that help imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -58,7 +55,7 @@ class Root(Group):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Runs one command and leaves with its exit code: the only place that knows both errors and codes."""
+        """Runs one command and exits with its code."""
         flags: dict[str, Any] = {}
         colors.choose(colors.Color.AUTO)
         try:
@@ -81,9 +78,9 @@ def _version_option() -> TyperOption:
     app = typer.Typer(add_completion=False)
 
     def version(
-        version: bool = typer.Option(False, "--version", "-v", "-V", help="Show the version."),
+        version: bool = typer.Option(False, "--version", "-v", "-V", help="Print the version and exit."),
     ) -> None:
-        """Only its parameter matters."""
+        """Declares one option."""
 
     app.command()(version)
     option = typer.main.get_command(app).params[0]
@@ -105,8 +102,8 @@ def application() -> typer.Typer:
 
 
 def _pulsarctl() -> None:
-    """Admin and operations toolkit for Apache Pulsar, with a bundled broker.
+    """Administer and operate Apache Pulsar, or run the bundled broker.
 
-    Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorized, 5 cannot connect, 6 conflict, 7
-    timeout, 8 already running, 10 partly failed, 130 interrupted.
+    Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 not authorized, 5 cannot connect, 6 conflict, 7
+    timeout, 8 already running, 10 partial failure, 130 interrupted.
     """

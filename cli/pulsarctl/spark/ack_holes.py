@@ -11,16 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from pulsarctl.values.message_ids import parse_message_id
+
 _RANGE = re.compile(r"([(\[])(-?\d+):(-?\d+)(?:\.\.|‥)(-?\d+):(-?\d+)([)\]])")
 _END = (1 << 63) - 1
 
-Position = tuple[int, int]
-
-
-def parse_position(text: str) -> Position:
-    """`ledger:entry`."""
-    ledger_id, _, entry_id = text.partition(":")
-    return int(ledger_id), int(entry_id)
+LedgerPosition = tuple[int, int]  # ledger ID, entry ID
 
 
 class AckedRanges:
@@ -62,7 +58,7 @@ _NOTHING = AckedRanges()
 class Cursor:
     """Everything up to and including `mark_delete` is acknowledged, and `ranges` by ledger."""
 
-    mark_delete: Position
+    mark_delete: LedgerPosition
     ranges: dict[int, AckedRanges]
 
     @classmethod
@@ -71,7 +67,7 @@ class Cursor:
         ranges: defaultdict[int, AckedRanges] = defaultdict(AckedRanges)
         for found in _RANGE.finditer(stats["individuallyDeletedMessages"]):
             _add(ranges, found)
-        return cls(parse_position(stats["markDeletePosition"]), dict(ranges))
+        return cls(parse_message_id(stats["markDeletePosition"]).position, dict(ranges))
 
     def in_ledger(self, ledger_id: int) -> tuple[int, AckedRanges]:
         """The mark-delete position as seen by one ledger (-1: before its first entry), and the ranges above it."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.raw.entry import Entry, Record
+from pulsarctl.raw.entry import Entry, StoredMessage
 
 BATCH_ROWS = 4096
 BATCH_VALUE_BYTES = 8 * 1024 * 1024
@@ -21,7 +21,7 @@ class Row(NamedTuple):
     """One row before it becomes columns; `messages` is how many messages of `entry` it stands for."""
 
     entry: Entry
-    record: Record
+    message: StoredMessage
     messages: int
     subscription: str | None
 
@@ -44,15 +44,15 @@ def _signed(number: int) -> int:
 
 
 def _value_size(row: Row) -> int:
-    if row.record.value is not None:
-        return len(row.record.value)
-    if row.record.id.batch_index >= 0 or row.entry.metadata.null_value:
+    if row.message.value is not None:
+        return len(row.message.value)
+    if row.message.id.batch_index >= 0 or row.entry.metadata.null_value:
         return 0
     return row.entry.metadata.uncompressed_size or len(row.entry.payload)
 
 
 def _chunk(part: int) -> Callable[[Row], Any]:
-    return lambda row: None if row.record.chunk is None else row.record.chunk[part]
+    return lambda row: None if row.message.chunk is None else row.message.chunk[part]
 
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -63,31 +63,31 @@ COLUMNS = (
     Column("partition", "int", pa.int32(), lambda row: row.entry.partition),
     Column("ledger_id", "long", pa.int64(), lambda row: row.entry.ledger_id),
     Column("entry_id", "long", pa.int64(), lambda row: row.entry.entry_id),
-    Column("batch_index", "int", pa.int32(), lambda row: row.record.id.batch_index),
+    Column("batch_index", "int", pa.int32(), lambda row: row.message.id.batch_index),
     Column("messages", "int", pa.int32(), lambda row: row.messages),
     Column("subscription", "string", pa.string(), lambda row: row.subscription),
-    Column("key", "string", pa.string(), lambda row: row.record.key),
-    Column("key_is_base64", "boolean", pa.bool_(), lambda row: row.record.key_is_base64),
-    Column("ordering_key", "binary", pa.binary(), lambda row: row.record.ordering_key),
-    Column("properties", "map<string,string>", _PROPERTIES, lambda row: list(row.record.properties.items())),
-    Column("publish_time", "timestamp", _TIMESTAMP, lambda row: _time(row.record.publish_time_ms)),
-    Column("event_time", "timestamp", _TIMESTAMP, lambda row: _time(row.record.event_time_ms)),
-    Column("deliver_at", "timestamp", _TIMESTAMP, lambda row: _time(row.record.deliver_at_ms)),
-    Column("producer", "string", pa.string(), lambda row: row.record.producer),
-    Column("sequence_id", "long", pa.int64(), lambda row: _signed(row.record.sequence_id)),
-    Column("schema_version", "binary", pa.binary(), lambda row: row.record.schema_version),
-    Column("compression", "string", pa.string(), lambda row: row.record.compression),
-    Column("encrypted", "boolean", pa.bool_(), lambda row: row.record.encrypted),
+    Column("key", "string", pa.string(), lambda row: row.message.key),
+    Column("key_is_base64", "boolean", pa.bool_(), lambda row: row.message.key_is_base64),
+    Column("ordering_key", "binary", pa.binary(), lambda row: row.message.ordering_key),
+    Column("properties", "map<string,string>", _PROPERTIES, lambda row: list(row.message.properties.items())),
+    Column("publish_time", "timestamp", _TIMESTAMP, lambda row: _time(row.message.publish_time_ms)),
+    Column("event_time", "timestamp", _TIMESTAMP, lambda row: _time(row.message.event_time_ms)),
+    Column("deliver_at", "timestamp", _TIMESTAMP, lambda row: _time(row.message.deliver_at_ms)),
+    Column("producer", "string", pa.string(), lambda row: row.message.producer),
+    Column("sequence_id", "long", pa.int64(), lambda row: _signed(row.message.sequence_id)),
+    Column("schema_version", "binary", pa.binary(), lambda row: row.message.schema_version),
+    Column("compression", "string", pa.string(), lambda row: row.message.compression),
+    Column("encrypted", "boolean", pa.bool_(), lambda row: row.message.encrypted),
     Column("chunk_uuid", "string", pa.string(), _chunk(0)),
     Column("chunk_index", "int", pa.int32(), _chunk(1)),
     Column("chunk_count", "int", pa.int32(), _chunk(2)),
-    Column("replicated_from", "string", pa.string(), lambda row: row.record.replicated_from),
-    Column("broker_index", "long", pa.int64(), lambda row: row.record.broker_index),
-    Column("broker_time", "timestamp", _TIMESTAMP, lambda row: _time(row.record.broker_time_ms)),
+    Column("replicated_from", "string", pa.string(), lambda row: row.message.replicated_from),
+    Column("broker_index", "long", pa.int64(), lambda row: row.message.broker_index),
+    Column("broker_time", "timestamp", _TIMESTAMP, lambda row: _time(row.message.broker_time_ms)),
     Column("batch_size", "int", pa.int32(), lambda row: row.entry.message_count),
     Column("entry_size", "int", pa.int32(), lambda row: row.entry.stored_bytes),
     Column("value_size", "int", pa.int32(), _value_size),
-    Column("value", "binary", pa.binary(), lambda row: row.record.value),
+    Column("value", "binary", pa.binary(), lambda row: row.message.value),
 )
 
 _BY_NAME = {column.name: column for column in COLUMNS}
@@ -117,7 +117,7 @@ def record_batches(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[p
     size = 0
     for row in rows:
         pending.append(row)
-        size += len(row.record.value or b"")
+        size += len(row.message.value or b"")
         if len(pending) >= BATCH_ROWS or size >= BATCH_VALUE_BYTES:
             yield _batch(pending, columns, schema)
             pending, size = [], 0

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pulsarctl.spark.ack_holes import AckedRanges, Cursor, Position, parse_position
+from pulsarctl.spark.ack_holes import AckedRanges, Cursor, LedgerPosition
+from pulsarctl.values.message_ids import EARLIEST, LATEST, parse_message_id
 
 TASK_BYTES_MAX = 64 * 1024 * 1024
 TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
-EARLIEST: Position = (-1, -1)
-LATEST: Position = ((1 << 63) - 1, (1 << 63) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,8 @@ def ranges_of_topic(
     stats: Mapping[str, Any],
     *,
     subscriptions: Sequence[str] | None,
-    start: Position = EARLIEST,
-    end: Position = LATEST,
+    start: LedgerPosition = EARLIEST.position,
+    end: LedgerPosition = LATEST.position,
 ) -> Iterator[LedgerRange]:
     """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
 
@@ -64,7 +63,7 @@ def ranges_of_topic(
         cursors = {
             name: Cursor.from_stats(stats["cursors"][name]) for name in subscriptions if name in stats["cursors"]
         }
-    last_confirmed = parse_position(stats["lastConfirmedEntry"])
+    last_confirmed = parse_message_id(stats["lastConfirmedEntry"]).position
     for ledger in stats["ledgers"]:
         ledger_id = ledger["ledgerId"]
         is_open = ledger_id == last_confirmed[0]
@@ -87,7 +86,7 @@ def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) ->
     return [part for each in ranges for part in _pieces(each, entries_max)]
 
 
-def _cut(whole: LedgerRange, start: Position, end: Position) -> LedgerRange | None:
+def _cut(whole: LedgerRange, start: LedgerPosition, end: LedgerPosition) -> LedgerRange | None:
     first, last = whole.first, whole.last
     if start[0] >= whole.ledger_id:
         first = start[1] if start[0] == whole.ledger_id else last + 1

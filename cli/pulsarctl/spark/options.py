@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.settings.settings import Settings
-from pulsarctl.spark.ack_holes import Position
+from pulsarctl.spark.ack_holes import LedgerPosition
 from pulsarctl.spark.columns import COLUMNS
-from pulsarctl.spark.ledger_ranges import EARLIEST, LATEST
-from pulsarctl.values.positions import AtMessage, AtTime, Earliest, Latest, parse_position
+from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
+from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
 
 ALL_SUBSCRIPTIONS = "*"
 DEFAULTS = Settings()
@@ -20,7 +20,7 @@ DEFAULTS = Settings()
 class Bound:
     """One end of what is read: a position in each partition's ledgers, or a publish time (ms), both included."""
 
-    position: Position
+    position: LedgerPosition
     time_ms: int | None = None
 
 
@@ -49,8 +49,8 @@ class ReadOptions:
     admin_url: str = DEFAULTS.web_url
     token: str = ""
     subscriptions: tuple[str, ...] = ()
-    start: Bound = Bound(EARLIEST)
-    end: Bound = Bound(LATEST)
+    start: Bound = Bound(EARLIEST.position)
+    end: Bound = Bound(LATEST.position)
     unit: str = "message"
     columns: tuple[str, ...] = tuple(column.name for column in COLUMNS)
     tasks_min: int = 8
@@ -115,13 +115,13 @@ def _unit(name: str, text: str) -> str:
 def _bound(name: str, text: str) -> Bound:
     match parse_position(text, int(time.time() * 1000)):
         case Earliest():
-            return Bound(EARLIEST)
+            return Bound(EARLIEST.position)
         case Latest():
-            return Bound(LATEST)
-        case AtMessage(ledger_id=ledger_id, entry_id=entry_id):
+            return Bound(LATEST.position)
+        case MessageId(ledger_id=ledger_id, entry_id=entry_id):
             return Bound((ledger_id, entry_id))
         case AtTime(publish_time_ms=time_ms):
-            return Bound(EARLIEST if name == "start" else LATEST, time_ms)
+            return Bound((EARLIEST if name == "start" else LATEST).position, time_ms)
     raise UsageProblem(f"option {name}: '{text}' depends on what is read", hint="write LEDGER:ENTRY or @TIME")
 
 

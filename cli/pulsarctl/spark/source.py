@@ -15,11 +15,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from pulsarctl.admin.client import AdminClient
-from pulsarctl.raw.entry import Entry, MessageId
+from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.spark.columns import Row, columns_named, ddl, record_batches
 from pulsarctl.spark.ledger_ranges import LedgerRange, ranges_of_topic, split
 from pulsarctl.spark.options import ALL_SUBSCRIPTIONS, ReadOptions
+from pulsarctl.values.message_ids import MessageId
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,13 +106,13 @@ class ProtocolReader(DataSourceReader):
 
     def _rows_of_entry(self, entry: Entry, wanting: Sequence[str | None]) -> Iterator[Row]:
         if self.options.unit == "entry":
-            record = entry.as_record(entry.value() if "value" in self.options.columns else None)
+            message = entry.as_message(entry.value() if "value" in self.options.columns else None)
             for subscription in wanting:
-                yield Row(entry, record, entry.message_count, subscription)
+                yield Row(entry, message, entry.message_count, subscription)
             return
-        for record in entry.records():
+        for message in entry.messages():
             for subscription in wanting:
-                yield Row(entry, record, 1, subscription)
+                yield Row(entry, message, 1, subscription)
 
     def _in_time(self, entry: Entry) -> bool:
         start, end, published = self.options.start.time_ms, self.options.end.time_ms, entry.metadata.publish_time

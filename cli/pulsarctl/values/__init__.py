@@ -1,4 +1,4 @@
-"""What people type and the values it stands for: names, positions, times, sizes. One grammar for all commands.
+"""What users type, and its values: names, message IDs, positions, times, and sizes. One grammar for all commands.
 
-Imports errors only.
+Imports only errors.
 """

@@ -1,4 +1,4 @@
-"""The one place where a command asks for the time."""
+"""The clock of the commands."""
 
 import time
 
@@ -9,7 +9,7 @@ def now_ms() -> int:
 
 
 def monotonic() -> float:
-    """Seconds that only grow, for deadlines."""
+    """Monotonic seconds, for deadlines."""
     return time.monotonic()
 
 

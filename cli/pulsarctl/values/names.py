@@ -1,7 +1,7 @@
-"""Names as one types them -> paths of the admin REST API. Pure.
+"""Names on the command line, and their paths in the admin REST API. Pure.
 
 `t` is short for `persistent://public/default/t`, `tenant/ns/t` for `persistent://tenant/ns/t`. The topic's
-own part is one path segment, percent-encoded once. Whether a name is allowed is for the broker to say.
+own part is one path segment, percent-encoded once. The broker decides whether a name is valid.
 """
 
 from urllib.parse import quote
@@ -20,7 +20,7 @@ def full_topic(topic: str) -> str:
     if domain not in ("persistent", "non-persistent") or len(parts) != 3 or not all(parts):
         raise UsageProblem(
             f"'{topic}' is not a topic name",
-            hint="write TOPIC, TENANT/NAMESPACE/TOPIC or persistent://TENANT/NAMESPACE/TOPIC",
+            hint="use TOPIC, TENANT/NAMESPACE/TOPIC, or persistent://TENANT/NAMESPACE/TOPIC",
         )
     return f"{domain}://{rest}"
 
@@ -46,13 +46,13 @@ def namespace_path(namespace: str) -> str:
     parts = namespace.split("/")
     if len(parts) != 2 or not all(parts):
         raise UsageProblem(
-            f"'{namespace}' is not a namespace name", hint="write TENANT/NAMESPACE, as in public/default"
+            f"'{namespace}' is not a namespace name", hint="use TENANT/NAMESPACE, such as public/default"
         )
     return "/".join(segment(part) for part in parts)
 
 
 def subscription_segment(name: str) -> str:
-    """A subscription as a path segment: encoded twice, because a broker decodes it twice (`+`, `%` in names)."""
+    """A subscription as a path segment, encoded twice because brokers decode it twice (`+` and `%` in names)."""
     return segment(segment(name))
 
 

@@ -1,17 +1,16 @@
-"""Positions in a topic as one types them: one grammar for `--from`, `--to`, seeks and new subscriptions. Pure.
+"""Positions in a topic: the one grammar of `--from`, `--to`, and the bounds of the Spark source. Pure.
 
     earliest | latest | L:E[:P[:B]] | @TIME | @-DURATION | -N (last N messages of each partition) | +N | index:N
 
-TIME is what `times` reads.
+`message_ids` reads L:E, and `times` reads TIME.
 """
 
 import re
 from dataclasses import dataclass
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.values.message_ids import MessageId, message_id_in
 from pulsarctl.values.times import parse_time_ms
-
-_MESSAGE_ID = re.compile(r"(\d+):(-1|\d+)(?::(-1|\d+))?(?::(-1|\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +24,8 @@ class Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class AtMessage:
-    """`partition` and `batch_index` are -1 when not said."""
-
-    ledger_id: int
-    entry_id: int
-    partition: int = -1
-    batch_index: int = -1
-
-
-@dataclass(frozen=True, slots=True)
 class AtTime:
-    """The first message published at or after this (milliseconds since the epoch)."""
+    """The first message published at or after a time, in milliseconds since the epoch."""
 
     publish_time_ms: int
 
@@ -53,12 +42,12 @@ class AfterMessages:
 
 @dataclass(frozen=True, slots=True)
 class AtIndex:
-    """The broker's own count of messages in the partition."""
+    """The message with this index, which the broker counts in each partition."""
 
     index: int
 
 
-Position = Earliest | Latest | AtMessage | AtTime | LastMessages | AfterMessages | AtIndex
+Position = Earliest | Latest | MessageId | AtTime | LastMessages | AfterMessages | AtIndex
 
 
 def parse_position(text: str, now_ms: int) -> Position:
@@ -68,8 +57,8 @@ def parse_position(text: str, now_ms: int) -> Position:
         return Earliest()
     if lowered == "latest":
         return Latest()
-    if found := _MESSAGE_ID.fullmatch(lowered):
-        return AtMessage(*(int(number) for number in found.groups("-1")))
+    if found := message_id_in(lowered):
+        return found
     if lowered.startswith("@"):
         return AtTime(parse_time_ms(text, now_ms))
     if re.fullmatch(r"-\d+", lowered):
@@ -80,5 +69,5 @@ def parse_position(text: str, now_ms: int) -> Position:
         return AtIndex(int(lowered.removeprefix("index:")))
     raise UsageProblem(
         f"'{text}' is not a position",
-        hint="write earliest, latest, LEDGER:ENTRY[:PARTITION[:BATCH]], @TIME, @-1h, -N (the last N), +N or index:N",
+        hint="use earliest, latest, LEDGER:ENTRY[:PARTITION[:BATCH]], @TIME, @-1h, -N (the last N), +N, or index:N",
     )

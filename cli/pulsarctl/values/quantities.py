@@ -1,9 +1,8 @@
-"""Durations and sizes as one types them. Pure.
+"""Durations and sizes on the command line. Pure.
 
-Everything that pulsar-admin accepts means the same here: an integer and one suffix (`s m h d w y`, any case;
-`m` is minutes), without a suffix seconds; sizes in powers of 1024 with `k m g t`, without a suffix bytes; -1
-is "no limit" where a command has one. Beyond that: `500ms`, compounds (`1d12h`), ISO-8601 (`PT30M`) and
-`KiB`/`KB` spellings.
+Everything that pulsar-admin accepts means the same here. A duration is an integer with a suffix (`s m h d w y`, in any
+case; `m` is minutes) or a number of seconds. A size is an integer with a suffix (`k m g t`, powers of 1024) or a number
+of bytes. -1 is "no limit" if a command has one. In addition: `500ms`, `1d12h`, ISO-8601 (`PT30M`), `KiB`, and `KB`.
 """
 
 import re
@@ -19,7 +18,7 @@ _SIZE = re.compile(r"(-?\d+)([kmgt]?)(?:i?b)?")
 
 
 def parse_duration(text: str) -> float:
-    """Seconds. Raises `UsageProblem` naming the suffixes there are."""
+    """A duration in seconds. Raises `UsageProblem` naming the suffixes."""
     lowered = text.strip().lower()
     if re.fullmatch(r"-?\d+", lowered):
         return int(lowered)
@@ -30,21 +29,21 @@ def parse_duration(text: str) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != lowered:
         raise UsageProblem(
             f"'{text}' is not a duration",
-            hint="write 30 (seconds), 500ms, 10s, 5m, 2h, 7d, 1w, 1y, 1d12h or PT30M",
+            hint="use 30 (seconds), 500ms, 10s, 5m, 2h, 7d, 1w, 1y, 1d12h, or PT30M",
         )
     return sum(int(number) * SECONDS[unit] for number, unit in parts)
 
 
 def parse_seconds(text: str) -> int:
-    """Whole seconds, for what Pulsar stores in seconds; part of a second counts as a whole one."""
+    """A duration in whole seconds, rounded up, for what Pulsar stores in seconds."""
     return -int(-parse_duration(text) // 1)
 
 
 def parse_size(text: str) -> int:
-    """Bytes. Raises `UsageProblem`."""
+    """A size in bytes. Raises `UsageProblem`."""
     found = _SIZE.fullmatch(text.strip().lower())
     if not found:
-        raise UsageProblem(f"'{text}' is not a size", hint="write 4096 (bytes), 10K, 5M, 1G or 1T (powers of 1024)")
+        raise UsageProblem(f"'{text}' is not a size", hint="use 4096 (bytes), 10K, 5M, 1G, or 1T (powers of 1024)")
     return int(found.group(1)) * BYTES[found.group(2)]
 
 

@@ -1,9 +1,9 @@
-"""Points in time as one types them: one grammar in every command. Pure.
+"""Points in time on the command line: one grammar in every command. Pure.
 
-    13 digits (milliseconds) | 10 digits (seconds) | a date or ISO-8601, UTC without an offset | -DURATION (ago)
+    13 digits (milliseconds) | 10 digits (seconds) | a date or ISO-8601, in UTC without an offset | -DURATION (ago)
 
-Where pulsar-admin takes a duration, DURATION alone means that long ago. A `@` may stand before each of them; in a
-position it must.
+Where pulsar-admin takes a duration, a plain DURATION also means that long ago. A `@` may precede each form. In a
+position, it is required.
 """
 
 from datetime import UTC, datetime
@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.quantities import parse_duration
 
-GRAMMAR = "write 2026-01-31T08:00:00Z, 1767225600000 (ms) or 1767225600 (s), or -1h for an hour ago"
+GRAMMAR = "use 2026-01-31T08:00:00Z, 1767225600000 (ms) or 1767225600 (s), or -1h for an hour ago"
 LAST_MS = 253_402_300_799_999  # the year 9999
 
 
 def parse_time_ms(text: str, now_ms: int, *, or_duration: bool = False) -> int:
-    """Milliseconds since the epoch; `now_ms` is what durations count back from.
+    """Milliseconds since the epoch. Durations count back from `now_ms`.
 
-    `or_duration`: `1h` is an hour ago, as `-1h` is. Raises `UsageProblem`.
+    `or_duration`: `1h` is an hour ago, like `-1h`. Raises `UsageProblem`.
     """
     word = text.strip().removeprefix("@")
     if word.isdecimal() and len(word) in (10, 13):
@@ -35,7 +35,7 @@ def parse_time_ms(text: str, now_ms: int, *, or_duration: bool = False) -> int:
 
 
 def utc(time_ms: int) -> str:
-    """`2026-01-31T08:00:00.000Z`, for what a command says about a time that it was given."""
+    """`2026-01-31T08:00:00.000Z`, to echo a time that was given."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

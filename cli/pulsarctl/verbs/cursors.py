@@ -1,36 +1,36 @@
-"""What one does to a subscription's cursor: the same calls under `topics` and under `subscriptions`."""
+"""Moves the cursor of a subscription; shared by the verbs of `topics` and `subscriptions`."""
 
-from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
+from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.values.quantities import parse_seconds
 from pulsarctl.values.times import parse_time_ms
 
 
 def reset(call: Call, topic: str, subscription: str, time: str | None, message_id: str | None, excluded: bool) -> None:
-    """To a time (all partitions), or to a message id; `earliest` and `latest` act on all partitions, too.
+    """Resets the cursor to a time or to a message ID. A time, `earliest`, and `latest` act on all partitions.
 
-    Raises `UsageProblem` when neither or both are given.
+    Raises `UsageProblem` unless exactly one is given.
     """
     if (time is None) == (message_id is None):
-        raise UsageProblem("reset to what?", hint="either -t TIME or -m MESSAGE_ID")
+        raise UsageProblem("specify a time or a message ID, and not both", hint="use -t TIME or -m ID")
     if time is not None:
         time_ms = parse_time_ms(time, now_ms(), or_duration=True)
         call.admin.topics.reset_cursor_to_time(topic, subscription, time_ms)
-        call.notice_time(f"subscription {subscription} of {topic} is moved to", time_ms)
+        call.notice_time(f"subscription {subscription} of {topic} moved to", time_ms)
         return
-    position = MessageId.parse(str(message_id))
-    whole = position.is_end and not excluded  # one message is in one partition; the broker says so
+    position = parse_message_id(str(message_id))
+    whole = position.is_end and not excluded  # any other message is in one partition, and the broker checks which
     for part in call.admin.topics.parts(topic) if whole else [topic]:
         call.admin.topics.reset_cursor(part, subscription, position, excluded=excluded)
 
 
 def expire(call: Call, topic: str, subscription: str, time: str | None, position: str | None, excluded: bool) -> None:
-    """Acknowledges everything older than a duration, or up to a position. Raises `UsageProblem`."""
+    """Acknowledges messages older than a duration or up to a position. Raises `UsageProblem`."""
     if (time is None) == (position is None):
-        raise UsageProblem("expire what?", hint="either -t DURATION or -p LEDGER:ENTRY")
+        raise UsageProblem("specify an age or a position, and not both", hint="use -t DURATION or -p LEDGER:ENTRY")
     if time is not None:
         call.admin.topics.expire(topic, subscription, parse_seconds(time))
     else:
-        call.admin.topics.expire_to(topic, subscription, MessageId.parse(str(position)), excluded=excluded)
+        call.admin.topics.expire_to(topic, subscription, parse_message_id(str(position)), excluded=excluded)

@@ -1,6 +1,7 @@
-"""Messages that the admin API shows without consuming them: an entry's payload and `X-Pulsar-*` headers -> records.
+"""Records from the messages that the admin API shows without consuming them.
 
-The headers name the fields of the entry's metadata, so the entry is put together again and taken apart as any other.
+The response is an entry's payload, with the fields of its metadata in `X-Pulsar-*` headers. So the entry is rebuilt and
+then split like any other.
 """
 
 import json
@@ -17,7 +18,7 @@ from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_record import EntryRecord
 from pulsarctl.records.record import partition_of
 
-# Header behind `X-Pulsar-` -> the field of the metadata.
+# The header after `X-Pulsar-`, and the field of the metadata.
 TEXTS = {
     "producer-name": "producer_name",
     "partition-key": "partition_key",
@@ -46,15 +47,15 @@ PROPERTIES = "PROPERTY"
 
 
 def peeked_records(topic: str, payload: bytes, headers: Message) -> Iterator[EntryRecord]:
-    """The messages of one entry of `topic` (a full name). Raises `DamagedEntry`, or `CliError` for odd headers."""
+    """The messages of one entry of `topic` (a full name). Raises `DamagedEntry`, or `CliError` for invalid headers."""
     try:
         metadata = _metadata(headers)
         ledger_id, entry_id = (int(part) for part in (_text(headers, "Message-ID") or "").split(":")[:2])
     except (ValueError, Base64Error, AttributeError) as error:
-        raise CliError(f"the broker describes a message of {topic} in a way that is not understood: {error}") from error
+        raise CliError(f"cannot parse the broker's description of a message of {topic}: {error}") from error
     entry = Entry(topic, ledger_id, entry_id, build_entry(metadata, payload), partition=partition_of(topic))
-    compression = _text(headers, "compression") or "NONE"  # undone by the broker
-    for message in entry.records():
+    compression = _text(headers, "compression") or "NONE"  # the broker has decompressed the payload
+    for message in entry.messages():
         yield EntryRecord(message._replace(compression=compression), ())
 
 
@@ -68,12 +69,12 @@ def _metadata(headers: Message) -> MessageMetadata:
     for name, value in properties.items():
         metadata.properties.add(key=name, value=value)
     if _text(headers, "Is-Encrypted") == "true":
-        metadata.encryption_keys.add(key="", value=b"")  # it does not say which
+        metadata.encryption_keys.add(key="", value=b"")  # the broker does not name the key
     return metadata
 
 
 def _text(headers: Message, name: str) -> str | None:
-    """HTTP knows Latin-1 only; brokers send UTF-8."""
+    """The text of a header. HTTP uses Latin-1, but brokers send UTF-8."""
     text = headers.get(f"X-Pulsar-{name}")
     return None if text is None else text.encode("latin-1").decode("utf-8", "replace")
 

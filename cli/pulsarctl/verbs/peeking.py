@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from pulsarctl.raw.entry_record import EntryRecord
 
 Format = Annotated[
-    str | None, typer.Option("-F", "--format", metavar="TEMPLATE", help="Print each message like this; see read.")
+    str | None,
+    typer.Option("-F", "--format", metavar="TEMPLATE", help="Template for each message; see 'pulsarctl read --help'."),
 ]
-Count = Annotated[int, typer.Option("-n", "--count", min=1, help="How many messages.")]
+Count = Annotated[int, typer.Option("-n", "--count", min=1, help="Maximum number of messages.")]
 
 
 def peek(call: Call, topic: str, subscription: str, messages: int, template: str | None) -> None:
-    """Prints up to so many messages that the subscription has not acknowledged; none is no error."""
+    """Prints the next unacknowledged messages, at most `messages`. Finding none is not an error."""
     show = _show(call, template)
     printed = _print(islice(_unacknowledged(call, topic, subscription), messages), show)
     if not printed:
-        call.notice("no message")
+        call.notice("no messages")
 
 
 def show_entry(call: Call, topic: str, found: Peeked, template: str | None) -> None:
@@ -44,26 +45,28 @@ def _records(topic: str, found: Peeked) -> Iterator["EntryRecord"]:
 
 
 def _unacknowledged(call: Call, topic: str, subscription: str) -> Iterator["EntryRecord"]:
-    """Entry by entry, until the broker has no more."""
+    """Every unacknowledged message, fetched entry by entry."""
     for number in count(1):
         try:
             found = call.admin.topics.peek(topic, subscription, number)
         except NotFound as error:
-            if error.reason != "Message not found":  # the topic, its namespace, the subscription
+            if (
+                error.reason != "Message not found"
+            ):  # it is the topic, its namespace, or the subscription that is missing
                 raise
             return
         yield from _records(topic, found)
 
 
 def _show(call: Call, template: str | None) -> Show | None:
-    """None for text, which differs from what `read` prints. Raises `UsageProblem`."""
+    """None for text, which `read` prints in another way. Raises `UsageProblem`."""
     if template is None and call.output in (Output.AUTO, Output.TEXT):
         return None
     return record_output(call.output, template, frozenset({"index"} if template else ()))
 
 
 def _print(records: Iterator["EntryRecord"], show: Show | None) -> int:
-    """Returns how many there were."""
+    """Returns the number of messages."""
     printed = 0
     for record in records:
         if show is not None:

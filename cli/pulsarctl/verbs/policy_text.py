@@ -1,10 +1,10 @@
-"""What a policy was set to, in units that people read. Pure."""
+"""The value of a policy as text, in readable units. Pure."""
 
 from typing import Any
 
 from pulsarctl.values.quantities import human_duration, human_size
 
-# The unit of a policy, or of a field of its document; what is not here has none.
+# The unit of a policy, or of a field of its document. Any other value has no unit.
 SECONDS, MINUTES, MILLISECONDS, SIZE, MEBIBYTES, RATE, BYTE_RATE = range(7)
 MILLISECONDS_IN = {SECONDS: 1000, MINUTES: 60_000, MILLISECONDS: 1}
 SCALARS = {
@@ -41,7 +41,7 @@ FIELDS = {
 
 
 def policy_text(name: str, value: Any) -> str:
-    """`time 1d, size 10.0 GiB` for the body that sets policy `name`."""
+    """The text for the body that sets policy `name`, such as `time 1d, size 10.0 GiB`."""
     if not isinstance(value, dict):
         return _shown(value, SCALARS.get(name))
     fields = ((*FIELDS.get(key, (key, None)), one) for key, one in value.items())

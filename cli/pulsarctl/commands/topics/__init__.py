@@ -1,13 +1,12 @@
-"""`pulsarctl topics`: one file per kind of verb."""
+"""`pulsarctl topics`: one file for each kind of verb."""
 
 from pulsarctl.commands.topics import compaction, lifecycle, messages, properties, statistics, subscriptions
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.policies import install_topic_policies
-from pulsarctl.verbs.schema_policies import install_schema_policies_of_topics
 
 app = Noun(
     "topics",
-    "Create, list, inspect, compact and delete topics; their subscriptions and policies.",
+    "Create, inspect, compact, and delete topics, and manage their subscriptions and policies.",
     lifecycle.app,
     statistics.app,
     subscriptions.app,
@@ -16,4 +15,3 @@ app = Noun(
     compaction.app,
 )
 install_topic_policies(app)
-install_schema_policies_of_topics(app)

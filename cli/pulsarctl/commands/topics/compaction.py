@@ -1,8 +1,7 @@
-"""`topics compact` and `topics compaction-status`: compaction fit for cron.
+"""`topics compact` and `topics compaction-status`, which suit cron jobs.
 
-Whether one is running is the broker's to say, so two hosts with the same crontab do not run two compactions.
-With `--wait` and no terminal nothing is printed on success: cron sends no mail. A compaction that is
-interrupted here goes on in the broker.
+The broker knows whether a compaction is running, so two hosts with the same crontab do not run two. With `--wait` and
+without a terminal, success prints nothing, so cron sends no mail. A compaction continues if the command is interrupted.
 """
 
 from typing import Annotated
@@ -14,6 +13,7 @@ from pulsarctl.errors import AlreadyRunning, CliError, Conflict, TimedOut
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.headings import Heading
 from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
@@ -22,7 +22,7 @@ app = Noun("topics", "")
 
 POLL_FIRST_SECONDS = 0.05
 POLL_MAX_SECONDS = 1.0
-COMPACTION_CURSOR = "__compaction"  # the broker's own subscription; its backlog is what is not compacted yet
+COMPACTION_CURSOR = "__compaction"  # the broker's own subscription, whose backlog is not compacted yet
 WORDS = {
     "NOT_RUN": "Compaction has not been run for {topic} since broker startup",
     "RUNNING": "Compaction is currently running",
@@ -30,23 +30,26 @@ WORDS = {
     "ERROR": "Error in compaction",
 }
 
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Stop waiting after.")]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait.")]
 
 
-@app.verb("compact")
+@app.verb("compact", heading=Heading.COMPACTION)
 def compact(
     call: Call,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="One or more, partitioned or not.")],
-    wait: Annotated[bool, typer.Option("-w", "--wait", help="Until it is done.")] = False,
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Names of the topics, partitioned or not.")],
+    wait: Annotated[bool, typer.Option("-w", "--wait", help="Wait until the compaction ends.")] = False,
     if_over: Annotated[
-        str | None, typer.Option("--if-over", metavar="SIZE", help="Only with more than this to compact.")
+        str | None,
+        typer.Option("--if-over", metavar="SIZE", help="Compact only topics with a larger uncompacted backlog."),
     ] = None,
     skip_if_running: Annotated[
-        bool, typer.Option("--skip-if-running", help="A running compaction is not an error (else exit 8).")
+        bool, typer.Option("--skip-if-running", help="Skip topics whose compaction is running, instead of exit code 8.")
     ] = False,
     timeout: Timeout = "1h",
 ) -> None:
-    """Keep the last message of each key. Fit for cron: silent on success, one line and a code on failure.
+    """Compact topics, keeping the last message of each key.
+
+    Suits cron jobs: it prints nothing on success, and one line and an exit code on failure.
 
     Example: pulsarctl topics compact prices --wait --if-over 100M --skip-if-running
     """
@@ -62,14 +65,18 @@ def compact(
         call.tell(f"compaction of {len(started)} of {len(parts)} requested")
 
 
-@app.verb("compaction-status", "compact-status")
+@app.verb("compaction-status", "compact-status", heading=Heading.COMPACTION)
 def compaction_status(
     call: Call,
     topic: Topic,
-    wait: Annotated[bool, typer.Option("-w", "--wait-complete", "--wait", help="Until it is done.")] = False,
+    wait: Annotated[
+        bool, typer.Option("-w", "--wait-complete", "--wait", help="Wait until the compaction ends.")
+    ] = False,
     timeout: Timeout = "1h",
 ) -> None:
-    """Show how the last compaction of a topic ended; fails when it failed.
+    """Show the status of the last compaction of a topic.
+
+    Fails if that compaction failed.
 
     Example: pulsarctl topics compaction-status prices
     """
@@ -87,10 +94,12 @@ def _start(call: Call, part: str, threshold: int | None, skip_if_running: bool) 
     """Whether a compaction was started. Raises `AlreadyRunning`."""
     try:
         if call.admin.topics.compaction_status(part).running:
-            raise AlreadyRunning(f"a compaction of {part} is running", hint="--skip-if-running, or wait for it")
+            raise AlreadyRunning(
+                f"cannot compact {part}: a compaction is running", hint="wait for it, or use --skip-if-running"
+            )
         size = None if threshold is None else _uncompacted_bytes(call, part)
         if threshold is not None and size is not None and size <= threshold:
-            call.tell(f"{part}: only {human_size(size)} to compact")
+            call.tell(f"{part}: skipped, only {human_size(size)} to compact")
             return False
         call.admin.topics.compact(part)
     except (AlreadyRunning, Conflict) as error:
@@ -114,11 +123,13 @@ def _wait(call: Call, part: str, deadline: float, timeout: str) -> None:
 
 
 def _until_done(call: Call, part: str, deadline: float, timeout: str) -> Status:
-    """Polls, more and more slowly. Raises `TimedOut`."""
+    """Polls at growing intervals. Raises `TimedOut`."""
     interval = POLL_FIRST_SECONDS
     while (status := call.admin.topics.compaction_status(part)).running:
         if monotonic() >= deadline:
-            raise TimedOut(f"the compaction of {part} is still running after {timeout}", hint="allow more: --timeout")
+            raise TimedOut(
+                f"the compaction of {part} is still running after {timeout}", hint="wait longer with --timeout"
+            )
         pause(min(interval, max(0.0, deadline - monotonic())))
         interval = min(interval * 2, POLL_MAX_SECONDS)
     return status

@@ -1,4 +1,4 @@
-"""Verbs that make, change, find and remove topics."""
+"""Verbs that create, change, list, and delete topics."""
 
 import re
 from collections.abc import Callable
@@ -12,38 +12,55 @@ from pulsarctl.output.render import Output, Table, resolve
 from pulsarctl.shell.arguments import Force, Namespace, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic, namespace_of, partition_name
 
 app = Noun("topics", "")
 
 Metadata = Annotated[
-    list[str] | None, typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="A property; may be repeated.")
+    list[str] | None,
+    typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="Property of the topic; may be repeated."),
 ]
-Partitions = Annotated[int | None, typer.Option("-p", "--partitions", metavar="N", help="How many partitions.")]
-PartitionsArgument = Annotated[int | None, typer.Argument(metavar="N", help="Partitions; or with -p.")]
+Partitions = Annotated[int | None, typer.Option("-p", "--partitions", metavar="N", help="Number of partitions.")]
+PartitionsArgument = Annotated[
+    int | None, typer.Argument(metavar="N", help="Number of partitions, if not given with -p.")
+]
+CreatePartitions = Annotated[
+    int | None, typer.Argument(metavar="N", help="Number of partitions; without it the topic is not partitioned.")
+]
 SystemTopics = Annotated[
-    bool, typer.Option("-ist", "--include-system-topic", help="Topics that the broker made for itself, too.")
+    bool, typer.Option("-ist", "--include-system-topic", help="Include topics that the broker created for itself.")
 ]
 
 
-@app.verb("list", "l", "lp")
+@app.verb("list", "l", "lp", heading=Heading.LIFECYCLE)
 def list_topics(
     call: Call,
     namespace: Namespace,
     domain: Annotated[
-        str | None, typer.Option("-td", "--topic-domain", metavar="DOMAIN", help="persistent or non_persistent.")
+        str | None,
+        typer.Option(
+            "-td",
+            "--topic-domain",
+            metavar="DOMAIN",
+            help="Domain of the topics: persistent or non_persistent. Default: both.",
+        ),
     ] = None,
-    bundle: Annotated[str | None, typer.Option("-b", "--bundle", help="Of this bundle only.")] = None,
+    bundle: Annotated[
+        str | None, typer.Option("-b", "--bundle", metavar="BUNDLE", help="List the topics of one bundle.")
+    ] = None,
     system_topics: SystemTopics = False,
-    partitions: Annotated[bool, typer.Option("--partitions", help="In a table, each partition by itself.")] = False,
+    partitions: Annotated[bool, typer.Option("--partitions", help="List each partition in the table, too.")] = False,
 ) -> None:
-    """List the topics of a namespace; a table shows a partitioned topic once, text each partition.
+    """List the topics of a namespace.
+
+    On a terminal, a table shows each partitioned topic once. Elsewhere, the text lists its partitions.
 
     Example: pulsarctl topics list public/default
     """
     wanted = domain.lower().replace("_", "-") if domain else None
     if wanted not in (None, "persistent", "non-persistent"):
-        raise UsageProblem(f"there is no domain '{domain}'", hint="persistent or non_persistent")
+        raise UsageProblem(f"unknown domain '{domain}'", hint="use persistent or non_persistent")
     found = call.admin.topics.list(namespace, domain=wanted, bundle=bundle, system_topics=system_topics or None)
     if resolve(call.output) is Output.TABLE and not partitions and found:
         call.show(found, _rolled_up(found))
@@ -51,7 +68,7 @@ def list_topics(
         call.show_names("TOPIC", found)
 
 
-@app.verb("list-partitioned", "list-partitioned-topics")
+@app.verb("list-partitioned", "list-partitioned-topics", heading=Heading.PARTITIONS)
 def list_partitioned(call: Call, namespace: Namespace, system_topics: SystemTopics = False) -> None:
     """List the partitioned topics of a namespace.
 
@@ -60,9 +77,11 @@ def list_partitioned(call: Call, namespace: Namespace, system_topics: SystemTopi
     call.show_names("TOPIC", call.admin.topics.list_partitioned(namespace, system_topics=system_topics or None))
 
 
-@app.verb("create", "c")
-def create(call: Call, topic: Topic, partitions: PartitionsArgument = None, metadata: Metadata = None) -> None:
-    """Create a topic; with a number, a partitioned one. Fails with 409 when it exists.
+@app.verb("create", "c", heading=Heading.LIFECYCLE)
+def create(call: Call, topic: Topic, partitions: CreatePartitions = None, metadata: Metadata = None) -> None:
+    """Create a topic, partitioned if N is given.
+
+    Fails with exit code 6 if the topic exists.
 
     Example: pulsarctl topics create orders
     """
@@ -72,7 +91,7 @@ def create(call: Call, topic: Topic, partitions: PartitionsArgument = None, meta
         call.admin.topics.create(topic, pairs(metadata) or None)
 
 
-@app.verb("create-partitioned", "create-partitioned-topic")
+@app.verb("create-partitioned", "create-partitioned-topic", heading=Heading.PARTITIONS)
 def create_partitioned(
     call: Call,
     topic: Topic,
@@ -80,23 +99,29 @@ def create_partitioned(
     partitions: Partitions = None,
     metadata: Metadata = None,
 ) -> None:
-    """Create a partitioned topic. Fails with 409 when it exists, 406 for a number that is not possible.
+    """Create a partitioned topic.
+
+    Fails with exit code 6 if the topic exists.
 
     Example: pulsarctl topics create-partitioned orders -p 4
     """
     call.admin.topics.create_partitioned(topic, _number(count, partitions), pairs(metadata))
 
 
-@app.verb("update-partitioned", "update-partitioned-topic", "update", "up")
+@app.verb("update-partitioned", "update-partitioned-topic", "update", "up", heading=Heading.PARTITIONS)
 def update_partitioned(
     call: Call,
     topic: Topic,
     count: PartitionsArgument = None,
     partitions: Partitions = None,
-    local_only: Annotated[bool, typer.Option("-ulo", "--update-local-only", help="Not in other clusters.")] = False,
-    force: Annotated[bool, typer.Option("-f", "--force", help="Skip the checks of existing partitions.")] = False,
+    local_only: Annotated[
+        bool, typer.Option("-ulo", "--update-local-only", help="Do not update other clusters.")
+    ] = False,
+    force: Annotated[bool, typer.Option("-f", "--force", help="Skip the check of existing partitions.")] = False,
 ) -> None:
-    """Add partitions. Fails with 422 for fewer than there are.
+    """Increase the number of partitions of a topic.
+
+    The number cannot decrease.
 
     Example: pulsarctl topics update-partitioned orders -p 8
     """
@@ -104,45 +129,50 @@ def update_partitioned(
     call.admin.topics.update_partitioned(topic, number, local_only=local_only or None, force=force or None)
 
 
-@app.verb("create-missed-partitions")
+@app.verb("create-missed-partitions", heading=Heading.PARTITIONS)
 def create_missed_partitions(call: Call, topic: Topic) -> None:
-    """Create the partitions of a partitioned topic that are missing.
+    """Create the missing partitions of a partitioned topic.
 
     Example: pulsarctl topics create-missed-partitions orders
     """
     call.admin.topics.create_missed_partitions(topic)
 
 
-@app.verb("get-partitioned-topic-metadata", "get")
+@app.verb("get-partitioned-topic-metadata", "get", heading=Heading.PARTITIONS)
 def partitioned_metadata(call: Call, topic: Topic) -> None:
-    """Show how many partitions a topic has; 0 when it has none.
+    """Show the number of partitions of a topic, 0 if it is not partitioned.
 
     Example: pulsarctl topics get-partitioned-topic-metadata orders
     """
     call.show(call.admin.topics.partitioned_metadata(topic))
 
 
-@app.verb("delete", "d", loses_data=True)
+@app.verb("delete", "d", heading=Heading.LIFECYCLE, loses_data=True)
 def delete(
     call: Call,
-    topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="One or more.")] = None,
+    topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="Names of the topics.")] = None,
     force: Force = False,
-    regex: Annotated[bool, typer.Option("-r", "--regex", help="Each TOPIC is a pattern within its namespace.")] = False,
-    from_file: Annotated[str | None, typer.Option("--from-file", metavar="FILE", help="One topic a line.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted.")] = False,
+    regex: Annotated[
+        bool, typer.Option("-r", "--regex", help="Treat each TOPIC as a regular expression within its namespace.")
+    ] = False,
+    from_file: Annotated[
+        str | None, typer.Option("--from-file", metavar="FILE", help="File of topic names, one per line.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the topics and delete nothing.")] = False,
     delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
     non_partitioned: Annotated[bool, typer.Option("-n", "--non-partitioned", hidden=True)] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete topics, partitioned or not. Fails with 412 while they are in use, unless forced.
+    """Delete topics, partitioned or not.
 
-    Without a terminal, deleting more than one topic, or by --regex, needs --yes.
+    A topic that is in use is deleted only with --force. Without a terminal, deleting several topics or using --regex
+    requires --yes.
 
     Example: pulsarctl topics delete orders
     """
     names = list(topics or []) + (_lines(from_file) if from_file else [])
     if not names:
-        raise UsageProblem("which topics?", hint="pulsarctl topics delete TOPIC...")
+        raise UsageProblem("no topic given", hint="pulsarctl topics delete TOPIC...")
     if regex:
         names = [name for pattern in names for name in _matching(call, pattern)]
     if dry_run:
@@ -152,7 +182,7 @@ def delete(
     _each(call, names, lambda name: _delete_one(call, name, force))
 
 
-@app.verb("delete-partitioned-topic", "delete-partitioned", loses_data=True)
+@app.verb("delete-partitioned-topic", "delete-partitioned", heading=Heading.PARTITIONS, loses_data=True)
 def delete_partitioned(
     call: Call,
     topic: Topic,
@@ -160,7 +190,7 @@ def delete_partitioned(
     delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete a partitioned topic with its partitions. Fails with 404 when it is none.
+    """Delete a partitioned topic and its partitions.
 
     Example: pulsarctl topics delete-partitioned-topic orders
     """
@@ -168,27 +198,33 @@ def delete_partitioned(
     call.admin.topics.delete_partitioned(topic, force=force)
 
 
-@app.verb("unload")
+@app.verb("unload", heading=Heading.LIFECYCLE)
 def unload(call: Call, topic: Topic) -> None:
-    """Close a topic, so that it is loaded anew; clients reconnect by themselves.
+    """Unload a topic from its broker.
+
+    The topic keeps its data and loads again on the next use. Clients reconnect automatically.
 
     Example: pulsarctl topics unload orders
     """
     call.admin.topics.unload(topic)
 
 
-@app.verb("terminate", loses_data=True)
+@app.verb("terminate", heading=Heading.LIFECYCLE, loses_data=True)
 def terminate(
     call: Call,
     topic: Topic,
-    partition: Annotated[int, typer.Option("-p", "--partition", metavar="N", help="Of a partitioned topic.")] = -1,
+    partition: Annotated[
+        int, typer.Option("-p", "--partition", metavar="N", help="Terminate one partition only.")
+    ] = -1,
     yes: Yes = False,
 ) -> None:
-    """End a topic: it takes no more messages, ever; what is in it stays readable. Shows the last message id.
+    """Terminate a topic, so that it accepts no more messages, and show its last message ID.
 
-    A partitioned topic is ended as a whole. Example: pulsarctl topics terminate orders
+    Its messages stay readable. This cannot be undone. A partitioned topic is terminated with all its partitions.
+
+    Example: pulsarctl topics terminate orders
     """
-    call.confirm(f"Terminate {topic} for ever?", yes=yes)
+    call.confirm(f"Terminate {topic}? It accepts no messages afterwards.", yes=yes)
     if partition < 0 and call.admin.topics.partitions(topic):
         _show_ends(call, call.admin.topics.terminate_partitions(topic))
     else:
@@ -196,13 +232,13 @@ def terminate(
         call.show(call.admin.topics.terminate(name))
 
 
-@app.verb("partitioned-terminate", loses_data=True)
+@app.verb("partitioned-terminate", heading=Heading.PARTITIONS, loses_data=True)
 def terminate_partitions(call: Call, topic: Topic, yes: Yes = False) -> None:
-    """End every partition of a topic: no more messages, ever. Shows the last message id of each.
+    """Terminate every partition of a topic and show their last message IDs.
 
     Example: pulsarctl topics partitioned-terminate orders
     """
-    call.confirm(f"Terminate {topic} and its partitions for ever?", yes=yes)
+    call.confirm(f"Terminate {topic} and its partitions? They accept no messages afterwards.", yes=yes)
     _show_ends(call, call.admin.topics.terminate_partitions(topic))
 
 
@@ -211,7 +247,7 @@ def _show_ends(call: Call, ends: dict[str, Any]) -> None:
     call.show(ends, Table(("PARTITION", "LAST MESSAGE ID"), rows))
 
 
-@app.verb("lookup")
+@app.verb("lookup", heading=Heading.PLACEMENT)
 def lookup(call: Call, topic: Topic) -> None:
     """Show the address of the broker that serves a topic.
 
@@ -220,9 +256,9 @@ def lookup(call: Call, topic: Topic) -> None:
     call.show(str(call.admin.topics.lookup(topic).get("brokerUrl", "")))
 
 
-@app.verb("partitioned-lookup")
+@app.verb("partitioned-lookup", heading=Heading.PLACEMENT)
 def partitioned_lookup(call: Call, topic: Topic) -> None:
-    """Show the address of the broker that serves each partition.
+    """Show the address of the broker that serves each partition of a topic.
 
     Example: pulsarctl topics partitioned-lookup orders
     """
@@ -230,18 +266,18 @@ def partitioned_lookup(call: Call, topic: Topic) -> None:
     call.show({part: call.admin.topics.lookup(part).get("brokerUrl", "") for part in parts}, as_map=True)
 
 
-@app.verb("bundle-range")
+@app.verb("bundle-range", heading=Heading.PLACEMENT)
 def bundle_range(call: Call, topic: Topic) -> None:
-    """Show the range of the namespace that a topic falls into.
+    """Show the namespace bundle that a topic belongs to.
 
     Example: pulsarctl topics bundle-range orders
     """
     call.show(call.admin.topics.bundle_range(topic))
 
 
-@app.verb("trim", "trim-topic", loses_data=True)
+@app.verb("trim", "trim-topic", heading=Heading.LIFECYCLE, loses_data=True)
 def trim(call: Call, topic: Topic) -> None:
-    """Remove what no subscription needs and retention does not keep, now.
+    """Delete the ledgers that every subscription has acknowledged and retention does not keep.
 
     Example: pulsarctl topics trim orders
     """
@@ -251,7 +287,7 @@ def trim(call: Call, topic: Topic) -> None:
 def _number(positional: int | None, option: int | None) -> int:
     chosen = option if option is not None else positional
     if chosen is None:
-        raise UsageProblem("how many partitions?", hint="-p N")
+        raise UsageProblem("no number of partitions given", hint="use -p N")
     return chosen
 
 
@@ -263,7 +299,7 @@ def _delete_one(call: Call, topic: str, force: bool) -> None:
 
 
 def _each(call: Call, names: list[str], act: Callable[[str], None]) -> None:
-    """Does it for all, whatever becomes of one; a single failure keeps its own exit code when it was the only name."""
+    """Acts on every name, even after a failure. The failure of a single name keeps its own exit code."""
     failures: list[CliError] = []
     for name in names:
         try:
@@ -275,11 +311,11 @@ def _each(call: Call, names: list[str], act: Callable[[str], None]) -> None:
     if failures and len(names) == 1:
         raise failures[0]
     if failures:
-        raise PartialFailure(f"{len(failures)} of {len(names)} topics could not be deleted")
+        raise PartialFailure(f"cannot delete {len(failures)} of {len(names)} topics")
 
 
 def _matching(call: Call, pattern: str) -> list[str]:
-    """Topics of the pattern's namespace whose full name matches; partitions count as their partitioned topic."""
+    """Topics of the pattern's namespace whose full name matches, with partitions as their partitioned topic."""
     expression = re.compile(full_topic(pattern))
     found = call.admin.topics.list(namespace_of(pattern))
     return [row for row in dict.fromkeys(_base(name) for name in found) if expression.fullmatch(row)]

@@ -8,6 +8,7 @@ import typer
 from pulsarctl.shell.arguments import Subscription, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.headings import Heading
 from pulsarctl.verbs import peeking
 
 
@@ -16,14 +17,14 @@ class End(StrEnum):
     EARLIEST = "earliest"
 
 
-# Accepted as pulsar-admin does: there are neither markers nor transactions to tell apart.
+# Accepted for pulsar-admin's sake. The broker has neither markers nor transactions to tell apart.
 ServerMarkers = Annotated[bool, typer.Option("-ssm", "--show-server-marker", hidden=True)]
 IsolationLevel = Annotated[str, typer.Option("-til", "--transaction-isolation-level", hidden=True)]
 
 app = Noun("topics", "")
 
 
-@app.verb("peek-messages")
+@app.verb("peek-messages", heading=Heading.MESSAGES)
 def peek_messages(
     call: Call,
     topic: Topic,
@@ -33,29 +34,37 @@ def peek_messages(
     server_markers: ServerMarkers = False,
     isolation_level: IsolationLevel = "READ_COMMITTED",
 ) -> None:
-    """Show the next messages of a subscription, which go on waiting for it. One that is not there is made.
+    """Show the next messages of a subscription without acknowledging them.
+
+    Creates the subscription if it does not exist.
 
     Example: pulsarctl topics peek-messages orders -s billing -n 3
     """
     peeking.peek(call, topic, subscription, messages, template)
 
 
-@app.verb("examine-messages")
+@app.verb("examine-messages", heading=Heading.MESSAGES)
 def examine_messages(
     call: Call,
     topic: Topic,
     start: Annotated[
         End,
         typer.Option(
-            "-i", "--initialPosition", "--initial-position", metavar="END", help="Count from latest or earliest."
+            "-i",
+            "--initialPosition",
+            "--initial-position",
+            metavar="END",
+            help="End of the topic to count from: latest or earliest.",
         ),
     ] = End.LATEST,
     number: Annotated[
-        int, typer.Option("-m", "--messagePosition", "--message-position", min=1, help="1 is the outermost entry.")
+        int, typer.Option("-m", "--messagePosition", "--message-position", min=1, help="Number of the entry, from 1.")
     ] = 1,
     template: peeking.Format = None,
 ) -> None:
-    """Show a message by its place from either end of a topic; of a batch all messages.
+    """Show a message by its distance from either end of a topic.
+
+    Shows all messages of a batch.
 
     Example: pulsarctl topics examine-messages orders -i earliest -m 3
     """
@@ -63,15 +72,17 @@ def examine_messages(
     peeking.show_entry(call, topic, found, template)
 
 
-@app.verb("get-message-by-id")
+@app.verb("get-message-by-id", heading=Heading.MESSAGES)
 def get_message_by_id(
     call: Call,
     topic: Topic,
-    ledger: Annotated[int, typer.Option("-l", "--ledgerId", "--ledger-id", help="Its ledger.")],
-    entry: Annotated[int, typer.Option("-e", "--entryId", "--entry-id", help="Its entry.")],
+    ledger: Annotated[int, typer.Option("-l", "--ledgerId", "--ledger-id", help="Ledger ID of the message.")],
+    entry: Annotated[int, typer.Option("-e", "--entryId", "--entry-id", help="Entry ID of the message.")],
     template: peeking.Format = None,
 ) -> None:
-    """Show the message of an id; of a batch all messages.
+    """Show a message by its ID.
+
+    Shows all messages of a batch.
 
     Example: pulsarctl topics get-message-by-id orders -l 4 -e 17
     """

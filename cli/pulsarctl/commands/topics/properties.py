@@ -1,22 +1,24 @@
-"""Verbs that read and write the properties of a topic and of its subscriptions, and who may use it."""
+"""Verbs for the properties of a topic and its subscriptions, and for the permissions on a topic."""
 
 from typing import Annotated
 
 import typer
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.output import render
 from pulsarctl.shell.arguments import Subscription, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.headings import Heading
 
 app = Noun("topics", "")
 
 Given = Annotated[
-    list[str] | None, typer.Option("-p", "--property", metavar="KEY=VALUE", help="A property; may be repeated.")
+    list[str] | None, typer.Option("-p", "--property", metavar="KEY=VALUE", help="Property to set; may be repeated.")
 ]
 
 
-@app.verb("get-properties")
+@app.verb("get-properties", heading=Heading.PROPERTIES)
 def get_properties(call: Call, topic: Topic) -> None:
     """Show the properties of a topic.
 
@@ -25,9 +27,9 @@ def get_properties(call: Call, topic: Topic) -> None:
     call.show(call.admin.topics.properties(topic), as_map=True)
 
 
-@app.verb("update-properties")
+@app.verb("update-properties", heading=Heading.PROPERTIES)
 def update_properties(call: Call, topic: Topic, properties: Given = None) -> None:
-    """Set properties of a topic; the others stay.
+    """Set properties of a topic and keep its others.
 
     Example: pulsarctl topics update-properties orders -p owner=billing
     """
@@ -36,20 +38,22 @@ def update_properties(call: Call, topic: Topic, properties: Given = None) -> Non
     call.tell(f"properties of {topic}: " + ", ".join(f"{key}={value}" for key, value in given.items()))
 
 
-@app.verb("remove-properties")
+@app.verb("remove-properties", heading=Heading.PROPERTIES)
 def remove_properties(
     call: Call,
     topic: Topic,
-    key: Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="This one; all by default.")] = None,
+    key: Annotated[
+        str | None, typer.Option("-k", "--key", metavar="KEY", help="Property to remove. Default: all.")
+    ] = None,
 ) -> None:
-    """Remove a property of a topic, or all of them.
+    """Remove one or all properties of a topic.
 
     Example: pulsarctl topics remove-properties orders -k owner
     """
     call.admin.topics.remove_properties(topic, key)
 
 
-@app.verb("get-subscription-properties")
+@app.verb("get-subscription-properties", heading=Heading.PROPERTIES)
 def get_subscription_properties(call: Call, topic: Topic, subscription: Subscription) -> None:
     """Show the properties of a subscription.
 
@@ -58,13 +62,13 @@ def get_subscription_properties(call: Call, topic: Topic, subscription: Subscrip
     call.show(call.admin.topics.subscription_properties(topic, subscription), as_map=True)
 
 
-@app.verb("update-subscription-properties")
+@app.verb("update-subscription-properties", heading=Heading.PROPERTIES)
 def update_subscription_properties(
     call: Call,
     topic: Topic,
     subscription: Subscription,
     properties: Given = None,
-    clear: Annotated[bool, typer.Option("-c", "--clear", help="Remove all of them.")] = False,
+    clear: Annotated[bool, typer.Option("-c", "--clear", help="Remove all properties.")] = False,
 ) -> None:
     """Replace the properties of a subscription.
 
@@ -73,17 +77,26 @@ def update_subscription_properties(
     call.admin.topics.update_subscription_properties(topic, subscription, {} if clear else _some(properties))
 
 
-@app.verb("permissions", "get-permissions")
+@app.verb("permissions", "get-permissions", heading=Heading.PROPERTIES)
 def permissions(call: Call, topic: Topic) -> None:
-    """Show who may do what with a topic.
+    """Show the permissions of each role on a topic.
 
     Example: pulsarctl topics permissions orders
     """
     call.show(call.admin.topics.permissions(topic), as_map=True)
 
 
+@app.verb("policies", heading=Heading.POLICIES)
+def policies(call: Call) -> None:
+    """List the commands that get, set, and remove the policies of a topic.
+
+    Example: pulsarctl topics policies
+    """
+    render.line(call.get_help())
+
+
 def _some(properties: list[str] | None) -> dict[str, str]:
     found = pairs(properties)
     if not found:
-        raise UsageProblem("which properties?", hint="-p KEY=VALUE")
+        raise UsageProblem("no property given", hint="use -p KEY=VALUE")
     return found

@@ -1,37 +1,38 @@
-"""Verbs that look at a topic and change nothing."""
+"""Verbs that inspect a topic and change nothing."""
 
 from typing import Annotated
 
 import typer
 
-from pulsarctl.admin.topics import MessageId
 from pulsarctl.errors import NotFound
 from pulsarctl.output.render import Output, resolve, show
 from pulsarctl.shell.arguments import TIME, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.headings import Heading
 from pulsarctl.values.clock import now_ms
+from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.values.times import parse_time_ms
 
 app = Noun("topics", "")
 
 PreciseBacklog = Annotated[
-    bool, typer.Option("-gpb", "--get-precise-backlog", help="Count messages, not entries; slower.")
+    bool, typer.Option("-gpb", "--get-precise-backlog", help="Count messages instead of entries, which is slower.")
 ]
 BacklogSize = Annotated[
     bool,
     typer.Option(
         "-sbs/-no-sbs",
         "--get-subscription-backlog-size/--no-get-subscription-backlog-size",
-        help="Bytes of each subscription's backlog.",
+        help="Show the size of each subscription's backlog.",
     ),
 ]
 EarliestTime = Annotated[
-    bool, typer.Option("-etb", "--get-earliest-time-in-backlog", help="When the oldest message was published.")
+    bool, typer.Option("-etb", "--get-earliest-time-in-backlog", help="Show the publish time of the oldest message.")
 ]
 
 
-@app.verb("stats")
+@app.verb("stats", heading=Heading.STATISTICS)
 def stats(
     call: Call,
     topic: Topic,
@@ -39,7 +40,7 @@ def stats(
     backlog_size: BacklogSize = True,
     earliest_time: EarliestTime = False,
 ) -> None:
-    """Show rates, sizes, producers and subscriptions; of a partitioned topic their sums.
+    """Show the statistics of a topic, summed over its partitions.
 
     Example: pulsarctl topics stats orders
     """
@@ -53,16 +54,16 @@ def stats(
     call.show(found)
 
 
-@app.verb("partitioned-stats")
+@app.verb("partitioned-stats", heading=Heading.STATISTICS)
 def partitioned_stats(
     call: Call,
     topic: Topic,
-    per_partition: Annotated[bool, typer.Option("--per-partition", help="Each partition's, too.")] = False,
+    per_partition: Annotated[bool, typer.Option("--per-partition", help="Show each partition, too.")] = False,
     precise_backlog: PreciseBacklog = False,
     backlog_size: BacklogSize = True,
     earliest_time: EarliestTime = False,
 ) -> None:
-    """Show the sums over the partitions of a partitioned topic. Fails with 404 when it is none.
+    """Show the statistics of a partitioned topic.
 
     Example: pulsarctl topics partitioned-stats orders --per-partition
     """
@@ -70,11 +71,11 @@ def partitioned_stats(
     call.show(call.admin.topics.partitioned_stats(topic, perPartition=per_partition, **flags))
 
 
-@app.verb("stats-internal", "internal-stats")
+@app.verb("stats-internal", "internal-stats", heading=Heading.STATISTICS)
 def stats_internal(
     call: Call,
     topic: Topic,
-    metadata: Annotated[bool, typer.Option("-m", "--metadata", help="Of the ledgers, too.")] = False,
+    metadata: Annotated[bool, typer.Option("-m", "--metadata", help="Include the metadata of the ledgers.")] = False,
 ) -> None:
     """Show the ledgers and cursors of a topic.
 
@@ -83,44 +84,44 @@ def stats_internal(
     call.show(call.admin.topics.internal_stats(topic, metadata=metadata))
 
 
-@app.verb("partitioned-stats-internal")
+@app.verb("partitioned-stats-internal", heading=Heading.STATISTICS)
 def partitioned_stats_internal(call: Call, topic: Topic) -> None:
-    """Show the ledgers and cursors of every partition.
+    """Show the ledgers and cursors of each partition of a topic.
 
     Example: pulsarctl topics partitioned-stats-internal orders
     """
     call.show(call.admin.topics.partitioned_internal_stats(topic))
 
 
-@app.verb("info-internal", "internal-info")
+@app.verb("info-internal", "internal-info", heading=Heading.STATISTICS)
 def info_internal(call: Call, topic: Topic) -> None:
-    """Show what is stored about the ledgers and cursors of a topic.
+    """Show the stored metadata of the ledgers and cursors of a topic.
 
     Example: pulsarctl topics info-internal orders
     """
     found = call.admin.topics.internal_info(topic)
     if resolve(call.output) in (Output.TEXT, Output.TABLE):
-        show(found, Output.JSON)  # the one document that pulsar-admin lays out like everybody else
+        show(found, Output.JSON)  # pulsar-admin prints this one as ordinary JSON
     else:
         call.show(found)
 
 
-@app.verb("last-message-id", "lmi")
+@app.verb("last-message-id", "lmi", heading=Heading.STATISTICS)
 def last_message_id(call: Call, topic: Topic) -> None:
-    """Show the id of the last message.
+    """Show the ID of the last message of a topic.
 
     Example: pulsarctl topics last-message-id orders
     """
     call.show(call.admin.topics.last_message_id(topic))
 
 
-@app.verb("get-message-id")
+@app.verb("get-message-id", heading=Heading.STATISTICS)
 def message_id_at(
     call: Call,
     topic: Topic,
     time: Annotated[str, typer.Option("-d", "--datetime", metavar="TIME", help=TIME)],
 ) -> None:
-    """Show the id of the first message published at or after a time.
+    """Show the ID of the first message published at or after a time.
 
     Example: pulsarctl topics get-message-id orders -d 2026-01-31T12:00:00Z
     """
@@ -129,17 +130,19 @@ def message_id_at(
     call.notice_time("first message at or after", time_ms)
 
 
-@app.verb("get-backlog-size")
+@app.verb("get-backlog-size", heading=Heading.STATISTICS)
 def backlog_size(
     call: Call,
     topic: Topic,
-    message_id: Annotated[str, typer.Option("-m", "--messageId", help="LEDGER:ENTRY; -1:-1 is the first.")] = "-1:-1",
+    message_id: Annotated[
+        str, typer.Option("-m", "--messageId", metavar="ID", help="Message ID, as LEDGER:ENTRY; -1:-1 is the start.")
+    ] = "-1:-1",
 ) -> None:
-    """Show how many bytes follow a message.
+    """Show the size of the messages after a message ID.
 
     Example: pulsarctl topics get-backlog-size orders -m 12:3
     """
-    call.show(call.admin.topics.backlog_size(topic, MessageId.parse(message_id)))
+    call.show(call.admin.topics.backlog_size(topic, parse_message_id(message_id)))
 
 
 def _flags(precise_backlog: bool, backlog_size: bool, earliest_time: bool) -> dict[str, bool]:

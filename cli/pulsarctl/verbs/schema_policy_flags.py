@@ -1,0 +1,58 @@
+"""The flags of the schema policies and the JSON they make, as pulsar-admin sends it; see `policy_flags`."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl.shell.call import Call
+from pulsarctl.verbs.policy_flags import Disable, Enable, one_of, switch
+
+STRATEGIES = (
+    "UNDEFINED",
+    "ALWAYS_INCOMPATIBLE",
+    "ALWAYS_COMPATIBLE",
+    "BACKWARD",
+    "FORWARD",
+    "FULL",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD_TRANSITIVE",
+    "FULL_TRANSITIVE",
+)
+AUTOUPDATE_STRATEGIES = {"Full": "Full", "Backward": "Backward", "Forward": "Forward", "None": "AlwaysCompatible"}
+
+
+def compatibility_strategy(
+    call: Call,
+    *,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            "-c", "--compatibility", "-s", "--strategy", metavar="STRATEGY", help=f"One of {', '.join(STRATEGIES)}."
+        ),
+    ],
+) -> str:
+    """Set which new schema versions are compatible and accepted."""
+    return one_of(strategy.upper(), STRATEGIES, "strategy")
+
+
+def autoupdate_strategy(
+    call: Call,
+    *,
+    compatibility: Annotated[
+        str, typer.Option("-c", "--compatibility", metavar="STRATEGY", help="Full, Backward, Forward, or None.")
+    ] = "Full",
+    disabled: Annotated[bool, typer.Option("-d", "--disabled", help="Accept no new versions.")] = False,
+) -> str:
+    """Set the strategy in its older form, which applies while no compatibility strategy is set."""
+    strategy = one_of(compatibility.capitalize(), tuple(AUTOUPDATE_STRATEGIES), "strategy")
+    return "AutoUpdateDisabled" if disabled else AUTOUPDATE_STRATEGIES[strategy]
+
+
+def allow_auto_update(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
+    """Let producers register new schema versions, or allow that through the admin API only."""
+    return switch(enable, disable)
+
+
+def validation_enforced(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
+    """Refuse producers without a schema on topics that have one."""
+    return switch(enable, disable)
