@@ -99,5 +99,5 @@ def test_a_mistake_is_named_with_its_place(template: str, problem: str) -> None:
 
 
 def test_what_the_official_client_hides_is_refused() -> None:
-    with pytest.raises(UsageProblem, match=r"cannot print %a\{compression\} stands for"):
+    with pytest.raises(UsageProblem, match=r"cannot print %a\{compression\}: the client hides"):
         compile_template("%a{compression}", HIDDEN_FROM_CLIENT)
