@@ -198,7 +198,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-m", "NonDurable"), "cannot subscribe in mode NonDurable"),
         (("--from", "-5"), "cannot move a subscription to this position"),
         (("--to", "+5"), "cannot stop consuming at this position"),
-        (("-F", "%y"), "cannot print %y stands for"),
+        (("-F", "%y"), "cannot print %y: the client hides"),
         (("-o", "yaml"), "cannot print messages as yaml"),
         (("--regex", "-e"), "cannot use a start or an end with --regex"),
         (("--regex", "--partition", "1"), "cannot combine --regex and --partition"),

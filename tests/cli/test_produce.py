@@ -82,7 +82,7 @@ def test_nothing_to_send_is_no_failure(cli: Cli, topic: str) -> None:
 
 def test_lines_cannot_be_repeated(cli: Cli, topic: str) -> None:
     outcome = cli("produce", topic, "-l", "-", "-n", "2", stdin="a\n")
-    assert (outcome.exit_code, outcome.stderr) == (2, "error: -n repeats messages and files, not lines\n")
+    assert (outcome.exit_code, outcome.stderr) == (2, "error: -n repeats messages and files, and cannot repeat lines\n")
 
 
 def test_key_and_properties_belong_to_every_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
@@ -103,7 +103,7 @@ def test_a_key_that_is_not_text_is_named_by_its_line(cli: Cli, topic: str) -> No
     outcome = cli("produce", topic, "-K", ":", stdin=b"a:1\n\xff:2\n")
     assert outcome.exit_code == 2
     assert outcome.stderr == (
-        "error: line 2 of stdin: the key is not UTF-8 (invalid start byte); "
+        "error: cannot send line 2 of stdin: the key is not UTF-8 (invalid start byte); "
         "1 of 1 messages were acknowledged; resume at line 2\n"
     )
 
@@ -159,7 +159,7 @@ def test_a_partition_beyond_the_last_says_how_many_there_are(
 ) -> None:
     pulsar_broker.create_partitioned_topic(topic, 3)
     assert cli(words[0], topic, *words[1:], "--partition", "3") == Outcome(
-        3, "", f"error: persistent://public/default/{topic} has no partition 3: it has 3, partitions, numbered from 0\n"
+        3, "", f"error: persistent://public/default/{topic} has no partition 3: it has 3 partitions, numbered from 0\n"
     )
 
 
@@ -215,9 +215,9 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-z", "rar"), "unknown compression 'rar'"),
         (("-p", "x"), "'x' is not KEY=VALUE"),
         (("-H", "x"), "'x' is not KEY:VALUE"),
-        (("-vs", "avro:{}"), "this is no Avro schema"),
+        (("-vs", "avro:{}"), "not an Avro schema"),
         (("--event-time", "soon"), "'soon' is not a time"),
-        (("-kvk", "k"), "the official client sends no KeyValue schemas"),
+        (("-kvk", "k"), "cannot send KeyValue schemas"),
     ],
 )
 def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:

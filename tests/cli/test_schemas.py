@@ -150,8 +150,8 @@ def test_a_bare_definition_says_how_to_give_it(cli: Cli, tmp_path: Path, topic: 
     assert cli("schemas", "upload", topic, "-f", str(file)) == Outcome(
         2,
         "",
-        f"error: {file} is a definition alone and does not say of which type\n"
-        f"hint: --type avro --schema-file {file}, or --type json\n",
+        f"error: cannot use {file}: it is a definition without a type\n"
+        f"hint: use --type avro --schema-file {file}, or --type json\n",
     )
     assert cli("schemas", "upload", topic, "--type", "avro", "--schema-file", str(file)) == OK
 

@@ -103,7 +103,7 @@ def test_a_lost_catalog_is_refused_and_rebuilt_and_every_message_is_read(cli_alo
 
 def test_a_sound_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
     outcome = cli_alone("storage", "rebuild", str(data))
-    assert outcome == Outcome(0, "", f"metadata.sqlite of {data} is intact\n")
+    assert outcome == Outcome(0, "", f"nothing to rebuild: metadata.sqlite of {data} is intact\n")
 
 
 def test_a_stored_policy_that_makes_no_sense_is_named(cli_alone: Cli, data: Path) -> None:

@@ -67,7 +67,7 @@ def test_delete_finds_out_which_kind_it_is(cli: Cli) -> None:
     outcome = cli("topics", "delete", "one", "nix", "two", "--yes")
     assert outcome.exit_code == 10
     assert outcome.stderr.startswith(f"error: nix: Topic {DEFAULT}/nix not found (404")
-    assert outcome.stderr.endswith("error: 1 of 3 topics\n")
+    assert outcome.stderr.endswith("error: cannot delete 1 of 3 topics\n")
     assert cli("topics", "list", "public/default") == Outcome(0, "", "no topic\n")
 
 

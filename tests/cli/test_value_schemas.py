@@ -104,12 +104,21 @@ def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ("{", "message 1 does not match the schema: it is not JSON"),
-        ("{}", "message 1 does not match the schema: value.id is missing"),
-        ('{"id": "x"}', "message 1 does not match the schema: value.id is 'x', not an integer of 32 bits"),
-        ('{"id": 1, "what": 2}', "message 1 does not match the schema: value has no field 'what'"),
-        ('{"id": 1, "note": 2}', "message 1 does not match the schema: value.note is 2, not one of null, string"),
-        ('{"id": 99999999999}', "message 1 does not match the schema: value.id is 99999999999, not an integer"),
+        ("{", "cannot send message 1: it does not match the schema: it is not JSON"),
+        ("{}", "cannot send message 1: it does not match the schema: value.id is missing"),
+        (
+            '{"id": "x"}',
+            "cannot send message 1: it does not match the schema: value.id is 'x', not an integer of 32 bits",
+        ),
+        ('{"id": 1, "what": 2}', "cannot send message 1: it does not match the schema: value has no field 'what'"),
+        (
+            '{"id": 1, "note": 2}',
+            "cannot send message 1: it does not match the schema: value.note is 2, not one of null, string",
+        ),
+        (
+            '{"id": 99999999999}',
+            "cannot send message 1: it does not match the schema: value.id is 99999999999, not an integer",
+        ),
     ],
 )
 def test_a_message_that_does_not_fit_is_exit_2_with_its_place(cli: Cli, topic: str, message: str, reason: str) -> None:
@@ -124,7 +133,7 @@ def test_a_message_that_does_not_fit_is_exit_2_with_its_place(cli: Cli, topic: s
         ("what", "unknown schema 'what'"),
         ("avro", "unknown schema 'avro'"),
         ("avro:{", "the schema definition is not JSON"),
-        ('avro:{"type":"what"}', "this is no Avro schema"),
+        ('avro:{"type":"what"}', "not an Avro schema"),
     ],
 )
 def test_a_schema_that_is_none_is_exit_2(cli: Cli, schema: str, message: str) -> None:
@@ -139,7 +148,7 @@ def test_what_cannot_be_decoded_is_shown_as_it_is_with_the_reason(cli: Cli, topi
     client.create_producer(topic, schema=_Avro()).send(b"")
     found = lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))
     assert [one["value"] for one in found] == [{"id": 7, "note": None}, "no schema", ""]
-    assert found[2]["error"].startswith("schema version 0: the bytes are not what the schema says")
+    assert found[2]["error"].startswith("schema version 0: the bytes do not match the schema")
 
 
 class _Avro(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types
