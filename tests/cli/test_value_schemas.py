@@ -108,7 +108,7 @@ def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
         ("{}", "cannot send message 1: it does not match the schema: value.id is missing"),
         (
             '{"id": "x"}',
-            "cannot send message 1: it does not match the schema: value.id is 'x', not an integer of 32 bits",
+            "cannot send message 1: it does not match the schema: value.id is 'x', not a 32-bit integer",
         ),
         ('{"id": 1, "what": 2}', "cannot send message 1: it does not match the schema: value has no field 'what'"),
         (
@@ -117,7 +117,7 @@ def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
         ),
         (
             '{"id": 99999999999}',
-            "cannot send message 1: it does not match the schema: value.id is 99999999999, not an integer",
+            "cannot send message 1: it does not match the schema: value.id is 99999999999, not a 32-bit integer",
         ),
     ],
 )
