@@ -15,10 +15,7 @@ READ = (".py", ".md", ".yaml", ".yml", ".toml", ".fish", ".bash", ".svg", "Makef
 LEFT_OUT = ("tests/test_english.py", "broker_core/wire/pulsar_api_pb2.py", "LICENSE")
 
 # Areas whose prose has not been gone through. Take your area out when it is done; nothing may be added.
-PENDING: tuple[str, ...] = (
-    "docs/cli.md",
-    "tests/cli",
-)
+PENDING: tuple[str, ...] = ("tests/cli",)
 
 PHRASES = (
     "and behind it",
