@@ -131,7 +131,7 @@ def _contents(page: Page) -> list[str]:
     """The verbs of a noun under their headings, as links."""
     lines = [""] if page.sections else []
     for heading, names in page.sections:
-        links = (f"[{name}](#{'-'.join(('pulsarctl', *page.words, name))})" for name in names)
+        links = (f"[{name}](#{'-'.join(('pulsarctl', *page.words, name)).lower()})" for name in names)
         lines.append(f"- {heading}: {', '.join(links)}")
     return lines
 
