@@ -88,4 +88,4 @@ def test_without_pyspark_one_line_says_what_to_install(monkeypatch: pytest.Monke
     assert (result.exit_code, result.stdout) == (1, "")
     problem, hint = result.stderr.splitlines()
     assert problem == "error: this command runs on Spark, and pyspark is not installed"
-    assert "pip install 'pulsarctl[spark,java]'" in hint
+    assert "pip install 'pulsarctl[spark]', or 'pulsarctl[spark,java]'" in hint

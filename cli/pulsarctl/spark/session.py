@@ -70,8 +70,8 @@ def require_spark() -> Java:
         verb = "is" if len(missing) == 1 else "are"
         raise CliError(
             f"this command runs on Spark, and {', '.join(missing)} {verb} not installed",
-            hint="pip install 'pulsarctl[spark,java]' brings Spark and a Java for it; "
-            "with Java 17 or newer on the machine pip install 'pulsarctl[spark]' is enough",
+            hint="run pip install 'pulsarctl[spark]', "
+            "or 'pulsarctl[spark,java]' if this machine has no Java 17 or newer",
         )
     return find_java(os.environ, cache_directory(os.environ))
 
