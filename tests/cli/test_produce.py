@@ -244,9 +244,9 @@ def test_a_message_above_the_limit_names_line_size_and_way_out(
     outcome = cli("produce", topic, "--lines", str(lines))
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert outcome.stderr == (
-        f"error: line 3 of {lines}: 200000 bytes are more than the broker accepts in one message; "
+        f"error: cannot send line 3 of {lines}: its 200000 bytes exceed the broker's limit; "
         "2 of 3 messages were acknowledged; resume at line 3\n"
-        "hint: send it in pieces with --chunking, or raise maxMessageSize at the broker\n"
+        "hint: split it with --chunking, or raise maxMessageSize on the broker\n"
     )
 
 
