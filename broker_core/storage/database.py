@@ -61,6 +61,9 @@ class Database:
         self._still_there = still_there
         self._commit_number = 0
         self._unmerged = 0  # bytes, roughly
+        # Closing any descriptor of the file drops SQLite's POSIX locks, and then another process that opens and closes
+        # the database deletes the WAL under this one. So this one stays open as long as the connection.
+        self._pages_fd = -1
 
     # ---- open
 
@@ -71,7 +74,7 @@ class Database:
             try:
                 self._check(may_create)
             except BaseException:
-                self._connection.close()
+                self._close()
                 raise
 
     def _check(self, may_create: bool) -> None:
@@ -102,7 +105,7 @@ class Database:
         if state.problem is not None or state.sums is None or self._is_cut(state):
             return False
         wal = self.path.with_name(self.path.name + "-wal")
-        offset = first_difference(self._content(self.path), state.sums, self._content(wal))
+        offset = first_difference(self._pages(), state.sums, self._content(wal))
         # A tool of SQLite that was used in between moves pages as well: then the rows decide.
         if offset is not None and not self._log.equals(self._connection):
             raise CatalogUnusable(self.path, f"the page at offset {offset} is not what was written")
@@ -116,6 +119,17 @@ class Database:
         (found,) = self._connection.execute(f"PRAGMA {pragma}(1)").fetchone()
         if found != "ok":
             raise CatalogUnusable(self.path, f"SQLite finds {' '.join(found.split())}")
+
+    def _pages(self) -> bytes:
+        if self._pages_fd < 0:
+            self._pages_fd = self._disk.open(self.path)
+        return self._disk.pread(self._pages_fd, self._disk.size(self._pages_fd), 0)
+
+    def _close(self) -> None:
+        self._connection.close()
+        if self._pages_fd >= 0:
+            self._disk.close(self._pages_fd)
+            self._pages_fd = -1
 
     def _content(self, path: Path) -> bytes:
         if not self._disk.exists(path):
@@ -197,7 +211,7 @@ class Database:
             log.error("cannot shorten %s: %s", self._log.path, error)
         try:
             if self._log.is_open:
-                self._log.append_sums(sums_of(self._content(self.path)))
+                self._log.append_sums(sums_of(self._pages()))
         except OSError as error:
             log.error("cannot write %s: %s; it is begun again with the next commit", self._log.path, error)
 

@@ -1,6 +1,8 @@
 """The second copy of the catalog when the disk fails in the middle of it."""
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from broker_core.storage.catalog_log import CatalogLog
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.tables import put
+from broker_core.testing import EmbeddedBroker
 
 
 class DirectoryDisk(RealDisk):
@@ -34,3 +37,11 @@ def test_nothing_is_appended_to_a_log_that_was_replaced(tmp_path: Path) -> None:
     catalog_log.append_commit(4, [put("instance", "commit", 4)])
     assert catalog_log.read().commit == 4
     catalog_log.close()
+
+
+def test_another_process_that_opens_the_database_leaves_its_wal_alone(tmp_path: Path) -> None:
+    read = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM ledger').fetchall()"
+    with EmbeddedBroker(tmp_path / "data"):
+        database = tmp_path / "data" / "metadata.sqlite"
+        subprocess.run([sys.executable, "-c", read, str(database)], check=True, timeout=60)
+        assert database.with_name("metadata.sqlite-wal").exists()
