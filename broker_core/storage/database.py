@@ -216,7 +216,9 @@ class Database:
             log.error("cannot write %s: %s; it is begun again with the next commit", self._log.path, error)
 
     def close(self) -> None:
-        with contextlib.closing(self._connection), contextlib.closing(self._log):
+        with contextlib.ExitStack() as parts:
+            parts.callback(self._close)
+            parts.callback(self._log.close)
             try:
                 self._still_there()
                 with translated(self.path):
