@@ -70,7 +70,7 @@ def test_failure_is_one_line_and_exit_1(cli_alone: Cli, quick: list[float]) -> N
 def test_a_running_compaction_is_exit_8(cli_alone: Cli) -> None:
     mood = Mood("RUNNING")
     assert compact(cli_alone, mood, "--wait") == Outcome(
-        8, "", f"error: cannot compact {TOPIC} is running\nhint: wait for it, or use --skip-if-running\n"
+        8, "", f"error: cannot compact {TOPIC}: a compaction is running\nhint: wait for it, or use --skip-if-running\n"
     )
     assert mood.started == []
 

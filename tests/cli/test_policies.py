@@ -120,7 +120,7 @@ def test_a_quota_of_age_lies_beside_that_of_size(cli: Cli, namespace: str) -> No
         ),
         (
             "set-subscription-types-enabled -t Sharp",
-            "error: unknown type 'Sharp'\nhint: one of Exclusive, Shared, Failover, Key_Shared\n",
+            "error: unknown type 'Sharp'\nhint: use one of Exclusive, Shared, Failover, Key_Shared\n",
         ),
     ],
 )

@@ -150,7 +150,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-m", "here"), "'here' is not a position"),
         (("--to", "-1"), "cannot stop reading at this position"),
         (("-F", "%Q"), "unknown escape %Q"),
-        (("-ekv", "file:///k"), "read shows encrypted messages as they are stored"),
+        (("-ekv", "file:///k"), "cannot decrypt: read shows messages as they are stored"),
     ],
 )
 def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:

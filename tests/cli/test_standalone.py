@@ -130,7 +130,7 @@ def test_a_setting_is_given_by_its_pulsar_name(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data", "-X", "maxMessageSize=1000") as (program, urls):
         environ = {"PULSARCTL_SERVICE_URL": urls["service_url"]}
         ended = run(tmp_path, "produce", "t", environ=environ, stdin=b"x" * 2000)
-        assert ended.exit_code == 1 and "line 1 of stdin: 2000 bytes" in ended.stderr
+        assert ended.exit_code == 1 and "line 1 of stdin: its 2000 bytes exceed" in ended.stderr
         assert stop(program) == 0
 
 
@@ -154,7 +154,7 @@ def test_flags_of_apache_pulsar_are_accepted(tmp_path: Path) -> None:
     with standalone(tmp_path, "--metadata-dir", "meta", *words) as (program, urls):
         assert urls["data_dir"] == str(tmp_path / "meta")
         assert stop(program) == 0
-    assert b"no bookies here" in program.stderr
+    assert b"the bundled broker has no bookies" in program.stderr
 
 
 def test_without_a_broker_nothing_is_left_to_run(tmp_path: Path) -> None:
