@@ -10,8 +10,9 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
 
-# A suite that was started in the background inherits "ignored", and so would every program that a test interrupts.
+# A suite started in the background, or by nohup, inherits "ignored", and so would every program that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -57,4 +57,6 @@ def test_version_shows_ours_and_the_brokers(cli: Cli) -> None:
 def test_version_without_a_broker_is_still_a_version(cli_alone: Cli) -> None:
     outcome = cli_alone("version", "--admin-url", "http://127.0.0.1:1")
     assert outcome.exit_code == 0
-    assert outcome.stderr.startswith("broker: cannot reach the broker at http://127.0.0.1:1")
+    assert outcome.stderr.startswith(
+        "cannot get the version of the broker: cannot reach the broker at http://127.0.0.1:1"
+    )

@@ -76,4 +76,4 @@ def test_a_colored_error_escapes_what_other_people_typed(cli: Cli) -> None:
 def test_an_unknown_choice_of_colors_is_a_usage_error(cli_alone: Cli) -> None:
     outcome = cli_alone("tenants", "list", "--color", "blue")
     assert outcome.exit_code == 2
-    assert "'blue' is none of auto, always, never" in outcome.stderr
+    assert "'blue' is not one of auto, always, never" in outcome.stderr

@@ -91,7 +91,7 @@ def test_a_name_that_is_taken_is_refused(path: Path) -> None:
     file = ContextFile(path)
     file.put("a", {"web_url": "http://a"})
     file.put("b", {"web_url": "http://b"})
-    with pytest.raises(UsageProblem, match="there is a context 'b' already"):
+    with pytest.raises(UsageProblem, match="cannot rename the context: 'b' exists"):
         file.rename("a", "b")
 
 

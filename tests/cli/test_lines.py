@@ -49,5 +49,5 @@ def test_any_split_gives_the_same_lines(chunks: list[bytes]) -> None:
 
 def test_a_line_without_end_is_refused_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 10)
-    with pytest.raises(CliError, match="line 3 is longer than 10 bytes"):
+    with pytest.raises(CliError, match="line 3: it is longer than 10 bytes"):
         lines_of(b"a\nb\n", b"x" * 6, b"x" * 6)

@@ -62,7 +62,7 @@ def test_without_a_terminal_several_things_are_lost_only_with_yes(
     client.subscribe("losing-b", "s").close()
     outcome = cli(*words)
     assert outcome.exit_code == 2
-    assert outcome.stderr.startswith("error: canceled without a confirmation: ")
+    assert outcome.stderr.startswith("error: confirmation required: ")
     assert outcome.stderr.endswith("hint: confirm with --yes\n")
     assert cli("topics", "subscriptions", "losing-a").stdout == "s\n"
 

@@ -115,7 +115,7 @@ def test_nothing_expires_early_after_a_jump_ahead() -> None:
         policies = {
             "ttl_seconds": 3600,
             "retention": RetentionPolicy(60, -1),
-            "age_quota": BacklogQuota(0, 3600, EVICT),
+            "age_quota": BacklogQuota(0, 3599, EVICT),
         }
         broker.call(tenancy.set_namespace_policies(namespace, **policies))
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))

@@ -39,6 +39,11 @@ class Http:
         self._address = urlsplit(url).netloc
         self._connection: http.client.HTTPConnection | None = None
 
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
         """Status and body; raises OSError or HTTPException when there is no answer."""
         if self._connection is None:
@@ -49,8 +54,7 @@ class Http:
             answer = self._connection.getresponse()
             return answer.status, answer.read()
         except (OSError, http.client.HTTPException):
-            self._connection.close()
-            self._connection = None
+            self.close()
             raise
 
 

@@ -1,5 +1,6 @@
 """One round: load, kill -9, restart, and reading back all acknowledged messages in order."""
 
+import contextlib
 import random
 import time
 from dataclasses import dataclass, field
@@ -115,15 +116,17 @@ class Soak:
         """Each policy has its last acknowledged value, or the one that was pending when the broker was killed."""
         if report["refused"]:
             self._fail(f"{report['refused']} changes of policies were refused")
-        broker = Http(self._broker.http_url)
-        for path in POLICIES:
-            expected = report["acknowledged"].get(path, self._known_policies.get(path))
-            found = stored_value(broker, path)
-            if found not in (expected, report["pending"].get(path)):
-                self.tally.policies_lost += 1
-                self._fail(f"{path} is {found}, acknowledged was {expected}")
-            self._known_policies[path] = found
+        with contextlib.closing(Http(self._broker.http_url)) as broker:
+            for path in POLICIES:
+                self._judge_policy(path, stored_value(broker, path), report)
         self.tally.policy_changes = max([self.tally.policy_changes, *report["acknowledged"].values()])
+
+    def _judge_policy(self, path: str, found: int | None, report: dict[str, Any]) -> None:
+        expected = report["acknowledged"].get(path, self._known_policies.get(path))
+        if found not in (expected, report["pending"].get(path)):
+            self.tally.policies_lost += 1
+            self._fail(f"{path} is {found}, acknowledged was {expected}")
+        self._known_policies[path] = found
 
     def _count(self, results: dict[str, Any]) -> None:
         self.tally.messages = sum(result["acknowledged"] for result in results.values())
