@@ -39,6 +39,8 @@ LEFT_OUT = {
 TEXT = (
     (r"localhost:\d+", "localhost:PORT"),  # each listens on a free port
     (r"resetcursor/\d+", "resetcursor/TIME"),
+    (r"moved to \d{4}-[\dT:.-]+Z", "moved to TIME"),  # a time in the past, counted back from when each was asked
+    (r"waiting for messages; press Ctrl-C to stop\n", ""),  # shown after a second, which one of them may need
     (r"publishTime:\[\d+\]", "publishTime:[TIME]"),
     (r"\b\d+:(-?\d+):(-?\d+):(-?\d+)\b", r"L:\1:\2:\3"),  # message ids: the ledger's number
 )
