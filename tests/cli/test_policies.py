@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs import policies
+from pulsarctl.verbs.policies import installing, schema
 from tests.cli.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
 from tests.cli.runner import Cli, Outcome
 
@@ -54,8 +53,8 @@ def test_of_a_topic(cli: Cli, created: str, policy: str, flags: str, shown: str)
 def test_every_policy_is_tried() -> None:
     tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS)}
     apart = {"message-ttl", "retention", "compaction-threshold"}
-    apart |= {policy.name for policy in policies.NAMESPACE if policy.heading is Heading.SCHEMA}  # test_schemas.py
-    declared = {policy.name for policy in (*policies.NAMESPACE, *policies.TOPIC)}
+    apart |= {policy.name for policy in schema.OF_NAMESPACES}  # test_schemas.py
+    declared = {policy.name for policy in (*installing.OF_NAMESPACES, *installing.OF_TOPICS)}
     assert declared - tried == apart
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pulsarctl.values.quantities import human_duration
-from pulsarctl.verbs.policy_text import policy_text
+from pulsarctl.verbs.policies.text import policy_text
 from tests.cli.program import PULSARCTL
 from tests.cli.runner import Cli, Outcome
 from tests.cli.terminal import on_a_terminal

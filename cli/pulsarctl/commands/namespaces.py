@@ -9,7 +9,7 @@ from pulsarctl.shell.arguments import Force, Namespace, Tenant, Yes, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.verbs.policies import install_namespace_policies
+from pulsarctl.verbs.policies.installing import install_namespace_policies
 
 app = Noun("namespaces", "Create, list, and delete namespaces, and manage their policies.")
 

@@ -5,6 +5,7 @@ A command's own options take precedence. The shared options have no short names 
 """
 
 import copy
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ Text = str | None
 Flag = bool | None
 
 
-def _declared(
+def _target(
     output: Annotated[
         Text,
         typer.Option(
@@ -45,6 +46,11 @@ def _declared(
     config_file: Annotated[
         Text, typer.Option("--config-file", metavar="FILE", help="Client configuration file (client.conf or YAML).")
     ] = None,
+) -> None:
+    """Which broker to use, and how to print its answers."""
+
+
+def _credentials(
     token: Annotated[
         Text,
         typer.Option(
@@ -65,6 +71,11 @@ def _declared(
             "--auth-params", metavar="TEXT", help="Parameters of the authentication plugin, as in client.conf."
         ),
     ] = None,
+) -> None:
+    """How the client proves who it is."""
+
+
+def _tls(
     tls_trust_cert_path: Annotated[
         Text, typer.Option("--tls-trust-cert-path", metavar="FILE", help="File of trusted certificates (PEM).")
     ] = None,
@@ -85,6 +96,11 @@ def _declared(
         ),
     ] = None,
     tls_provider: Annotated[Text, typer.Option("--tls-provider", hidden=True, help="Accepted and ignored.")] = None,
+) -> None:
+    """Certificates."""
+
+
+def _run(
     request_timeout_seconds: Annotated[
         Text,
         typer.Option(
@@ -103,6 +119,11 @@ def _declared(
             help="Maximum time to wait for the data directory of --embedded. Default: 30s.",
         ),
     ] = None,
+) -> None:
+    """How long to wait, and the broker of a single command."""
+
+
+def _messages(
     log_level: Annotated[
         Text,
         typer.Option(
@@ -118,19 +139,27 @@ def _declared(
     quiet: Annotated[bool, typer.Option("--quiet", help="Suppress notices on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print the source of each address on stderr.")] = False,
 ) -> None:
-    """Only its parameters matter."""
+    """What appears on the terminal besides the answer."""
+
+
+# Only their parameters matter, in this order.
+_DECLARED = (_target, _credentials, _tls, _run, _messages)
 
 
 def shared(taken: TyperCommand | None = None) -> list[TyperOption]:
     """The options; for the command `taken`, without its own names and spellings, and with most options hidden."""
-    app = typer.Typer(add_completion=False)
-    app.command()(_declared)
-    options = [option for option in typer.main.get_command(app).params if isinstance(option, TyperOption)]
+    options = [option for group in _DECLARED for option in _options_of(group)]
     if taken is None:
         return options
     names = {parameter.name for parameter in taken.params}
     spellings = {spelling for parameter in taken.params for spelling in (*parameter.opts, *parameter.secondary_opts)}
     return [left for option in options if option.name not in names and (left := _without(option, spellings))]
+
+
+def _options_of(group: Callable[..., None]) -> list[TyperOption]:
+    app = typer.Typer(add_completion=False)
+    app.command()(group)
+    return [option for option in typer.main.get_command(app).params if isinstance(option, TyperOption)]
 
 
 def given(parameters: dict[str, Any], options: list[TyperOption]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from pulsarctl.commands.topics import compaction, lifecycle, messages, properties, statistics, subscriptions
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.policies import install_topic_policies
+from pulsarctl.verbs.policies.installing import install_topic_policies
 
 app = Noun(
     "topics",

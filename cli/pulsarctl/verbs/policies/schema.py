@@ -1,11 +1,13 @@
-"""The flags of the schema policies and the JSON they make, as pulsar-admin sends it; see `policy_flags`."""
+"""The policies that say which schemas a topic accepts."""
 
 from typing import Annotated
 
 import typer
 
 from pulsarctl.shell.call import Call
-from pulsarctl.verbs.policy_flags import Disable, Enable, one_of, switch
+from pulsarctl.shell.headings import Heading
+from pulsarctl.verbs.policies.flags import Disable, Enable, one_of, switch
+from pulsarctl.verbs.policies.policy import Applied, Policy
 
 STRATEGIES = (
     "UNDEFINED",
@@ -56,3 +58,66 @@ def allow_auto_update(call: Call, *, enable: Enable = False, disable: Disable = 
 def validation_enforced(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
     """Refuse producers without a schema on topics that have one."""
     return switch(enable, disable)
+
+
+OF_NAMESPACES = (
+    Policy(
+        Heading.SCHEMA,
+        "schema-compatibility-strategy",
+        "schemaCompatibilityStrategy",
+        compatibility_strategy,
+        "-c BACKWARD",
+        method="PUT",
+        clear="",
+    ),
+    Policy(
+        Heading.SCHEMA,
+        "schema-autoupdate-strategy",
+        "schemaAutoUpdateCompatibilityStrategy",
+        autoupdate_strategy,
+        "-c Backward",
+        method="PUT",
+        clear="",
+    ),
+    Policy(
+        Heading.SCHEMA,
+        "is-allow-auto-update-schema",
+        "isAllowAutoUpdateSchema",
+        allow_auto_update,
+        "--disable",
+        clear="",
+    ),
+    Policy(
+        Heading.SCHEMA,
+        "schema-validation-enforce",
+        "schemaValidationEnforced",
+        validation_enforced,
+        "--enable",
+        also=("schema-validation-enforced",),
+        clear="",
+        reading={"applied": Applied},
+    ),
+)
+OF_TOPICS = (
+    Policy(
+        Heading.SCHEMA,
+        "schema-compatibility-strategy",
+        "schemaCompatibilityStrategy",
+        compatibility_strategy,
+        "-s FORWARD",
+        method="PUT",
+        reading={"applied": Applied},
+        changing={},
+    ),
+    Policy(
+        Heading.SCHEMA,
+        "schema-validation-enforce",
+        "schemaValidationEnforced",
+        validation_enforced,
+        "--enable",
+        also=("schema-validation-enforced",),
+        clear="",
+        reading={"applied": Applied},
+        changing={},
+    ),
+)

@@ -1,0 +1,111 @@
+"""The policies that say what producers may send and how it reaches consumers."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl.shell.arguments import csv
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.headings import Heading
+from pulsarctl.values.quantities import parse_duration
+from pulsarctl.verbs.policies.flags import Disable, Document, Enable, number, one_of, switch
+from pulsarctl.verbs.policies.policy import Policy
+
+SUBSCRIPTION_TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
+
+
+def deduplication(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
+    """Store a message only once when its producer sends it again."""
+    return switch(enable, disable)
+
+
+def deduplication_snapshot_interval(
+    call: Call, *, interval: Annotated[int, number("-i", "--interval", help="Interval in seconds.")]
+) -> int:
+    """Set the interval between snapshots of the deduplication state."""
+    return interval
+
+
+def delayed_delivery(
+    call: Call,
+    *,
+    enable: Enable = False,
+    disable: Disable = False,
+    time: Annotated[
+        str, typer.Option("-t", "--time", metavar="DURATION", help="Tick time: accuracy of the delay.")
+    ] = "1s",
+    max_delay: Annotated[
+        str, typer.Option("-md", "--maxDelay", "--max-delay", metavar="DURATION", help="Maximum delay; 0 is no limit.")
+    ] = "0",
+) -> Document:
+    """Allow producers to delay the delivery of messages."""
+    return {
+        "tickTime": round(parse_duration(time) * 1000),
+        "active": switch(enable, disable),
+        "maxDeliveryDelayInMillis": round(parse_duration(max_delay) * 1000),
+    }
+
+
+def subscription_types_enabled(
+    call: Call,
+    *,
+    types: Annotated[
+        list[str],
+        typer.Option(
+            "-t", "--types", metavar="TYPES", help=f"Comma-separated list of {', '.join(SUBSCRIPTION_TYPES)}."
+        ),
+    ],
+) -> list[str]:
+    """Set which subscription types are allowed."""
+    return [one_of(name, SUBSCRIPTION_TYPES, "type") for name in csv(types)]
+
+
+def encryption_required(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
+    """Refuse producers that do not encrypt their messages."""
+    return switch(enable, disable)
+
+
+DELAYED_DELIVERY = Policy(
+    Heading.DELIVERY, "delayed-delivery", "delayedDelivery", delayed_delivery, "--enable -t 100ms"
+)
+SUBSCRIPTION_TYPES_ENABLED = Policy(
+    Heading.DELIVERY,
+    "subscription-types-enabled",
+    "subscriptionTypesEnabled",
+    subscription_types_enabled,
+    "-t Shared,Failover",
+)
+
+OF_NAMESPACES = (
+    Policy(Heading.DELIVERY, "deduplication", "deduplication", deduplication, "--enable"),
+    Policy(
+        Heading.DELIVERY,
+        "deduplication-snapshot-interval",
+        "deduplicationSnapshotInterval",
+        deduplication_snapshot_interval,
+        "-i 60",
+        clear="null",
+    ),
+    DELAYED_DELIVERY,
+    SUBSCRIPTION_TYPES_ENABLED,
+    Policy(Heading.DELIVERY, "encryption-required", "encryptionRequired", encryption_required, "--enable", clear=""),
+)
+OF_TOPICS = (
+    Policy(
+        Heading.DELIVERY,
+        "deduplication",
+        "deduplicationEnabled",
+        deduplication,
+        "--enable",
+        also=("deduplication-enabled",),
+    ),
+    Policy(
+        Heading.DELIVERY,
+        "deduplication-snapshot-interval",
+        "deduplicationSnapshotInterval",
+        deduplication_snapshot_interval,
+        "-i 60",
+    ),
+    DELAYED_DELIVERY,
+    SUBSCRIPTION_TYPES_ENABLED,
+)

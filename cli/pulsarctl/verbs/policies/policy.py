@@ -1,0 +1,90 @@
+"""A policy of topics or namespaces as a row of a table, and the levels at which policies are set."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from pulsarctl.shell.arguments import Namespace, Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.headings import Heading
+
+Query = dict[str, object]
+
+Applied = Annotated[
+    bool,
+    typer.Option("-ap", "--applied", "-a", help="Show the policy in effect, with what namespace and broker set."),
+]
+Global = Annotated[bool, typer.Option("-g", "--global", help="Use the policy of all clusters, not of this one.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An option that selects one of several policies on the same topic or namespace, by path or by query."""
+
+    name: str
+    kind: Any
+    default: Any
+    place: Callable[[str, Any], tuple[str, Query]]
+    reads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy of one level.
+
+    path     last part of its REST path; `read` is that of reading it, where it differs
+    flags    a function whose parameters are the flags of the set verb, and which returns the body of the request as
+             pulsar-admin sends it; `example` has flags for the help
+    summary  of its set verb, if not the docstring of `flags`
+    getter   name in the verb that reads it, where it differs; `also` has other names, hidden from help
+    method   how it is set; QUERY if the value is in the query
+    clear    how it is removed: "" if it cannot be, "null" if an empty value does it
+    reading  the query options of its get verb, where they differ from the level's; `changing`: of set and remove
+    """
+
+    heading: Heading
+    name: str
+    path: str
+    flags: Callable[..., Any]
+    example: str
+    also: tuple[str, ...] = ()
+    method: str = "POST"
+    clear: str = "DELETE"
+    choice: Choice | None = None
+    getter: str = ""
+    read: str = ""
+    summary: str = ""
+    reading: dict[str, Any] | None = None
+    changing: dict[str, Any] | None = None
+
+    @property
+    def title(self) -> str:
+        """`retention policy`, for sentences."""
+        return f"{self.name.removesuffix('-policies')} policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Where policies are set. `reading` and `changing` are the level's own options, by their query parameters."""
+
+    name: str
+    place: Any
+    example: str
+    client: Callable[[Call], Any]
+    fallback: str
+    reading: dict[str, Any] = field(default_factory=dict)
+    changing: dict[str, Any] = field(default_factory=dict)
+
+
+NAMESPACES = Level("namespace", Namespace, "public/default", lambda call: call.admin.namespaces, "the broker's default")
+TOPICS = Level(
+    "topic",
+    Topic,
+    "orders",
+    lambda call: call.admin.topics,
+    "the namespace policy",
+    {"applied": Applied, "isGlobal": Global},
+    {"isGlobal": Global},
+)
