@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.publishing.deduplication_snapshot import Snapshot
@@ -23,6 +23,7 @@ from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from broker_core.config.features import DeduplicationConfig
+    from broker_core.publishing.replication import Origin
     from broker_core.storage.position import Position
     from broker_core.topic_context import TopicContext
     from broker_core.wire.send import SendRun
@@ -138,28 +139,39 @@ class Deduplication:
     # Publishing
 
     def split(self, name: str, run: SendRun) -> list[Part]:
-        """Splits a run of the producer `name` into parts that are all new, or all stored or being written already.
-
-        Messages of `NO_PRODUCER` have no number: all of them are new.
-        """
-        if name == NO_PRODUCER:
-            return [Part(0, len(run), is_new=True)]
-        if run.chunk is not None and (name, run.chunk) in self._chunks:
+        """Splits a run of the producer `name` into parts that are all new, or all stored or being written already."""
+        if self._knows_chunk(name, run):
             return [Part(0, 1, is_new=False)]
         span = run.sequence_span
         if span is not None and span[0] > self._ids.last(name):
             return [Part(0, len(run), is_new=True)]
         return self._ids.split(name, run.sequence_ids, run.highest_sequence_ids)
 
-    def publish(self, name: str, pending: Pending) -> None:
-        """Appends new messages to the topic. If it raises a `BrokerError`, they count as never pushed."""
+    def split_copies(self, name: str, run: SendRun, origins: Sequence[Origin]) -> list[Part]:
+        """As `split`, for a replicator's copies of what `name` published in another cluster.
+
+        Entries of `NO_PRODUCER` have no number: all of them are new.
+        """
+        if name == NO_PRODUCER:
+            return [Part(0, len(run), is_new=True)]
+        if self._knows_chunk(name, run):
+            return [Part(0, 1, is_new=False)]
+        return self._ids.split(name, [one.lowest for one in origins], [one.highest for one in origins])
+
+    def _knows_chunk(self, name: str, run: SendRun) -> bool:
+        return run.chunk is not None and (name, run.chunk) in self._chunks
+
+    def publish(self, name: str, pending: Pending, highest: int) -> None:
+        """Appends new messages, up to the sequence ID `highest`, to the topic.
+
+        If it raises a `BrokerError`, they count as never pushed.
+        """
         is_numbered = name != NO_PRODUCER and pending.run.ends_message
-        highest = pending.run.last_sequence_id if is_numbered else None
-        write = Write(self, pending, name, highest)
+        write = Write(self, pending, name, highest if is_numbered else None)
         self._append(pending.run, write.done)
         self._last_write = write
-        if highest is not None:
-            self._ids.push(name, highest)
+        if write.highest is not None:
+            self._ids.push(name, write.highest)
         if write.chunk is not None:
             self._chunks.push(name, write.chunk)
 

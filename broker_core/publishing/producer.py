@@ -7,14 +7,14 @@ in publish order, one per SEND, with the sequence ID of the SEND (docs/protocol.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.errors import BrokerError, PersistenceFailed
 from broker_core.limits.publish_throttle import PublishThrottle
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.policy_checks import entry_refusal, needs_entry_checks
-from broker_core.publishing.replication import by_original_producer, is_replicator
+from broker_core.publishing.replication import Origin, by_original_producer, is_replicator
 from broker_core.rates.rate import Rate
 from broker_core.wire import commands
 from broker_core.wire.encode import ReceiptEncoder
@@ -129,10 +129,10 @@ class Producer:
 
     def _publish_copies(self, run: SendRun) -> None:
         """With deduplication: checks each copy against its first producer; a marker is never a duplicate."""
-        for name, first, stop in by_original_producer(run):
+        for name, first, origins in by_original_producer(run):
             if self.closed:
                 return
-            self._publish_once(run.slice(first, stop), name)
+            self._publish_once(run.slice(first, first + len(origins)), name, origins)
 
     def _publish_whole(self, run: SendRun) -> None:
         pending = self._begin(run)
@@ -141,10 +141,14 @@ class Producer:
         except BrokerError as error:
             self._refused(pending, error)
 
-    def _publish_once(self, run: SendRun, name: str) -> None:
-        """With deduplication: new messages go to the topic, duplicates are answered in order."""
+    def _publish_once(self, run: SendRun, name: str, origins: Sequence[Origin] = ()) -> None:
+        """With deduplication: new messages go to the topic, duplicates are answered in order.
+
+        Copies of a replicator have `origins`, one for each entry.
+        """
         deduplication = self.topic.deduplication
-        for first, stop, is_new in deduplication.split(name, run):
+        parts = deduplication.split_copies(name, run, origins) if origins else deduplication.split(name, run)
+        for first, stop, is_new in parts:
             if self.closed:  # an earlier part failed, and the client will send all of it again
                 return
             pending = self._begin(run.slice(first, stop))
@@ -152,7 +156,8 @@ class Producer:
                 deduplication.repeat(pending)
                 continue
             try:
-                deduplication.publish(name, pending)
+                highest = origins[stop - 1].highest if origins else pending.run.last_sequence_id
+                deduplication.publish(name, pending, highest)
             except BrokerError as error:
                 self._refused(pending, error)
 

@@ -8,7 +8,8 @@ messages, which are stored in order and never reach a consumer. This broker does
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.publishing.sequence_ids import NO_PRODUCER
 from broker_core.wire.message import parse_metadata
@@ -26,16 +27,35 @@ def is_replicator(producer_name: str) -> bool:
     return producer_name.startswith(REPLICATOR_PREFIX)
 
 
-def by_original_producer(run: SendRun) -> Iterator[tuple[str, int, int]]:
-    """The parts [first, stop) of a run by their producer in the other cluster; `NO_PRODUCER` for markers."""
-    first, before = 0, _original(run, 0)
-    for index in range(1, len(run)):
-        name = _original(run, index)
-        if name != before:
-            yield before, first, index
-            first, before = index, name
-    yield before, first, len(run)
+class Origin(NamedTuple):
+    """Who published an entry in the other cluster, and the sequence IDs of its first and last message.
+
+    They are those of the entry. A replicator's SEND repeats only the first one (Pulsar, `MessageDeduplication`).
+    """
+
+    producer: str
+    lowest: int
+    highest: int
 
 
-def _original(run: SendRun, index: int) -> str:
-    return NO_PRODUCER if run.counts[index] == MARKER_MESSAGES else str(parse_metadata(run.entry(index)).producer_name)
+MARKER = Origin(NO_PRODUCER, 0, 0)
+
+
+def by_original_producer(run: SendRun) -> Iterator[tuple[str, int, list[Origin]]]:
+    """The consecutive entries of a run with the same origin: producer, index of the first one, and their origins.
+
+    The producer of markers is `NO_PRODUCER`.
+    """
+    first = 0
+    for producer, entries in groupby((_origin(run, index) for index in range(len(run))), lambda one: one.producer):
+        origins = list(entries)
+        yield producer, first, origins
+        first += len(origins)
+
+
+def _origin(run: SendRun, index: int) -> Origin:
+    if run.counts[index] == MARKER_MESSAGES:
+        return MARKER
+    metadata = parse_metadata(run.entry(index))
+    highest = max(metadata.sequence_id, metadata.highest_sequence_id)
+    return Origin(str(metadata.producer_name), metadata.sequence_id, highest)

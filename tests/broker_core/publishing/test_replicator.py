@@ -1,6 +1,7 @@
 """What another cluster's replicator sends: producers, markers, and replicated messages."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ TOPIC = "persistent://public/default/copied"
 NAME = "pulsar.repl.east-->standalone"
 SNAPSHOT_REQUEST = 10
 TRANSACTION_COMMIT = 21
+DEDUPLICATING = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True))
 
 
 def marker(sequence_id: int = 0, kind: int = SNAPSHOT_REQUEST) -> bytes:
@@ -35,6 +37,13 @@ def marker(sequence_id: int = 0, kind: int = SNAPSHOT_REQUEST) -> bytes:
 
 def copy(sequence_id: int, payload: bytes, *, original: str = "p", **fields: Any) -> bytes:
     return send(sequence_id, payload, name=original, metadata={"replicated_from": "east"}, **fields)
+
+
+def copied_batch(lowest: int, highest: int, *, original: str = "p") -> bytes:
+    """The SEND of a replicator names only the first sequence ID of a batch; its metadata names both."""
+    count = highest - lowest + 1
+    described = {"replicated_from": "east", "highest_sequence_id": highest, "num_messages_in_batch": count}
+    return send(lowest, b"batch", name=original, metadata=described, num_messages=count)
 
 
 def attach(raw: RawClient, name: str = NAME, **fields: Any) -> Any:
@@ -56,6 +65,10 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
     connected = official_client.connect(broker.service_url)
     yield connected
     connected.close()
+
+
+def was_repeated(receipts: list[Any]) -> list[bool]:
+    return [receipt.message_id.ledgerId == (1 << 64) - 1 for receipt in receipts]
 
 
 def loaded(broker: EmbeddedBroker) -> Topic:
@@ -144,8 +157,7 @@ def test_a_replicator_is_not_listed_or_counted_as_a_producer() -> None:
 
 
 def test_replicated_messages_are_deduplicated_by_their_original_producer() -> None:
-    config = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True))
-    with EmbeddedBroker(config=config) as broker:
+    with EmbeddedBroker(config=DEDUPLICATING) as broker:
         sent = (
             copy(7, b"p7", original="p"),
             copy(3, b"q3", original="q"),
@@ -157,8 +169,34 @@ def test_replicated_messages_are_deduplicated_by_their_original_producer() -> No
         )
         receipts = replicate(broker, *sent)
         assert [receipt.sequence_id for receipt in receipts] == [7, 3, 0, 0, 7, 8, 4]
-        repeated = [receipt.message_id.ledgerId == (1 << 64) - 1 for receipt in receipts]
-        assert repeated == [False, False, False, False, True, False, False]
+        assert was_repeated(receipts) == [False, False, False, False, True, False, False]
+
+
+AGAIN_OR_OVERLAPPING = [copied_batch(0, 9), copied_batch(5, 9), copied_batch(9, 12), copy(9, b"last")]
+"""Copies of what a batch with the sequence IDs 0 to 9 holds."""
+
+
+def test_a_copied_batch_is_recognized_whole_and_in_part() -> None:
+    with EmbeddedBroker(config=DEDUPLICATING) as broker:
+        receipts = replicate(broker, copied_batch(0, 9), *AGAIN_OR_OVERLAPPING, copied_batch(10, 19))
+        assert was_repeated(receipts) == [False, True, True, True, True, False]
+        assert broker.call(loaded(broker).deduplication.last_sequence_id("p")) == 19
+
+
+def test_a_copied_batch_is_recognized_after_a_restart(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path, config=DEDUPLICATING) as broker:
+        replicate(broker, copied_batch(0, 9))
+    with EmbeddedBroker(tmp_path, config=DEDUPLICATING) as broker:
+        receipts = replicate(broker, *AGAIN_OR_OVERLAPPING, copied_batch(10, 19))
+        assert was_repeated(receipts) == [True, True, True, True, False]
+
+
+def test_a_copied_batch_is_recognized_after_a_crash(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path / "data", config=DEDUPLICATING) as broker:
+        replicate(broker, copied_batch(0, 9))
+        shutil.copytree(tmp_path / "data", tmp_path / "crashed")
+    with EmbeddedBroker(tmp_path / "crashed", config=DEDUPLICATING) as broker:
+        assert was_repeated(replicate(broker, *AGAIN_OR_OVERLAPPING)) == [True, True, True, True]
 
 
 def test_original_producers_are_forgotten_above_the_limit() -> None:
