@@ -1,6 +1,6 @@
 """Writes the completion scripts from the commands.
 
-tests/cli/test_docs.py fails when they are not what this would write.
+tests/cli/shell/test_docs.py fails when they are not what this would write.
 """
 
 from pathlib import Path

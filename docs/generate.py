@@ -1,6 +1,6 @@
 """Writes docs/cli.md and conf/client.yaml from the commands, and runs the generators of the rest.
 
-tests/cli/test_docs.py fails if the files in the repository differ from the output.
+tests/cli/shell/test_docs.py fails if the files in the repository differ from the output.
 """
 
 import runpy

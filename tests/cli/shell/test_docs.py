@@ -14,7 +14,7 @@ from pulsarctl.shell.reference import Page, markdown
 from pulsarctl.shell.root import application
 from tests.cli.runner import Cli
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES: dict[str, str] = runpy.run_path(str(ROOT / "completions" / "generate.py"))["FILES"]
 
 

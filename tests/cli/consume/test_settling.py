@@ -3,8 +3,8 @@
 import pulsar
 import pytest
 
+from tests.cli.consume.test_consume import consumed, publish
 from tests.cli.runner import Cli
-from tests.cli.test_consume import consumed, publish
 
 SHARED = ("-t", "Shared", "-s", "s", "-p", "Earliest")
 

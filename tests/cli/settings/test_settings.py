@@ -69,7 +69,7 @@ def test_a_client_conf_may_be_yaml(tmp_path: Path) -> None:
 
 
 def test_the_client_conf_that_is_shipped_changes_nothing(tmp_path: Path) -> None:
-    shipped = Path(__file__).parents[2] / "conf" / "client.yaml"
+    shipped = Path(__file__).parents[3] / "conf" / "client.yaml"
     given = resolve({"config_file": str(shipped)}, {"HOME": str(tmp_path)}, tmp_path)
     assert replace(given, origins={}) == resolve({}, {"HOME": str(tmp_path)}, tmp_path)
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from pulsarctl.verbs.policies import installing, schema
-from tests.cli.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
 from tests.cli.runner import Cli, Outcome
+from tests.cli.verbs.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
 
 OK = Outcome(0, "", "")
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.runner import Cli
 
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the `pulsarctl` of this environment
-SCRIPT = Path(__file__).parents[2] / "completions" / "pulsarctl.fish"
+SCRIPT = Path(__file__).parents[3] / "completions" / "pulsarctl.fish"
 BYTES_MAX = 100_000
 
 fish = pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.runner import Cli, Outcome
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

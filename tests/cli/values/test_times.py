@@ -5,8 +5,8 @@ import pytest
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.values.times import parse_time_ms, utc
+from tests.cli.consume.test_consume import publish
 from tests.cli.runner import Cli
-from tests.cli.test_consume import publish
 
 NOW_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000

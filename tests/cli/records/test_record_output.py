@@ -8,7 +8,7 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT, partition_of
 from pulsarctl.records.record_output import record_output
-from tests.cli.sample_record import SampleRecord
+from tests.cli.records.sample_record import SampleRecord
 
 BOUNDARY = b"----- got message -----\n"
 

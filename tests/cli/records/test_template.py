@@ -5,7 +5,7 @@ import pytest
 from pulsarctl.errors import UsageProblem
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
 from pulsarctl.records.template import compile_template
-from tests.cli.sample_record import SampleRecord
+from tests.cli.records.sample_record import SampleRecord
 
 
 def render(template: str, **fields: object) -> bytes:
