@@ -3,8 +3,11 @@
     BrokerError
     ├── TopicNotFound, SubscriptionNotFound, ConsumerNotFound
     ├── ClusterNotFound, TenantNotFound, NamespaceNotFound
-    ├── InvalidName, InvalidRequest, Forbidden, NotAllowed, NotAcceptable, Conflict,
-    │   PreconditionFailed, Unprocessable, LimitReached
+    ├── InvalidName, InvalidRequest, InvalidValue, ReservedName, InvalidPartitionCount, FewerPartitions,
+    │   IncompatiblePolicies, FixedSetting, WholeTopicOnly
+    ├── Forbidden, NotAllowed, NeedsPersistentTopic, WrongTopicKind
+    ├── AlreadyExists, AlreadyRunning, InUse, NotEmpty, NamespaceFull, LimitReached
+    ├── BundleNotFound, NoSuchPartition, NothingExpired, CannotShow
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
     ├── UnknownListener
@@ -128,26 +131,110 @@ class LimitReached(BrokerError):
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class NotAcceptable(BrokerError):
+class InvalidValue(BrokerError):
+    """A value that its field cannot have."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class ReservedName(BrokerError):
+    """A name that has a meaning for the broker, such as that of a partition."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class InvalidPartitionCount(BrokerError):
     """A number of partitions that is out of bounds."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class Conflict(BrokerError):
-    """The object already exists, or its state does not allow this."""
+class FewerPartitions(BrokerError):
+    """A partitioned topic keeps its partitions; their number only grows."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class PreconditionFailed(BrokerError):
-    """A condition of the request does not hold."""
+class IncompatiblePolicies(BrokerError):
+    """The policy does not fit the others of its topic or namespace."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
-class Unprocessable(BrokerError):
-    """Understood, but impossible in the object's current state."""
+class FixedSetting(BrokerError):
+    """A setting that cannot change while the broker runs."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class WholeTopicOnly(BrokerError):
+    """The operation applies to a partitioned topic, not to one of its partitions."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class NeedsPersistentTopic(BrokerError):
+    """The operation needs a topic that stores its messages."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class WrongTopicKind(BrokerError):
+    """The operation needs a partitioned topic and this one is not, or the reverse."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class AlreadyExists(BrokerError):
+    """An object of that name exists."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class AlreadyRunning(BrokerError):
+    """The same work is in progress."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class InUse(BrokerError):
+    """Producers or consumers are connected to it."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class NotEmpty(BrokerError):
+    """It holds other objects, which must be deleted first."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class NamespaceFull(BrokerError):
+    """The namespace has no room for that many partitions."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class BundleNotFound(BrokerError):
+    """The namespace has no such bundle."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class NoSuchPartition(BrokerError):
+    """The name of a partition that no partitioned topic has."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class NothingExpired(BrokerError):
+    """No message was old enough to expire."""
+
+    server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class CannotShow(BrokerError):
+    """The admin API has no message to show, or cannot show the one there is."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 

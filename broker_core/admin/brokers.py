@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
-from broker_core.errors import PreconditionFailed
+from broker_core.errors import FixedSetting
 from broker_core.stats.health import check_health, degraded, unwell
 from broker_core.stats.metrics import prometheus_text
 
@@ -90,7 +90,7 @@ async def dynamic_values(_call: Call) -> dict[str, str]:
 
 
 async def set_dynamic(_call: Call) -> None:
-    raise PreconditionFailed("Can't update non-dynamic configuration")
+    raise FixedSetting("Can't update non-dynamic configuration")
 
 
 async def runtime_configuration(call: Call) -> dict[str, str]:

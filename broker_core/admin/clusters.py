@@ -6,7 +6,7 @@ from typing import Any
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.routes import Route
-from broker_core.errors import ClusterNotFound, Conflict, InvalidRequest, NotAllowed
+from broker_core.errors import AlreadyExists, ClusterNotFound, InvalidRequest, NotAllowed
 from broker_core.names import check_entity
 from broker_core.policies.json_values import string, truth
 
@@ -56,7 +56,7 @@ async def create_cluster(call: Call) -> None:
     """Scripts register the cluster of a running standalone; that must be harmless."""
     name = check_entity("Cluster", call.part("cluster"))
     if name in call.broker.tenancy.clusters():
-        raise Conflict("Cluster already exists")
+        raise AlreadyExists("Cluster already exists")
     raise NotAllowed(f"Cluster {name} cannot be added: this broker does not replicate to others")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.routes import Route
-from broker_core.errors import PreconditionFailed
+from broker_core.errors import InUse
 from broker_core.names import TopicName, parse_topic
 from broker_core.rates.turns import in_turns
 
@@ -36,7 +36,7 @@ async def unsubscribe(call: Call) -> None:
     topics = [await call.broker.topics.get(name) async for name in in_turns(await _topics(call))]
     having = [topic for topic in topics if subscription in topic.subscriptions]
     if any(topic.subscriptions[subscription].consumers for topic in having):
-        raise PreconditionFailed("Subscription has active connected consumers")
+        raise InUse("Subscription has active connected consumers")
     for topic in having:
         await topic.delete_subscription(subscription)
 

@@ -15,7 +15,7 @@ from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.policy_places import PolicyPlace
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
-from broker_core.errors import NamespaceNotFound, PreconditionFailed
+from broker_core.errors import InvalidValue, NamespaceNotFound
 from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
 from broker_core.policies.values import DispatchRate
@@ -37,10 +37,10 @@ def _read(call: Call, place: PolicyPlace) -> Any:
     try:
         value = POLICIES[place.field].read(body, place.name)
         if place.field == "max_message_size" and value > call.broker.config.connection.max_message_size:
-            raise PreconditionFailed(place.refused)
-    except PreconditionFailed:
+            raise InvalidValue(place.refused)
+    except InvalidValue:
         if place.refused:
-            raise PreconditionFailed(place.refused) from None
+            raise InvalidValue(place.refused) from None
         raise
     return value
 

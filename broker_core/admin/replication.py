@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import policy_topic
-from broker_core.errors import Forbidden, InvalidRequest, PreconditionFailed
+from broker_core.errors import Forbidden, InvalidRequest, InvalidValue
 
 
 async def get_of_namespace(call: Call) -> list[str]:
@@ -18,7 +18,7 @@ async def get_of_namespace(call: Call) -> list[str]:
 async def set_of_namespace(call: Call) -> Answer:
     clusters = _clusters(call)
     if "global" in clusters:
-        raise PreconditionFailed("Cannot specify global in the list of replication clusters")
+        raise InvalidValue("Cannot specify global in the list of replication clusters")
     _check_known(clusters, call.broker.tenancy.clusters())
     await call.broker.tenancy.set_replication_clusters(call.namespace(), clusters)
     return Answer(200)
@@ -35,7 +35,7 @@ async def get_of_topic(call: Call) -> Answer:
 async def set_of_topic(call: Call) -> None:
     topic, clusters, tenancy = policy_topic(call), _clusters(call), call.broker.tenancy
     if tenancy.cluster not in clusters:
-        raise PreconditionFailed("Can not remove local cluster from the local topic-level replication clusters policy")
+        raise InvalidValue("Can not remove local cluster from the local topic-level replication clusters policy")
     _check_known(clusters, tenancy.clusters())
     await tenancy.set_topic_policies(topic, replication_clusters=clusters)
 
@@ -48,7 +48,7 @@ def _clusters(call: Call) -> tuple[str, ...]:
     """The names in the body, without duplicates."""
     body: Any = call.json()
     if body is None or body == []:
-        raise PreconditionFailed("ClusterIds should not be null or empty")
+        raise InvalidValue("ClusterIds should not be null or empty")
     if not isinstance(body, list) or not all(isinstance(name, str) for name in body):
         raise InvalidRequest("the request body must be a list of cluster names")
     return tuple(dict.fromkeys(body))

@@ -12,7 +12,7 @@ from broker_core.admin.non_persistent import add_drop_rates, drop_rates
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, subscription_body, topic_body
 from broker_core.admin.targets import one_topic
-from broker_core.errors import MetadataFailed, PreconditionFailed, TopicNotFound
+from broker_core.errors import MetadataFailed, ReservedName, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.rates.turns import Json, in_turns
 from broker_core.stats.merged_stats import merge
@@ -86,7 +86,7 @@ async def internal_info(call: Call) -> dict[str, Any]:
 def _partitioned(call: Call) -> TopicName:
     name = call.topic()
     if PARTITION_SUFFIX in name.local:
-        raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
+        raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
     call.broker.tenancy.check_namespace_of(name)
     if not call.broker.partitioned.count(name):
         raise TopicNotFound(f"Partitioned Topic {name} not found")

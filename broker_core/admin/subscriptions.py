@@ -11,7 +11,7 @@ from broker_core.admin.positions import read_open_bits, read_position
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, one_topic
-from broker_core.errors import Conflict, InvalidRequest, PreconditionFailed, SubscriptionNotFound
+from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpired, ReservedName, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.storage.position import LATEST
@@ -30,7 +30,7 @@ async def create_subscription(call: Call) -> None:
     """At the position in the body (a ResetCursorData), by default at the end; creates a missing topic."""
     name = call.subscription()
     if not name.strip() or is_reserved_subscription(name):
-        raise PreconditionFailed(f"Subscription name {name} is reserved")
+        raise ReservedName(f"Subscription name {name} is reserved")
     body = call.json_object()
     # Everything is read before anything is created, so that a refused request leaves no topic.
     properties = read_properties(call, body.get("properties"))
@@ -39,7 +39,7 @@ async def create_subscription(call: Call) -> None:
     topics = await every_topic(call)
     missing = [topic for topic in topics if name not in topic.subscriptions]
     if not missing:
-        raise Conflict("Subscription already exists for topic")
+        raise AlreadyExists("Subscription already exists for topic")
 
     async def create(topic: Topic) -> None:
         await topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
@@ -64,7 +64,7 @@ async def delete_subscription(call: Call) -> None:
     if not having:
         raise _missing(call, name)
     if not force and any(topic.subscriptions[name].consumers for topic in having):
-        raise PreconditionFailed("Subscription has active connected consumers")
+        raise InUse("Subscription has active connected consumers")
 
     async def delete(topic: Topic) -> None:
         await topic.delete_subscription(name, force=force)
@@ -172,8 +172,8 @@ def _moment_before(call: Call) -> int:
     return call.broker.topics.expiry.now_ms() - call.number("seconds") * 1000
 
 
-def _nothing_expired(call: Call, name: str) -> Conflict:
-    return Conflict(
+def _nothing_expired(call: Call, name: str) -> NothingExpired:
+    return NothingExpired(
         f"Expire message by timestamp not issued on topic {call.topic()} for subscription {name} due to ongoing "
         "message expiration not finished or subscription almost catch  up. If it's performed on a partitioned "
         "topic operation might succeeded on other partitions, please check stats of individual partition."

@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import delete_with_topics
 from broker_core.admin.routes import Route
-from broker_core.errors import NotAllowed, PreconditionFailed
+from broker_core.errors import InvalidValue, NotAllowed
 from broker_core.tenancy.documents import Tenant
 
 
@@ -41,7 +41,7 @@ async def delete_tenant(call: Call) -> None:
 
 def _tenant(info: Mapping[str, Any]) -> Tenant:
     if info.get("allowedClusters") is None:
-        raise PreconditionFailed("Clusters cannot be null")
+        raise InvalidValue("Clusters cannot be null")
     return Tenant.from_document(info)
 
 

@@ -9,7 +9,7 @@ from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists
-from broker_core.errors import NotAcceptable
+from broker_core.errors import NeedsPersistentTopic
 
 
 async def get_properties(call: Call) -> dict[str, str]:
@@ -38,7 +38,9 @@ async def remove_properties(call: Call) -> None:
 _PROPERTIES = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/properties"
 
 ROUTES = (
-    Route("GET", _PROPERTIES, persistent_only(get_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT)),
-    Route("PUT", _PROPERTIES, persistent_only(merge_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT)),
-    Route("DELETE", _PROPERTIES, persistent_only(remove_properties, "Properties", NotAcceptable, NEEDS_PERSISTENT)),
+    Route("GET", _PROPERTIES, persistent_only(get_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT)),
+    Route("PUT", _PROPERTIES, persistent_only(merge_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT)),
+    Route(
+        "DELETE", _PROPERTIES, persistent_only(remove_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT)
+    ),
 )

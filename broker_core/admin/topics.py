@@ -11,7 +11,16 @@ from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic
-from broker_core.errors import Conflict, InvalidRequest, NotAcceptable, NotAllowed, PreconditionFailed, TopicNotFound
+from broker_core.errors import (
+    AlreadyExists,
+    InvalidRequest,
+    NeedsPersistentTopic,
+    NoSuchPartition,
+    NotAllowed,
+    ReservedName,
+    TopicNotFound,
+    WrongTopicKind,
+)
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.policies.json_values import int32
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
@@ -41,10 +50,10 @@ async def create_topic(call: Call) -> None:
     _check_partition_name(call, name)
     _check_not_internal(name)
     if broker.partitioned.count(name) or broker.topics.exists(name):
-        raise Conflict("This topic already exists")
+        raise AlreadyExists("This topic already exists")
     broker.topics.room.check(name)
     if not await broker.topics.create(name, _properties(call, call.json())):
-        raise Conflict("This topic already exists")
+        raise AlreadyExists("This topic already exists")
 
 
 def _check_not_internal(name: TopicName) -> None:
@@ -58,12 +67,12 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
         return
     partitions, base = call.broker.partitioned.count(name.base), name.base.local
     if not partitions:
-        raise PreconditionFailed(
+        raise NoSuchPartition(
             f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by numeric value'
             f" if there isn't a partitioned topic {base} created."
         )
     if name.partition >= partitions:
-        raise PreconditionFailed(
+        raise NoSuchPartition(
             f'Can\'t create topic {name.local} with "{PARTITION_SUFFIX}" followed by a number'
             f" smaller than number of partition of partitioned topic {base}"
         )
@@ -78,7 +87,7 @@ async def delete_topic(call: Call) -> None:
     name, broker = call.topic(), call.broker
     broker.tenancy.check_namespace_of(name)
     if broker.partitioned.count(name):
-        raise Conflict(
+        raise WrongTopicKind(
             f"{name} is a partitioned topic, instead of calling delete topic, please call delete-partitioned-topic."
         )
     if not broker.topics.exists(name):
@@ -148,11 +157,11 @@ async def get_partitioned(call: Call) -> dict[str, Any]:
 async def delete_partitioned(call: Call) -> None:
     name, broker = call.topic(), call.broker
     if PARTITION_SUFFIX in name.local:
-        raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
+        raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
     broker.tenancy.check_namespace_of(name)
     if not broker.partitioned.count(name):
         if broker.topics.exists(name):
-            raise Conflict(
+            raise WrongTopicKind(
                 f"{name} is a non-partitioned topic. Instead of calling delete-partitioned-topic please call delete."
             )
         raise TopicNotFound(f"Topic {name} not found.")
@@ -223,7 +232,9 @@ ROUTES = (
     Route("GET", f"{_TOPIC}/partitions", get_partitioned),
     Route("DELETE", f"{_TOPIC}/partitions", delete_partitioned),
     Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing),
-    Route("POST", f"{_TOPIC}/terminate", persistent_only(terminate, "Termination", NotAcceptable, NEEDS_PERSISTENT)),
+    Route(
+        "POST", f"{_TOPIC}/terminate", persistent_only(terminate, "Termination", NeedsPersistentTopic, NEEDS_PERSISTENT)
+    ),
     Route("POST", f"{_TOPIC}/terminate/partitions", persistent_only(terminate_partitions, "Termination")),
     Route("PUT", f"{_TOPIC}/compaction", persistent_only(start_compaction, "Compaction")),
     Route("GET", f"{_TOPIC}/compaction", persistent_only(compaction_status, "Compaction")),

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compacted_view import CompactedTopic, CompactedView
-from broker_core.errors import BrokerError, Conflict, NotAllowed
+from broker_core.errors import AlreadyRunning, BrokerError, NotAllowed
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 
@@ -111,11 +111,11 @@ class Compaction:
     def start(self) -> None:
         """Starts in the background, after the compactions of other topics.
 
-        Raises `Conflict` while one is running, and `NotAllowed` on a non-persistent topic.
+        Raises `AlreadyRunning` while one is running, and `NotAllowed` on a non-persistent topic.
         """
         self._on_disk()
         if self.is_running:
-            raise Conflict("Compaction already in progress")
+            raise AlreadyRunning("Compaction already in progress")
         self.state = CompactionState.RUNNING
         self.last_start = self._context.clock.monotonic()
         self._task = self._context.spawn(self._run())

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from broker_core.errors import PreconditionFailed
+from broker_core.errors import IncompatiblePolicies
 from broker_core.policies.topic_policies import PolicySet
 
 QUOTAS = ("size_quota", "age_quota")
 
 
 def check_fit(before: PolicySet, changes: Mapping[str, Any]) -> None:
-    """Raises `PreconditionFailed` when a retention or quota that is being set does not fit the rest of its level."""
+    """Raises `IncompatiblePolicies` when a retention or quota that is being set does not fit the rest of its level."""
     if _fit(before.changed(**changes)):
         return
     if changes.get("retention") is not None:
-        raise PreconditionFailed("Retention Quota must exceed configured backlog quota for namespace.")
+        raise IncompatiblePolicies("Retention Quota must exceed configured backlog quota for namespace.")
     if any(changes.get(field) is not None for field in QUOTAS):
-        raise PreconditionFailed(
+        raise IncompatiblePolicies(
             "Backlog Quota exceeds configured retention quota for namespace. Please increase retention quota and retry"
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import COMPATIBILITY_STRATEGIES
-from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
+from broker_core.errors import BrokerError, InvalidRequest, InvalidValue
 from broker_core.policies.json_values import (
     OnBad,
     Reader,
@@ -78,7 +78,7 @@ def at_least_zero(read: Reader) -> Reader:
     def checked(value: Any, name: str) -> int:
         number: int = read(value, name)
         if number < 0:
-            raise PreconditionFailed(f"{name} must be 0 or more")
+            raise InvalidValue(f"{name} must be 0 or more")
         return number
 
     return checked
@@ -90,7 +90,7 @@ _count = at_least_zero(int32)
 def _ttl(value: Any, name: str) -> int:
     number = int32(value, name)
     if number < 0:
-        raise PreconditionFailed("Invalid value for message TTL")
+        raise InvalidValue("Invalid value for message TTL")
     return number
 
 

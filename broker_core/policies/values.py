@@ -1,7 +1,7 @@
 """The objects that policies consist of, with the names and checks of Pulsar's JSON forms. Pure.
 
 Each class is one object of Pulsar's admin API (docs, "Namespace policies"). `from_document` reads it, with the default
-for a member that is absent or null, and raises `InvalidRequest` or `PreconditionFailed`; `to_document` writes all of
+for a member that is absent or null, and raises `InvalidRequest` or `InvalidValue`; `to_document` writes all of
 it. Rates are per second unless there is a period; -1 and 0 both mean unlimited.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from broker_core.config.retention import check_retention
-from broker_core.errors import InvalidRequest, PreconditionFailed
+from broker_core.errors import InvalidRequest, InvalidValue
 from broker_core.policies.json_values import Reader, int32, mapping, name_or_none, number, string, truth, whole_number
 from broker_core.storage.retention import Retention
 
@@ -168,7 +168,7 @@ class AutoTopicCreation(PolicyObject):
     def __post_init__(self) -> None:
         wrong = self._wrong() if self.allowed else None
         if wrong is not None:
-            raise PreconditionFailed(f"Invalid configuration for autoTopicCreationOverride. the detail is {wrong}")
+            raise InvalidValue(f"Invalid configuration for autoTopicCreationOverride. the detail is {wrong}")
 
     def _wrong(self) -> str | None:
         if self.kind not in (PARTITIONED, NON_PARTITIONED):

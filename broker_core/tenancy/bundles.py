@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.errors import InvalidRequest, PreconditionFailed
+from broker_core.errors import BundleNotFound, InvalidRequest, InvalidValue
 from broker_core.policies.json_values import Fields, mapping, names, shown, whole_number
 
 FULL_UPPER = 0xFFFF_FFFF
@@ -54,18 +54,21 @@ class Bundles:
         return _range_text(self.boundaries[upper - 1], self.boundaries[upper])
 
     def find(self, namespace: str, text: str) -> str:
-        """The bundle that `text` names, in the notation of `bundle_of`; raise `PreconditionFailed` if there is none."""
+        """The bundle that `text` names, in the notation of `bundle_of`.
+
+        Raises `InvalidValue` if it names none, and `BundleNotFound` if the namespace has no such bundle.
+        """
         named = _RANGE.fullmatch(text)
         if named is None:
-            raise PreconditionFailed(f"Invalid bundle range: {text}")
+            raise InvalidValue(f"Invalid bundle range: {text}")
         lower, upper = (int(boundary, 16) for boundary in named.groups())
         index = bisect_left(self.boundaries, lower, hi=len(self.boundaries) - 1)
         if self.boundaries[index] != lower or lower == FULL_UPPER:
-            raise PreconditionFailed(f"Cannot find bundle {namespace}/{text} in the bundles list")
+            raise BundleNotFound(f"Cannot find bundle {namespace}/{text} in the bundles list")
         found = _range_text(lower, self.boundaries[index + 1])
         if self.boundaries[index + 1] != upper:
             reason = f"Invalid upper boundary for bundle {namespace}/{text}"
-            raise PreconditionFailed(f"{reason}. Expected upper boundary of {namespace}/{found}")
+            raise BundleNotFound(f"{reason}. Expected upper boundary of {namespace}/{found}")
         return found
 
 

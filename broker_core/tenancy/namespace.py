@@ -114,7 +114,7 @@ class Namespace:
         """Reads a `Policies` object, stored or sent; unknown fields and nulls are ignored, as in Pulsar.
 
         `on_bad` gets each invalid value with Pulsar's reason; the default raises `InvalidRequest` or
-        `PreconditionFailed`. If it returns, the field counts as absent.
+        `InvalidValue`. If it returns, the field counts as absent.
         """
         fields = Fields(document, on_bad)
         bundles = fields.read("bundles", partial(Bundles.from_document, default_bundles, most_bundles))

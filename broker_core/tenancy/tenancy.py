@@ -14,15 +14,19 @@ from typing import Any, Protocol
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import (
-    Conflict,
+    AlreadyExists,
+    FewerPartitions,
     Forbidden,
+    InvalidPartitionCount,
+    InvalidValue,
     NamespaceNotFound,
-    NotAcceptable,
     NotAllowed,
-    PreconditionFailed,
+    NotEmpty,
+    ReservedName,
     TenantNotFound,
     TopicNotFound,
-    Unprocessable,
+    WholeTopicOnly,
+    WrongTopicKind,
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity
 from broker_core.policies.retention_and_quotas import check_fit
@@ -119,7 +123,7 @@ class Tenancy:
         self._check_clusters(tenant.allowed_clusters)
         async with self._changing:
             if name in self._tenants:
-                raise Conflict("Tenant already exist")
+                raise AlreadyExists("Tenant already exist")
             await self._put_tenant(name, tenant)
 
     async def update_tenant(self, name: str, tenant: Tenant) -> None:
@@ -134,7 +138,7 @@ class Tenancy:
             if name not in self._tenants:
                 raise TenantNotFound("Tenant doesn't exist")
             if self.namespaces(name):
-                raise Conflict("The tenant still has active namespaces")
+                raise NotEmpty("The tenant still has active namespaces")
             await self._documents.delete(TENANT, name)
             del self._tenants[name]
 
@@ -167,16 +171,16 @@ class Tenancy:
                     refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
             if name in self._namespaces:
-                raise Conflict("Namespace already exists")
+                raise AlreadyExists("Namespace already exists")
             await self._put_namespace(namespace)
 
     async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
-        """Raises `Conflict` unless `is_empty()`, which is called when no other change can interfere."""
+        """Raises `NotEmpty` unless `is_empty()`, which is called when no other change can interfere."""
         async with self._changing:
             if name not in self._namespaces:
                 raise NamespaceNotFound(f"Namespace {name} does not exist.")
             if not is_empty() or any(topic.namespace == name for topic in self._partitioned):
-                raise Conflict("Cannot delete non empty namespace")
+                raise NotEmpty("Cannot delete non empty namespace")
             # Hidden before the wait, so that no topic is created in it in the meantime.
             removed = self._namespaces.pop(name)
             self._in_force.pop(name, None)
@@ -258,7 +262,7 @@ class Tenancy:
         if not self._config.policies.topic_policies:
             raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
         if topic.is_partition:
-            raise PreconditionFailed("Not allowed to set/get topic policy for a partition")
+            raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
         async with self._changing:
             before = self.topic_policies(topic)
             changes = change(before)
@@ -292,11 +296,11 @@ class Tenancy:
         """The broker checks that no non-partitioned topic of that name exists."""
         self.check_partitions(partitions)
         if PARTITION_SUFFIX in topic.local:
-            raise PreconditionFailed("Partitioned Topic Name should not contain '-partition-'")
+            raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
         async with self._changing:
             self.check_namespace_of(topic)
             if topic in self._partitioned:
-                raise Conflict("This topic already exists")
+                raise AlreadyExists("This topic already exists")
             await self._put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
 
     async def update_partitions(self, topic: TopicName, partitions: int) -> None:
@@ -304,10 +308,10 @@ class Tenancy:
         async with self._changing:
             current = self._partitioned.get(topic)
             if current is None:
-                raise Conflict(f"Topic {topic} is not the partitioned topic.")
+                raise WrongTopicKind(f"Topic {topic} is not the partitioned topic.")
             if partitions < current.partitions:
                 refused = f"Desired partitions {partitions} can't be less than the current partitions"
-                raise Unprocessable(f"{refused} {current.partitions}.")
+                raise FewerPartitions(f"{refused} {current.partitions}.")
             self.check_partitions(partitions)
             await self._put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
 
@@ -335,9 +339,9 @@ class Tenancy:
 
     def _check_clusters(self, clusters: Sequence[str]) -> None:
         if not clusters or not all(cluster.strip() for cluster in clusters):
-            raise PreconditionFailed("Clusters cannot be empty or blank")
+            raise InvalidValue("Clusters cannot be empty or blank")
         if any(cluster != self.cluster for cluster in clusters):
-            raise PreconditionFailed("Clusters do not exist")
+            raise InvalidValue("Clusters do not exist")
 
     def _check_policies(self, policies: PolicySet) -> None:
         auto_creation = policies.get("auto_topic_creation")
@@ -345,12 +349,12 @@ class Tenancy:
             self.check_partitions(auto_creation.partitions)
 
     def check_partitions(self, partitions: int) -> None:
-        """Raises `NotAcceptable` when no topic may have that many partitions."""
+        """Raises `InvalidPartitionCount` when no topic may have that many partitions."""
         most = self._config.topics.partition_limit
         if partitions <= 0:
-            raise NotAcceptable("Number of partitions should be more than 0")
+            raise InvalidPartitionCount("Number of partitions should be more than 0")
         if most < partitions:
-            raise NotAcceptable(f"Number of partitions should be less than or equal to {most}")
+            raise InvalidPartitionCount(f"Number of partitions should be less than or equal to {most}")
 
     # Changes: read as a restart would read them, stored, and only then in force
 

@@ -18,9 +18,9 @@ from broker_core.compaction.compaction import Compaction
 from broker_core.dispatch.context import DispatchContext
 from broker_core.errors import (
     BrokerError,
+    InUse,
     NotAllowed,
     PersistenceFailed,
-    PreconditionFailed,
     SubscriptionNotFound,
     TopicFenced,
     TopicTerminated,
@@ -331,7 +331,7 @@ class Topic:
         """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
         subscription = self.get_subscription(name)
         if subscription.consumers and not force:
-            raise PreconditionFailed("Subscription has active connected consumers")
+            raise InUse("Subscription has active connected consumers")
         await subscription.close()
         self.subscriptions.pop(name, None)
         self._remember_deliveries(subscription)

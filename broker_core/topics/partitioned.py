@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker_core.errors import Conflict, LimitReached, PreconditionFailed
+from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.topics.registry import check_unused
 
@@ -39,13 +39,13 @@ class PartitionedTopics:
         auto_creation.check_topic(name, wanted=create)
         wanted = auto_creation.partitions_of(name)
         if wanted:
-            with contextlib.suppress(Conflict):  # another client was first
+            with contextlib.suppress(AlreadyExists):  # another client was first
                 await self._tenancy.create_partitioned(name, wanted)
         return self._tenancy.partitions(name)
 
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
         if self._topics.exists(name):
-            raise Conflict("This topic already exists")
+            raise AlreadyExists("This topic already exists")
         self._tenancy.check_partitions(partitions)
         with self._room_for(name, range(partitions)):
             await self._tenancy.create_partitioned(name, partitions, properties or {})
@@ -58,7 +58,7 @@ class PartitionedTopics:
             try:
                 held.enter_context(self._topics.room.hold(name, map(name.partition_name, indexes)))
             except LimitReached as error:
-                raise PreconditionFailed(error.reason) from error
+                raise NamespaceFull(error.reason) from error
             yield
 
     async def update(self, name: TopicName, partitions: int) -> None:

@@ -18,9 +18,9 @@ from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.errors import (
     BrokerError,
+    InUse,
     NotAllowed,
     PersistenceFailed,
-    PreconditionFailed,
     TopicFenced,
     TopicNotFound,
 )
@@ -342,6 +342,6 @@ def ledger_name(name: TopicName) -> str:
 
 def check_unused(topic: Topic) -> None:
     if topic.producers:
-        raise PreconditionFailed("Topic has active producers/subscriptions")
+        raise InUse("Topic has active producers/subscriptions")
     if any(subscription.consumers for subscription in topic.subscriptions.values()):
-        raise PreconditionFailed("Topic has active producers/subscriptions")
+        raise InUse("Topic has active producers/subscriptions")

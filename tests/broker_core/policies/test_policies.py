@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
-from broker_core.errors import BrokerError, InvalidRequest, PreconditionFailed
+from broker_core.errors import BrokerError, InvalidRequest, InvalidValue
 from broker_core.policies.json_values import properties
 from broker_core.policies.topic_policies import POLICIES, PolicySet, configured, resolve
 from broker_core.policies.values import (
@@ -71,9 +71,9 @@ def test_a_topic_without_durable_subscriptions_retains_messages_for_ten_minutes_
 
 
 def test_a_policy_set_refuses_negative_values() -> None:
-    with pytest.raises(PreconditionFailed, match="Invalid value for message TTL"):
+    with pytest.raises(InvalidValue, match="Invalid value for message TTL"):
         PolicySet.from_document({"message_ttl_in_seconds": -1}, "here")
-    with pytest.raises(PreconditionFailed, match="compaction_threshold must be 0 or more"):
+    with pytest.raises(InvalidValue, match="compaction_threshold must be 0 or more"):
         PolicySet.from_document({"compaction_threshold": -1}, "here")
 
 
@@ -149,7 +149,7 @@ def test_a_topic_policy_overrides_its_namespace_which_overrides_the_configuratio
     ],
 )
 def test_an_invalid_auto_creation_policy_is_refused(document: dict[str, object], detail: str) -> None:
-    with pytest.raises(PreconditionFailed) as refused:
+    with pytest.raises(InvalidValue) as refused:
         AutoTopicCreation.from_document({"allowAutoTopicCreation": True, **document})
     assert refused.value.reason == f"Invalid configuration for autoTopicCreationOverride. the detail is {detail}"
 

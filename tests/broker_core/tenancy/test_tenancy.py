@@ -9,17 +9,22 @@ import pytest
 
 from broker_core.config.broker import DEFAULT_MOST_PARTITIONS, MOST_PARTITIONS, BrokerConfig, PolicyConfig, TopicConfig
 from broker_core.errors import (
+    AlreadyExists,
     BrokerError,
-    Conflict,
+    FewerPartitions,
     Forbidden,
+    IncompatiblePolicies,
+    InvalidPartitionCount,
+    InvalidValue,
     MetadataFailed,
     NamespaceNotFound,
-    NotAcceptable,
     NotAllowed,
-    PreconditionFailed,
+    NotEmpty,
+    ReservedName,
     TenantNotFound,
     TopicNotFound,
-    Unprocessable,
+    WholeTopicOnly,
+    WrongTopicKind,
 )
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.kept import KEPT
@@ -117,7 +122,7 @@ async def test_a_retention_and_a_quota_that_are_set_at_once_must_fit_each_other(
 
     retention, quota = RetentionPolicy(10, 10), BacklogQuota(size=20 << 20, policy=HOLD)
     results = await asyncio.gather(setting(retention=retention), setting(size_quota=quota), return_exceptions=True)
-    assert [type(result) for result in results] == [type(None), PreconditionFailed]
+    assert [type(result) for result in results] == [type(None), IncompatiblePolicies]
     assert tenancy.effective(TOPIC).retention == retention
     assert tenancy.effective(TOPIC).size_quota.size < quota.size
 
@@ -133,11 +138,11 @@ async def test_concurrent_rates_of_two_subscriptions_are_both_stored(tenancy: Te
 @pytest.mark.parametrize(
     ("name", "clusters", "kind", "reason"),
     [
-        ("public", ("standalone",), Conflict, "Tenant already exist"),
+        ("public", ("standalone",), AlreadyExists, "Tenant already exist"),
         ("t x", ("standalone",), BrokerError, "Tenant name is not valid"),
-        ("acme", (), PreconditionFailed, "Clusters cannot be empty or blank"),
-        ("acme", (" ",), PreconditionFailed, "Clusters cannot be empty or blank"),
-        ("acme", ("elsewhere",), PreconditionFailed, "Clusters do not exist"),
+        ("acme", (), InvalidValue, "Clusters cannot be empty or blank"),
+        ("acme", (" ",), InvalidValue, "Clusters cannot be empty or blank"),
+        ("acme", ("elsewhere",), InvalidValue, "Clusters do not exist"),
     ],
 )
 async def test_a_tenant_that_cannot_be_created_is_refused(
@@ -160,7 +165,7 @@ async def test_unknown_tenants_are_named_as_pulsar_names_them(tenancy: Tenancy) 
 
 
 async def test_a_tenant_with_namespaces_is_not_deleted(tenancy: Tenancy) -> None:
-    with pytest.raises(Conflict, match="The tenant still has active namespaces"):
+    with pytest.raises(NotEmpty, match="The tenant still has active namespaces"):
         await tenancy.delete_tenant("public")
 
 
@@ -174,7 +179,7 @@ async def test_two_creations_of_the_same_tenant_at_once_leave_one(tenancy: Tenan
     first, second = await asyncio.gather(*creations, return_exceptions=True)
 
     assert first is None
-    assert isinstance(second, Conflict)
+    assert isinstance(second, AlreadyExists)
     assert tenancy.tenant("acme").admin_roles == ("first",)
 
 
@@ -210,22 +215,22 @@ async def test_a_namespace_being_deleted_accepts_no_new_topics(tenancy: Tenancy,
 
 
 async def test_a_namespace_with_topics_is_not_deleted(tenancy: Tenancy) -> None:
-    with pytest.raises(Conflict, match="Cannot delete non empty namespace"):
+    with pytest.raises(NotEmpty, match="Cannot delete non empty namespace"):
         await tenancy.delete_namespace(DEFAULT, lambda: False)
     await tenancy.create_partitioned(TOPIC, 1)
-    with pytest.raises(Conflict, match="Cannot delete non empty namespace"):
+    with pytest.raises(NotEmpty, match="Cannot delete non empty namespace"):
         await tenancy.delete_namespace(DEFAULT, lambda: True)
 
 
 @pytest.mark.parametrize(
     ("name", "document", "kind", "reason"),
     [
-        (DEFAULT, {}, Conflict, "Namespace already exists"),
+        (DEFAULT, {}, AlreadyExists, "Namespace already exists"),
         (NamespaceName("nope", "n"), {}, TenantNotFound, "Tenant does not exist"),
         (
             NamespaceName("public", "n"),
             {"message_ttl_in_seconds": -1},
-            PreconditionFailed,
+            InvalidValue,
             "Invalid value for message TTL",
         ),
         (
@@ -282,7 +287,7 @@ async def test_policies_come_from_topic_then_namespace_then_configuration(docume
 async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Tenancy) -> None:
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
     assert tenancy.effective(TOPIC.partition_name(3)).ttl_seconds == 10
-    with pytest.raises(PreconditionFailed, match="Not allowed to set/get topic policy for a partition"):
+    with pytest.raises(WholeTopicOnly, match="Not allowed to set/get topic policy for a partition"):
         await tenancy.set_topic_policies(TOPIC.partition_name(3), ttl_seconds=5)
 
 
@@ -315,11 +320,11 @@ async def test_policies_of_a_deleted_topic_are_deleted(tenancy: Tenancy, documen
 @pytest.mark.parametrize(
     ("name", "partitions", "kind", "reason"),
     [
-        ("orders", 0, NotAcceptable, "Number of partitions should be more than 0"),
-        ("orders", -1, NotAcceptable, "Number of partitions should be more than 0"),
-        ("orders", 9, NotAcceptable, "Number of partitions should be less than or equal to 8"),
-        ("o-partition-x", 2, PreconditionFailed, "Partitioned Topic Name should not contain '-partition-'"),
-        ("taken", 2, Conflict, "This topic already exists"),
+        ("orders", 0, InvalidPartitionCount, "Number of partitions should be more than 0"),
+        ("orders", -1, InvalidPartitionCount, "Number of partitions should be more than 0"),
+        ("orders", 9, InvalidPartitionCount, "Number of partitions should be less than or equal to 8"),
+        ("o-partition-x", 2, ReservedName, "Partitioned Topic Name should not contain '-partition-'"),
+        ("taken", 2, AlreadyExists, "This topic already exists"),
         ("persistent://public/nope/orders", 2, NamespaceNotFound, "Namespace not found"),
     ],
 )
@@ -337,7 +342,7 @@ async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
     await tenancy.create_partitioned(TOPIC, 3)
     await tenancy.update_partitions(TOPIC, 3)
     await tenancy.update_partitions(TOPIC, 5)
-    with pytest.raises(Unprocessable) as refused:
+    with pytest.raises(FewerPartitions) as refused:
         await tenancy.update_partitions(TOPIC, 4)
     assert refused.value.reason == "Desired partitions 4 can't be less than the current partitions 5."
     assert tenancy.partitions(TOPIC) == 5
@@ -345,7 +350,7 @@ async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
 
 async def test_a_topic_without_partitions_is_distinguished(tenancy: Tenancy) -> None:
     assert tenancy.partitions(TOPIC) == 0
-    with pytest.raises(Conflict) as refused:
+    with pytest.raises(WrongTopicKind) as refused:
         await tenancy.update_partitions(TOPIC, 4)
     assert refused.value.reason == f"Topic {TOPIC} is not the partitioned topic."
     with pytest.raises(TopicNotFound):
@@ -437,7 +442,7 @@ async def test_a_partitioned_topic_with_an_invalid_stored_count_is_ignored(
 
 
 async def test_an_unlimited_partition_count_is_limited_anyway(tenancy: Tenancy) -> None:
-    with pytest.raises(NotAcceptable) as refused:
+    with pytest.raises(InvalidPartitionCount) as refused:
         await tenancy.create_partitioned(TOPIC, 100_000_000)
     assert refused.value.reason == (f"Number of partitions should be less than or equal to {DEFAULT_MOST_PARTITIONS}")
 
