@@ -12,8 +12,8 @@ import sys
 import pulsar
 from pyspark.sql import functions
 
+from pulsarctl.spark import register
 from pulsarctl.spark.session import spark_session
-from pulsarctl.spark.source import PulsarDataSource
 
 SERVICE_URL, ADMIN_URL = sys.argv[1:] if len(sys.argv) == 3 else ("pulsar://localhost:6650", "http://localhost:8080")
 TOPIC = "persistent://public/default/example-payments"
@@ -33,7 +33,7 @@ with contextlib.closing(pulsar.Client(SERVICE_URL, logger=pulsar.ConsoleLogger(p
 # %%
 cells = contextlib.ExitStack()
 spark = cells.enter_context(spark_session("payments", "local[2]"))
-spark.dataSource.register(PulsarDataSource)
+register(spark)
 
 # %%
 payments = (

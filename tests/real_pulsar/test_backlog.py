@@ -5,11 +5,11 @@ import random
 import pulsar
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
 
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.spark.options import ReadOptions
-from pulsarctl.spark.source import ProtocolReader
+from pulsarctl.tables.options import TableOptions
+from pulsarctl.tables.topic_table import TopicTable
 from tests.real_pulsar.java_pulsar import JavaPulsar
 
 pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
@@ -74,6 +74,6 @@ def unacknowledged(broker: EmbeddedBroker | JavaPulsar, topic: str) -> dict[Plac
         "unit": "entry",
         "columns": "ledger_id,entry_id,messages",
     }
-    reader = ProtocolReader(ReadOptions.parse(options))
-    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    table = TopicTable(TableOptions.parse(options))
+    rows = [row for part in table.plan() for batch in table.read(part) for row in batch.to_pylist()]
     return {(row["ledger_id"], row["entry_id"]): row["messages"] for row in rows}

@@ -22,8 +22,8 @@ from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.spark.jobs.backlog import AGE_LIMITS_SECONDS, AGE_NAMES, SubscriptionBacklog, run
-from pulsarctl.spark.options import ReadOptions
-from pulsarctl.spark.source import ProtocolReader
+from pulsarctl.tables.options import TableOptions
+from pulsarctl.tables.topic_table import TopicTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -173,16 +173,16 @@ def test_the_job_matches_a_brute_force_count(broker: EmbeddedBroker, stored: Inv
 @pytest.mark.timeout(300)
 def test_the_plan_is_small(broker: EmbeddedBroker, stored: Inventory) -> None:
     options = {"admin_url": broker.http_url, "topic": TOPIC, "subscriptions": "nothing"}
-    plan = ProtocolReader(ReadOptions.parse(options)).partitions()
-    assert sum(part.ledger_range.entries for part in plan) == len(stored.messages)
+    plan = TopicTable(TableOptions.parse(options)).plan()
+    assert sum(part.entries for part in plan) == len(stored.messages)
     assert len(pickle.dumps(plan)) < 1000 * len(plan)
 
 
 @pytest.mark.timeout(300)
 def test_a_task_carries_only_the_ack_ranges_of_its_entries(broker: EmbeddedBroker, stored: Inventory) -> None:
     options = {"admin_url": broker.http_url, "topic": TOPIC, "subscriptions": "holes"}
-    plan = ProtocolReader(ReadOptions.parse(options)).partitions()
+    plan = TopicTable(TableOptions.parse(options)).plan()
     assert len(plan) >= 8
     for part in plan:
-        (wanting,) = part.ledger_range.subscriptions or ()
-        assert len(wanting.acked) <= part.ledger_range.entries // 2 + 2
+        (wanting,) = part.subscriptions or ()
+        assert len(wanting.acked) <= part.entries // 2 + 2

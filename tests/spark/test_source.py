@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 from broker_core.names import NamespaceName
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.spark.source import PulsarDataSource
+from pulsarctl.spark import register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +33,7 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 class Source:
     def __init__(self, spark: "SparkSession", broker: EmbeddedBroker) -> None:
-        spark.dataSource.register(PulsarDataSource)
+        register(spark)
         self._spark = spark
         self._broker = broker
 

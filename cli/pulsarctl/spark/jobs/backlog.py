@@ -15,8 +15,8 @@ from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pulsarctl.spark.options import ALL_SUBSCRIPTIONS
-from pulsarctl.spark.source import PulsarDataSource
+from pulsarctl.spark import register
+from pulsarctl.tables.options import ALL_SUBSCRIPTIONS
 
 AGE_LIMITS_SECONDS = (60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400, 30 * 86_400)
 """Upper limits, excluded, of the histogram's buckets; one more bucket holds what is older."""
@@ -47,7 +47,7 @@ class SubscriptionBacklog:
 
 def read(session: SparkSession, target: Mapping[str, str], subscriptions: Sequence[str] = ()) -> DataFrame:
     """The unacknowledged entries. `target` has the source's options for where and what: `topic` or `namespace`."""
-    session.dataSource.register(PulsarDataSource)
+    register(session)
     tasks_min = max(8, 2 * session.sparkContext.defaultParallelism)
     return (
         session.read.format("pulsar")

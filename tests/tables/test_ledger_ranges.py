@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsarctl.spark.ledger_ranges import LedgerRange, ranges_of_topic, split
+from pulsarctl.tables.bounds import Bound
+from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
 
 TOPIC = "persistent://public/default/t"
 
@@ -38,7 +39,9 @@ def test_an_empty_open_ledger_is_not_a_range() -> None:
 
 
 def test_start_and_end_are_inclusive() -> None:
-    found = ranges_of_topic(TOPIC, stats({5: 10, 8: 3, 9: 7}), subscriptions=None, start=(5, 4), end=(8, 1))
+    found = ranges_of_topic(
+        TOPIC, stats({5: 10, 8: 3, 9: 7}), subscriptions=None, start=Bound((5, 4)), end=Bound((8, 1))
+    )
     assert spans(list(found)) == [(5, 4, 9), (8, 0, 1)]
 
 

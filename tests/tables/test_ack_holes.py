@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsarctl.spark.ack_holes import AckedRanges, Cursor
+from pulsarctl.tables.ack_holes import AckedRanges, Cursor
 
 
 def cursor(mark_delete: str, ranges: str) -> Cursor:

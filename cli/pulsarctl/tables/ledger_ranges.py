@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pulsarctl.spark.ack_holes import AckedRanges, Cursor, LedgerPosition
-from pulsarctl.values.message_ids import EARLIEST, LATEST, parse_message_id
+from pulsarctl.tables.ack_holes import AckedRanges, Cursor
+from pulsarctl.tables.bounds import FIRST, LAST, Bound
+from pulsarctl.values.message_ids import parse_message_id
 
 TASK_BYTES_MAX = 64 * 1024 * 1024
 TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
@@ -31,7 +32,9 @@ class Unacknowledged:
 class LedgerRange:
     """Entries `first <= entry <= last` of one ledger; `size` is about how many bytes they are.
 
-    With `subscriptions` an entry counts once for each that wants it, without (None) once.
+    With `subscriptions` an entry counts once for each that wants it, without (None) once. Only messages published at
+    `since_ms` or later, and at `until_ms` or earlier, belong to it. `before` are the messages of the batch `first` that
+    do not belong to it, and `through` is the last index of the batch `last` that does (-1: all).
     """
 
     topic: str
@@ -40,6 +43,10 @@ class LedgerRange:
     last: int
     size: int
     subscriptions: tuple[Unacknowledged, ...] | None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    before: int = 0
+    through: int = -1
 
     @property
     def entries(self) -> int:
@@ -51,8 +58,8 @@ def ranges_of_topic(
     stats: Mapping[str, Any],
     *,
     subscriptions: Sequence[str] | None,
-    start: LedgerPosition = EARLIEST.position,
-    end: LedgerPosition = LATEST.position,
+    start: Bound = FIRST,
+    end: Bound = LAST,
 ) -> Iterator[LedgerRange]:
     """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
 
@@ -69,7 +76,7 @@ def ranges_of_topic(
         is_open = ledger_id == last_confirmed[0]
         last = last_confirmed[1] if is_open else ledger["entries"] - 1
         size = max(ledger["size"], stats["currentLedgerSize"] if is_open else 0)
-        whole = LedgerRange(topic, ledger_id, 0, last, size, None)
+        whole = LedgerRange(topic, ledger_id, 0, last, size, None, start.time_ms, end.time_ms)
         cut = _cut(whole, start, end)
         if cut is not None and cursors is not None:
             cut = _only_wanted(cut, cursors)
@@ -86,13 +93,18 @@ def split(ranges: Iterable[LedgerRange], *, tasks_min: int, entries_max: int) ->
     return [part for each in ranges for part in _pieces(each, entries_max)]
 
 
-def _cut(whole: LedgerRange, start: LedgerPosition, end: LedgerPosition) -> LedgerRange | None:
+def _cut(whole: LedgerRange, start: Bound, end: Bound) -> LedgerRange | None:
     first, last = whole.first, whole.last
-    if start[0] >= whole.ledger_id:
-        first = start[1] if start[0] == whole.ledger_id else last + 1
-    if end[0] <= whole.ledger_id:
-        last = min(end[1], last) if end[0] == whole.ledger_id else -1
-    return _narrowed(whole, first, last)
+    if start.position[0] >= whole.ledger_id:
+        first = max(start.position[1], 0) if start.position[0] == whole.ledger_id else last + 1
+    if end.position[0] <= whole.ledger_id:
+        last = min(end.position[1], last) if end.position[0] == whole.ledger_id else -1
+    cut = _narrowed(whole, first, last)
+    if cut is not None and start.position == (cut.ledger_id, first):
+        cut = replace(cut, before=max(start.batch_index, 0))
+    if cut is not None and end.position == (cut.ledger_id, last):
+        cut = replace(cut, through=end.batch_index)
+    return cut
 
 
 def _only_wanted(whole: LedgerRange, cursors: Mapping[str, Cursor]) -> LedgerRange | None:
@@ -112,7 +124,10 @@ def _narrowed(whole: LedgerRange, first: int, last: int) -> LedgerRange | None:
     """The part from `first` to `last`, with its share of the size; None when it is empty."""
     if first > last or whole.entries < 1:
         return None
-    return replace(whole, first=first, last=last, size=whole.size * (last - first + 1) // whole.entries)
+    size = whole.size * (last - first + 1) // whole.entries
+    before = whole.before if first == whole.first else 0
+    through = whole.through if last == whole.last else -1
+    return replace(whole, first=first, last=last, size=size, before=before, through=through)
 
 
 def _pieces(whole: LedgerRange, entries_max: int) -> Iterator[LedgerRange]:

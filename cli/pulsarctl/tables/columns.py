@@ -1,7 +1,7 @@
-"""The columns of the `pulsar` data source: name, types, and where each value comes from. One table, in this order.
+"""The columns of a table: name, type, and where each value comes from. One list, in this order.
 
-A row is a message (`unit=message`), or a whole entry as stored (`unit=entry`: a batch stays folded, and `messages` says
-how many a row stands for). Only the columns that are asked for are computed.
+A row is a message (`unit=message`) or a whole entry as stored (`unit=entry`: a batch stays one row, and `messages` is
+the number of its messages). Only requested columns are computed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,6 @@ class Row(NamedTuple):
 
 class Column(NamedTuple):
     name: str
-    spark_type: str
     arrow_type: pa.DataType
     of: Callable[[Row], Any]
 
@@ -59,35 +58,36 @@ _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _PROPERTIES = pa.map_(pa.string(), pa.string())
 
 COLUMNS = (
-    Column("topic", "string", pa.string(), lambda row: row.entry.topic),
-    Column("partition", "int", pa.int32(), lambda row: row.entry.partition),
-    Column("ledger_id", "long", pa.int64(), lambda row: row.entry.ledger_id),
-    Column("entry_id", "long", pa.int64(), lambda row: row.entry.entry_id),
-    Column("batch_index", "int", pa.int32(), lambda row: row.message.id.batch_index),
-    Column("messages", "int", pa.int32(), lambda row: row.messages),
-    Column("subscription", "string", pa.string(), lambda row: row.subscription),
-    Column("key", "string", pa.string(), lambda row: row.message.key),
-    Column("key_is_base64", "boolean", pa.bool_(), lambda row: row.message.key_is_base64),
-    Column("ordering_key", "binary", pa.binary(), lambda row: row.message.ordering_key),
-    Column("properties", "map<string,string>", _PROPERTIES, lambda row: list(row.message.properties.items())),
-    Column("publish_time", "timestamp", _TIMESTAMP, lambda row: _time(row.message.publish_time_ms)),
-    Column("event_time", "timestamp", _TIMESTAMP, lambda row: _time(row.message.event_time_ms)),
-    Column("deliver_at", "timestamp", _TIMESTAMP, lambda row: _time(row.message.deliver_at_ms)),
-    Column("producer", "string", pa.string(), lambda row: row.message.producer),
-    Column("sequence_id", "long", pa.int64(), lambda row: _signed(row.message.sequence_id)),
-    Column("schema_version", "binary", pa.binary(), lambda row: row.message.schema_version),
-    Column("compression", "string", pa.string(), lambda row: row.message.compression),
-    Column("encrypted", "boolean", pa.bool_(), lambda row: row.message.encrypted),
-    Column("chunk_uuid", "string", pa.string(), _chunk(0)),
-    Column("chunk_index", "int", pa.int32(), _chunk(1)),
-    Column("chunk_count", "int", pa.int32(), _chunk(2)),
-    Column("replicated_from", "string", pa.string(), lambda row: row.message.replicated_from),
-    Column("broker_index", "long", pa.int64(), lambda row: row.message.broker_index),
-    Column("broker_time", "timestamp", _TIMESTAMP, lambda row: _time(row.message.broker_time_ms)),
-    Column("batch_size", "int", pa.int32(), lambda row: row.entry.message_count),
-    Column("entry_size", "int", pa.int32(), lambda row: row.entry.stored_bytes),
-    Column("value_size", "int", pa.int32(), _value_size),
-    Column("value", "binary", pa.binary(), lambda row: row.message.value),
+    Column("topic", pa.string(), lambda row: row.entry.topic),
+    Column("partition", pa.int32(), lambda row: row.entry.partition),
+    Column("ledger_id", pa.int64(), lambda row: row.entry.ledger_id),
+    Column("entry_id", pa.int64(), lambda row: row.entry.entry_id),
+    Column("batch_index", pa.int32(), lambda row: row.message.id.batch_index),
+    Column("message_id", pa.string(), lambda row: str(row.message.id)),
+    Column("messages", pa.int32(), lambda row: row.messages),
+    Column("subscription", pa.string(), lambda row: row.subscription),
+    Column("key", pa.string(), lambda row: row.message.key),
+    Column("key_is_base64", pa.bool_(), lambda row: row.message.key_is_base64),
+    Column("ordering_key", pa.binary(), lambda row: row.message.ordering_key),
+    Column("properties", _PROPERTIES, lambda row: list(row.message.properties.items())),
+    Column("publish_time", _TIMESTAMP, lambda row: _time(row.message.publish_time_ms)),
+    Column("event_time", _TIMESTAMP, lambda row: _time(row.message.event_time_ms)),
+    Column("deliver_at", _TIMESTAMP, lambda row: _time(row.message.deliver_at_ms)),
+    Column("producer", pa.string(), lambda row: row.message.producer),
+    Column("sequence_id", pa.int64(), lambda row: _signed(row.message.sequence_id)),
+    Column("schema_version", pa.binary(), lambda row: row.message.schema_version),
+    Column("compression", pa.string(), lambda row: row.message.compression),
+    Column("encrypted", pa.bool_(), lambda row: row.message.encrypted),
+    Column("chunk_uuid", pa.string(), _chunk(0)),
+    Column("chunk_index", pa.int32(), _chunk(1)),
+    Column("chunk_count", pa.int32(), _chunk(2)),
+    Column("replicated_from", pa.string(), lambda row: row.message.replicated_from),
+    Column("broker_index", pa.int64(), lambda row: row.message.broker_index),
+    Column("broker_time", _TIMESTAMP, lambda row: _time(row.message.broker_time_ms)),
+    Column("batch_size", pa.int32(), lambda row: row.entry.message_count),
+    Column("entry_size", pa.int32(), lambda row: row.entry.stored_bytes),
+    Column("value_size", pa.int32(), _value_size),
+    Column("value", pa.binary(), lambda row: row.message.value),
 )
 
 _BY_NAME = {column.name: column for column in COLUMNS}
@@ -103,11 +103,6 @@ def columns_named(names: Iterable[str]) -> tuple[Column, ...]:
             hint=f"its columns are {', '.join(_BY_NAME)}",
         )
     return tuple(_BY_NAME[name] for name in names)
-
-
-def ddl(columns: Sequence[Column]) -> str:
-    """The schema as Spark reads it."""
-    return ", ".join(f"`{column.name}` {column.spark_type}" for column in columns)
 
 
 def record_batches(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:

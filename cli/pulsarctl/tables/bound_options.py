@@ -1,0 +1,50 @@
+"""The options `start` and `end`: one bound for all partitions, or a JSON object of bounds by partition.
+
+A partition is named by its index, or by its full name.
+"""
+
+import json
+import time
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.tables.bounds import FIRST, LAST, Bound, Bounds
+from pulsarctl.values.message_ids import MessageId
+from pulsarctl.values.names import full_topic
+from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
+
+
+def start_of(name: str, text: str) -> Bounds:
+    return _bounds(name, text, FIRST)
+
+
+def end_of(name: str, text: str) -> Bounds:
+    return _bounds(name, text, LAST)
+
+
+def _bounds(name: str, text: str, anywhere: Bound) -> Bounds:
+    if not text.lstrip().startswith("{"):
+        return Bounds(_bound(name, text, anywhere))
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageProblem(
+            f"option {name}: the JSON cannot be read: {error}", hint='use {"0": "7:3", "1": "@TIME"}'
+        ) from error
+    return Bounds(anywhere, {_partition(key): _bound(name, str(each), anywhere) for key, each in found.items()})
+
+
+def _partition(key: str) -> str:
+    return key if key.isdecimal() else full_topic(key)
+
+
+def _bound(name: str, text: str, anywhere: Bound) -> Bound:
+    match parse_position(text, int(time.time() * 1000)):
+        case Earliest():
+            return FIRST
+        case Latest():
+            return LAST
+        case MessageId(ledger_id=ledger_id, entry_id=entry_id, batch_index=batch_index):
+            return Bound((ledger_id, entry_id), batch_index)
+        case AtTime(publish_time_ms=time_ms):
+            return Bound(anywhere.position, time_ms=time_ms)
+    raise UsageProblem(f"option {name}: '{text}' depends on what is read", hint="use LEDGER:ENTRY or @TIME")

@@ -1,0 +1,82 @@
+"""The options of a table, checked: text in, one frozen object out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.tables import option_values as values
+from pulsarctl.tables.access import LOCAL, Access
+from pulsarctl.tables.bound_options import end_of, start_of
+from pulsarctl.tables.bounds import FROM_FIRST, TO_LAST, Bounds
+from pulsarctl.tables.columns import COLUMNS
+
+ALL_SUBSCRIPTIONS = "*"
+UNITS = ("message", "entry")
+_ACCESS = ("service_url", "admin_url", "token", "token_file", "timeout_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """One field for each option of the same name. Exactly one of `topics`, `topics_pattern`, and `namespace` is given.
+
+    topics             topics separated by commas (`topic` means the same); partitioned topics with all partitions
+    topics_pattern     a regular expression that the whole name of a topic matches, such as shop/eu/orders-.*
+    namespace          every persistent topic of TENANT/NAMESPACE except system topics, which start with two underscores
+    access             service_url, admin_url, token, token_file, timeout_seconds
+    subscriptions      names separated by commas, or `*`: only what they have not acknowledged, one row for each of them
+    start, end         `earliest`, `latest`, `LEDGER:ENTRY`, `@TIME`, or a JSON object of these by partition
+    unit               `message`: batches are split, and chunks joined; `entry`: one row for each stored entry
+    columns            names separated by commas; other columns are neither computed nor decompressed
+    fail_on_data_loss  fail if entries of the plan are gone; otherwise skip them
+    tasks_min          minimum number of parts, if there is enough to read
+    entries_per_task   maximum number of entries in one part
+    """
+
+    topics: tuple[str, ...] = ()
+    topics_pattern: str = ""
+    namespace: str = ""
+    access: Access = LOCAL
+    subscriptions: tuple[str, ...] = ()
+    start: Bounds = FROM_FIRST
+    end: Bounds = TO_LAST
+    unit: str = "message"
+    columns: tuple[str, ...] = tuple(column.name for column in COLUMNS)
+    fail_on_data_loss: bool = True
+    tasks_min: int = 8
+    entries_per_task: int = 50_000
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> "TableOptions":
+        """Names in any case, as Spark passes them. Raises `UsageProblem`."""
+        given = {name.lower(): text for name, text in options.items()}
+        if "topic" in given:
+            given["topics"] = ",".join(filter(None, (given.get("topics"), given.pop("topic"))))
+        found = values.read_options(given, _READERS)
+        access = Access(**{name: found.pop(name) for name in _ACCESS if name in found})
+        parsed = cls(**found, access=access)
+        if sum(map(bool, (parsed.topics, parsed.topics_pattern, parsed.namespace))) != 1:
+            raise UsageProblem(
+                "cannot tell what to read",
+                hint="specify one of the options topic, topics, topics_pattern, and namespace",
+            )
+        return parsed
+
+
+_READERS: dict[str, values.Reader] = {
+    "topics": values.some_names,
+    "topics_pattern": values.a_pattern,
+    "namespace": values.a_text,
+    "service_url": values.a_text,
+    "admin_url": values.a_text,
+    "token": values.a_text,
+    "token_file": values.a_text,
+    "subscriptions": values.some_names,
+    "start": start_of,
+    "end": end_of,
+    "unit": values.one_of(*UNITS),
+    "columns": values.some_names,
+    "fail_on_data_loss": values.yes_or_no,
+    "tasks_min": values.a_count,
+    "entries_per_task": values.a_count,
+    "timeout_seconds": values.some_seconds,
+}

@@ -1,0 +1,72 @@
+"""Which topics are read, and the ledger ranges of each, as the admin API reports them at one moment."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.errors import UsageProblem
+from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
+from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
+from pulsarctl.values.names import full_topic, namespace_of
+
+LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
+
+
+def plan(options: TableOptions) -> list[LedgerRange]:
+    """At least one range for each topic partition and ledger that holds something to read.
+
+    Raises `NotFound` for a topic that does not exist, and what the admin client raises.
+    """
+    admin = options.access.admin()
+    try:
+        ranges = [each for topic in topic_parts(admin, options) for each in _ranges(admin, options, topic)]
+    finally:
+        admin.close()
+    return split(ranges, tasks_min=options.tasks_min, entries_max=options.entries_per_task)
+
+
+def topic_parts(admin: AdminClient, options: TableOptions) -> list[str]:
+    """The full names of partitions, and of topics without partitions. Raises `NotFound`."""
+    if options.topics:
+        return [part for topic in options.topics for part in admin.topics.parts(topic)]
+    if options.namespace:
+        return _listed(admin, options.namespace)
+    wanted = re.compile(_full_pattern(options.topics_pattern))
+    return [name for name in _listed(admin, _namespace(options.topics_pattern)) if wanted.fullmatch(_whole_topic(name))]
+
+
+def _listed(admin: AdminClient, namespace: str) -> list[str]:
+    listed = admin.topics.list(namespace, domain="persistent")
+    return [name for name in listed if not name.rpartition("/")[2].startswith("__")]
+
+
+def _full_pattern(pattern: str) -> str:
+    """With tenant and namespace in front, as for the name of a topic."""
+    if "://" in pattern:
+        return pattern
+    return f"persistent://{pattern}" if LITERAL.match(pattern) else f"persistent://public/default/{pattern}"
+
+
+def _namespace(pattern: str) -> str:
+    """The namespace that is searched. Raises `UsageProblem` if it is part of the pattern."""
+    found = LITERAL.match(_full_pattern(pattern))
+    if found is None:
+        raise UsageProblem(
+            f"option topics_pattern: '{pattern}' does not name one namespace",
+            hint="start with TENANT/NAMESPACE/, such as shop/eu/orders-.*",
+        )
+    return namespace_of(full_topic(f"{found[1]}/{found[2]}/t"))
+
+
+def _whole_topic(name: str) -> str:
+    return re.sub(r"-partition-\d+$", "", name)
+
+
+def _ranges(admin: AdminClient, options: TableOptions, topic: str) -> Iterator[LedgerRange]:
+    stats = admin.topics.internal_stats(topic)
+    names: Sequence[str] | None = options.subscriptions or None
+    if names == (ALL_SUBSCRIPTIONS,):
+        names = sorted(stats["cursors"])
+    yield from ranges_of_topic(
+        topic, stats, subscriptions=names, start=options.start.of(topic), end=options.end.of(topic)
+    )
