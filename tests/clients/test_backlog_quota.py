@@ -17,6 +17,7 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests import official_client
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import loaded, set_topic_policies
+from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
@@ -28,25 +29,13 @@ KB = 1024
 REFUSAL = "Cannot create producer on topic with backlog quota exceeded"
 
 
-class LaterClock(SystemClock):
-    """A wall clock that the test moves."""
-
-    passed_ms = 0
-
-    def wall_ms(self) -> int:
-        return super().wall_ms() + self.passed_ms
-
-    def elapsed(self) -> float:
-        return super().elapsed() + self.passed_ms / 1000
+@pytest.fixture
+def clock() -> ShiftedClock:
+    return ShiftedClock()
 
 
 @pytest.fixture
-def clock() -> LaterClock:
-    return LaterClock()
-
-
-@pytest.fixture
-def precise(clock: LaterClock) -> Iterator[EmbeddedBroker]:
+def precise(clock: ShiftedClock) -> Iterator[EmbeddedBroker]:
     """A broker that uses the oldest message for the age of a backlog."""
     config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
     with EmbeddedBroker(config=config, clock=clock) as broker:
@@ -193,13 +182,13 @@ def test_the_oldest_are_dropped_down_to_nine_tenths_of_the_quota(
     client.create_producer(topic).close()
 
 
-def test_above_the_age_limit_no_producer_connects(precise: EmbeddedBroker, clock: LaterClock, topic: str) -> None:
+def test_above_the_age_limit_no_producer_connects(precise: EmbeddedBroker, clock: ShiftedClock, topic: str) -> None:
     client = official_client.connect(precise.service_url)
     client.subscribe(topic, "s").close()
     publish(client, topic, 1)
     set_topic_policies(precise, topic, age_quota=BacklogQuota(0, 100, REFUSE))
     client.create_producer(topic).close()
-    clock.passed_ms = 101_000
+    clock.slept_ms = 101_000
     with pytest.raises(pulsar.ProducerBlockedQuotaExceededException):
         client.create_producer(topic)
     precise.call(loaded(precise, topic).subscriptions["s"].clear_backlog())
@@ -208,18 +197,18 @@ def test_above_the_age_limit_no_producer_connects(precise: EmbeddedBroker, clock
 
 
 def test_messages_older_than_nine_tenths_of_the_age_are_dropped(
-    precise: EmbeddedBroker, clock: LaterClock, topic: str
+    precise: EmbeddedBroker, clock: ShiftedClock, topic: str
 ) -> None:
     client = official_client.connect(precise.service_url)
     client.subscribe(topic, "s").close()
     publish(client, topic, 5)
-    clock.passed_ms = 101_000
+    clock.slept_ms = 101_000
     set_topic_policies(precise, topic, age_quota=BacklogQuota(0, 100, EVICT))
     wait_until(lambda: backlog_of(precise, topic) == 0, 5)
     client.close()
 
 
-def test_whole_ledgers_that_are_too_old_are_dropped(clock: LaterClock, topic: str) -> None:
+def test_whole_ledgers_that_are_too_old_are_dropped(clock: ShiftedClock, topic: str) -> None:
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS), clock=clock) as broker:
         client = official_client.connect(broker.service_url)
         client.subscribe(topic, "s").close()
@@ -230,7 +219,7 @@ def test_whole_ledgers_that_are_too_old_are_dropped(clock: LaterClock, topic: st
         set_topic_policies(broker, topic, age_quota=BacklogQuota(0, 100, EVICT))
         check(broker, topic)
         assert backlog_of(broker, topic) == 8
-        clock.passed_ms = 101_000
+        clock.slept_ms = 101_000
         check(broker, topic)
         assert backlog_of(broker, topic) == 3  # the open ledger is as old, but not full
         client.close()

@@ -8,13 +8,13 @@ import urllib.request
 import pulsar
 import pytest
 
-from broker_core.clock import SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import BacklogQuotaConfig
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.policies.values import EVICT, BacklogQuota, RetentionPolicy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.managed_ledgers import managed_ledger
 
@@ -22,20 +22,6 @@ pytestmark = pytest.mark.feature("durability")
 
 DAY_MS = 24 * 3600 * 1000
 TOPIC = "jumps"
-
-
-class SettableClock(SystemClock):
-    """A wall clock that the test sets; the other clocks advance, and the test can let time pass."""
-
-    def __init__(self) -> None:
-        self.offset_ms = 0
-        self.passed_ms = 0
-
-    def wall_ms(self) -> int:
-        return super().wall_ms() + self.offset_ms + self.passed_ms
-
-    def elapsed(self) -> float:
-        return super().elapsed() + self.passed_ms / 1000
 
 
 class Load(threading.Thread):
@@ -68,16 +54,16 @@ def receive_until(consumer: pulsar.Consumer, number: int) -> list[int]:
 
 @pytest.mark.parametrize("jump_ms", [DAY_MS, -DAY_MS], ids=["forwards", "back"])
 def test_no_message_is_lost_and_nothing_stalls(jump_ms: int) -> None:
-    clock = SettableClock()
+    clock = ShiftedClock()
     with EmbeddedBroker(clock=clock) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         consumer = client.subscribe(TOPIC, "s")
         load = Load(client)
         load.start()
         seen = receive_until(consumer, 100)
-        clock.offset_ms = jump_ms
+        clock.jump_ms = jump_ms
         seen += receive_until(consumer, len(load.ids) + 200)
-        clock.offset_ms = 0
+        clock.jump_ms = 0
         seen += receive_until(consumer, len(load.ids) + 200)
         load.stop()
         if seen[-1] < len(load.ids) - 1:
@@ -88,7 +74,7 @@ def test_no_message_is_lost_and_nothing_stalls(jump_ms: int) -> None:
 
 
 def test_nothing_expires_early_after_a_jump_back() -> None:
-    clock = SettableClock()
+    clock = ShiftedClock()
     with EmbeddedBroker(clock=clock) as broker:
         namespace = NamespaceName("public", "default")
         broker.call(broker.broker.tenancy.set_namespace_policies(namespace, ttl_seconds=3600))
@@ -97,10 +83,10 @@ def test_nothing_expires_early_after_a_jump_back() -> None:
         client.create_producer(TOPIC).send(b"kept")
         topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
         cursor = topic.subscriptions["s"].cursor
-        clock.offset_ms = -DAY_MS
+        clock.jump_ms = -DAY_MS
         assert broker.call(topic.subscriptions["s"].expire_before(clock.wall_ms() - 3600_000)) == 0
         assert cursor.backlog_messages == 1
-        clock.offset_ms, clock.passed_ms = 0, DAY_MS
+        clock.jump_ms, clock.slept_ms = 0, DAY_MS
         broker.call(broker.broker.tenancy.set_namespace_policies(namespace, ttl_seconds=3599))
         wait_until(lambda: cursor.backlog_messages == 0, 3)
         client.close()
@@ -108,7 +94,7 @@ def test_nothing_expires_early_after_a_jump_back() -> None:
 
 def test_nothing_expires_early_after_a_jump_ahead() -> None:
     """TTL, retention, a quota by age, and a request to expire drop no message that is not old enough."""
-    clock = SettableClock()
+    clock = ShiftedClock()
     config = BrokerConfig(server=FREE_PORTS, backlog_quota=BacklogQuotaConfig(precise_time=True))
     with EmbeddedBroker(clock=clock, config=config) as broker:
         tenancy, namespace = broker.broker.tenancy, NamespaceName("public", "default")
@@ -127,11 +113,11 @@ def test_nothing_expires_early_after_a_jump_ahead() -> None:
         broker.call(managed_ledger(topic).roll())
         producer.send(b"kept")
         ledgers = [info.id for info in topic.ledger.ledger_infos()]
-        clock.offset_ms = DAY_MS
+        clock.jump_ms = DAY_MS
         housekeeping(broker)
         assert topic.subscriptions["s"].cursor.backlog_messages == 1
         assert [info.id for info in topic.ledger.ledger_infos()] == ledgers
-        clock.offset_ms, clock.passed_ms = 0, DAY_MS
+        clock.jump_ms, clock.slept_ms = 0, DAY_MS
         housekeeping(broker)
         assert topic.subscriptions["s"].cursor.backlog_messages == 0
         assert [info.id for info in topic.ledger.ledger_infos()] != ledgers

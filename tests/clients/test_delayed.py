@@ -11,7 +11,6 @@ from urllib.request import urlopen
 import pulsar
 import pytest
 
-from broker_core.clock import SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DelayedConfig
 from broker_core.names import NamespaceName, parse_topic
@@ -22,6 +21,7 @@ from broker_core.topic.subscription import Subscription
 from tests.bench import delivery_times
 from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.official_client import connect
 
@@ -259,27 +259,19 @@ def test_by_default_a_message_arrives_at_most_a_tick_early(tmp_path: Path) -> No
         client.close()
 
 
-class SettableClock(SystemClock):
-    def __init__(self) -> None:
-        self.offset_ms = 0
-
-    def wall_ms(self) -> int:
-        return super().wall_ms() + self.offset_ms
-
-
 def test_setting_the_wall_clock_moves_the_delivery_time(tmp_path: Path) -> None:
-    clock = SettableClock()
+    clock = ShiftedClock()
     with EmbeddedBroker(tmp_path, config=STRICT, clock=clock) as broker:
         client = connect(broker.service_url)
         consumer = client.subscribe("t", "s", SHARED)
         producer = client.create_producer("t")
         producer.send(b"far", deliver_after=LATER)
         producer.send(b"near", deliver_after=timedelta(milliseconds=300))
-        clock.offset_ms = -3600_000
+        clock.jump_ms = -3600_000
         assert is_silent(consumer, 700)
-        clock.offset_ms = 0
+        clock.jump_ms = 0
         assert receive(consumer, 1)[0][0] == b"near"
-        clock.offset_ms = 3600_000
+        clock.jump_ms = 3600_000
         assert receive(consumer, 1)[0][0] == b"far"
         client.close()
 

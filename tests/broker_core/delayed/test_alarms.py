@@ -5,29 +5,21 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker_core.clock import SystemClock
 from broker_core.delayed import alarms
 from broker_core.delayed.alarms import Alarms
+from tests.clocks import ShiftedClock
 
 HOUR_MS = 3600_000
 
 
-class SettableClock(SystemClock):
-    def __init__(self) -> None:
-        self.offset_ms = 0
-
-    def wall_ms(self) -> int:
-        return super().wall_ms() + self.offset_ms
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> ShiftedClock:
     monkeypatch.setattr(alarms, "LOOK_AGAIN_SECONDS", 0.02)
-    return SettableClock()
+    return ShiftedClock()
 
 
 @pytest.fixture
-async def rung(clock: SettableClock) -> AsyncIterator[tuple[Alarms, asyncio.Queue[str]]]:
+async def rung(clock: ShiftedClock) -> AsyncIterator[tuple[Alarms, asyncio.Queue[str]]]:
     ringing = Alarms(clock)
     yield ringing, asyncio.Queue()
     ringing.close()
@@ -40,7 +32,7 @@ async def next_of(queue: asyncio.Queue[str]) -> str:
 Rung = tuple[Alarms, asyncio.Queue[str]]
 
 
-async def test_alarms_fire_in_order_of_time_and_never_early(rung: Rung, clock: SettableClock) -> None:
+async def test_alarms_fire_in_order_of_time_and_never_early(rung: Rung, clock: ShiftedClock) -> None:
     ringing, queue = rung
     at = clock.wall_ms() + 30
     early: list[int] = []
@@ -56,26 +48,26 @@ async def test_alarms_fire_in_order_of_time_and_never_early(rung: Rung, clock: S
     assert not early
 
 
-async def test_a_clock_set_forward_fires_an_alarm(rung: Rung, clock: SettableClock) -> None:
+async def test_a_clock_set_forward_fires_an_alarm(rung: Rung, clock: ShiftedClock) -> None:
     ringing, queue = rung
     ringing.set(clock.wall_ms() + HOUR_MS, lambda: queue.put_nowait("rung"))
-    clock.offset_ms = HOUR_MS
+    clock.jump_ms = HOUR_MS
     assert await next_of(queue) == "rung"
 
 
-async def test_a_clock_set_back_delays_an_alarm(rung: Rung, clock: SettableClock) -> None:
+async def test_a_clock_set_back_delays_an_alarm(rung: Rung, clock: ShiftedClock) -> None:
     ringing, queue = rung
     ringing.set(clock.wall_ms() + 10, lambda: queue.put_nowait("rung"))
-    clock.offset_ms = -HOUR_MS
+    clock.jump_ms = -HOUR_MS
     looked = asyncio.Event()
     asyncio.get_running_loop().call_later(0.1, looked.set)
     await looked.wait()
     assert queue.empty()
-    clock.offset_ms = 0
+    clock.jump_ms = 0
     assert await next_of(queue) == "rung"
 
 
-async def test_a_canceled_alarm_never_fires(rung: Rung, clock: SettableClock) -> None:
+async def test_a_canceled_alarm_never_fires(rung: Rung, clock: ShiftedClock) -> None:
     ringing, queue = rung
     cancelled = ringing.set(clock.wall_ms() + 10, lambda: queue.put_nowait("cancelled"))
     ringing.set(clock.wall_ms() + 20, lambda: queue.put_nowait("kept"))
@@ -85,7 +77,7 @@ async def test_a_canceled_alarm_never_fires(rung: Rung, clock: SettableClock) ->
     assert queue.empty()
 
 
-async def test_canceled_alarms_do_not_accumulate(rung: Rung, clock: SettableClock) -> None:
+async def test_canceled_alarms_do_not_accumulate(rung: Rung, clock: ShiftedClock) -> None:
     ringing, queue = rung
     ringing.set(clock.wall_ms() + 30, lambda: queue.put_nowait("kept"))
     for _ in range(10_000):
@@ -94,7 +86,7 @@ async def test_canceled_alarms_do_not_accumulate(rung: Rung, clock: SettableCloc
     assert await next_of(queue) == "kept"
 
 
-async def test_an_alarm_can_set_another(rung: Rung, clock: SettableClock) -> None:
+async def test_an_alarm_can_set_another(rung: Rung, clock: ShiftedClock) -> None:
     ringing, queue = rung
 
     def ring() -> None:

@@ -2,9 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,23 +11,8 @@ from broker_core.delayed import time_index
 from broker_core.delayed.bucket_files import BucketFiles
 from broker_core.delayed.time_index import Row, TimeIndex
 from broker_core.storage.disk import RealDisk
+from tests.broker_core.delayed.work import Work
 from tests.broker_core.storage.storage import until
-
-
-class Work:
-    """Owns the tasks of an index and counts its calls."""
-
-    def __init__(self) -> None:
-        self.tasks: set[asyncio.Task[None]] = set()
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-        return task
-
-    async def done(self) -> None:
-        await until(lambda: not self.tasks)
 
 
 class FullDisk(RealDisk):

@@ -19,7 +19,7 @@ from broker_core.policies.values import DelayedDelivery
 from broker_core.storage.block import Block
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.position import Position
-from tests.broker_core.delayed.test_time_index import Work
+from tests.broker_core.delayed.work import Work
 
 LEDGER = 7
 FAR_MS = 10_000_000

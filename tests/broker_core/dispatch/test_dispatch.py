@@ -24,7 +24,8 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.condition import wait_until
 from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.raw_consuming import receive
+from tests.raw_publishing import producer, publish, send
 
 TOPIC = "persistent://public/default/t"
 SHARED = pb.CommandSubscribe.Shared
@@ -51,16 +52,6 @@ def subscribe(client: RawClient, consumer_id: int = 1, permits: int = 100, **fie
     client.send(client_commands.subscribe(consumer_id, TOPIC, "s", consumer_id, **fields))  # type: ignore[arg-type]  # by name
     client.expect(BaseCommand.SUCCESS)
     client.send(client_commands.flow(consumer_id, permits))
-
-
-def publish(client: RawClient, count: int, first: int = 0) -> None:
-    for sequence_id in range(first, first + count):
-        client.send(send(sequence_id))
-        client.expect(BaseCommand.SEND_RECEIPT)
-
-
-def receive(client: RawClient, count: int) -> list[pb.CommandMessage]:
-    return [client.expect(BaseCommand.MESSAGE) for _ in range(count)]
 
 
 def test_the_receipt_and_the_message_of_one_sync_leave_in_one_write(raw: RawClient) -> None:

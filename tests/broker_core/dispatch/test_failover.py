@@ -15,7 +15,8 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.raw_consuming import entry_ids
+from tests.raw_publishing import producer, publish
 
 TOPIC = "persistent://public/default/t-partition-1"  # the second name in order is its active consumer
 FAILOVER, EXCLUSIVE = pb.CommandSubscribe.Failover, pb.CommandSubscribe.Exclusive
@@ -46,12 +47,6 @@ def publisher(broker: EmbeddedBroker) -> RawClient:
     client = RawClient(broker.service_url)
     client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
     return client
-
-
-def publish(client: RawClient, count: int) -> None:
-    for sequence_id in range(count):
-        client.send(send(sequence_id))
-        client.expect(BaseCommand.SEND_RECEIPT)
 
 
 class Member(RawClient):
@@ -89,10 +84,6 @@ class Member(RawClient):
         if epoch is not None:
             command.redeliverUnacknowledgedMessages.consumer_epoch = epoch
         self.send(frame(command))
-
-
-def entry_ids(messages: list[pb.CommandMessage]) -> list[int]:
-    return [message.message_id.entryId for message in messages]
 
 
 def test_the_first_consumer_is_active_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:

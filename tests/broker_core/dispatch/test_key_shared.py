@@ -11,11 +11,11 @@ from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.frame import MessageFrame
-from broker_core.wire.message import build_entry, parse_metadata
+from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.condition import wait_until
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer
+from tests.raw_publishing import producer, publish_keys
 
 TOPIC = "persistent://public/default/t"
 LOW, HIGH = "key1", "key01"  # hashes 293 and 47652 of 65536
@@ -34,16 +34,6 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         yield client
-
-
-def publish(client: RawClient, *keys: str) -> None:
-    """One message for each key; its payload is the key."""
-    for key in keys:
-        metadata = pb.MessageMetadata(producer_name="p", sequence_id=1, publish_time=1, partition_key=key)
-        command = BaseCommand(type=BaseCommand.SEND)
-        command.send.CopyFrom(pb.CommandSend(producer_id=1, sequence_id=1))
-        client.send(frame(command, build_entry(metadata, key.encode())))
-        client.expect(BaseCommand.SEND_RECEIPT)
 
 
 class Member(RawClient):
@@ -106,7 +96,7 @@ class Member(RawClient):
 
 def test_keys_go_to_the_owners_of_their_hashes(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as upper, Member(broker) as lower:
-        publish(raw, LOW, HIGH, HIGH, LOW)
+        publish_keys(raw, LOW, HIGH, HIGH, LOW)
         assert lower.gets(LOW, LOW) == upper.gets(HIGH, HIGH) == [0, 0]
 
 
@@ -114,10 +104,10 @@ def test_a_key_that_moved_waits_until_its_old_consumer_has_acknowledged_it(
     broker: EmbeddedBroker, raw: RawClient
 ) -> None:
     with Member(broker) as old:
-        publish(raw, LOW, LOW, HIGH)
+        publish_keys(raw, LOW, LOW, HIGH)
         old.gets(LOW, LOW, HIGH)
         with Member(broker) as new:
-            publish(raw, LOW, LOW)
+            publish_keys(raw, LOW, LOW)
             assert new.gets_nothing()
             old.acknowledge(0)
             assert new.gets_nothing()
@@ -128,10 +118,10 @@ def test_a_key_that_moved_waits_until_its_old_consumer_has_acknowledged_it(
 
 def test_redelivered_messages_go_to_the_new_owner_before_later_ones(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as old:
-        publish(raw, LOW, LOW)
+        publish_keys(raw, LOW, LOW)
         old.gets(LOW, LOW)
         with Member(broker) as new:
-            publish(raw, LOW)
+            publish_keys(raw, LOW)
             old.give_back(1)
             assert new.gets_nothing()
             old.give_back(0)
@@ -142,10 +132,10 @@ def test_redelivered_messages_go_to_the_new_owner_before_later_ones(broker: Embe
 def test_messages_of_a_lost_consumer_go_to_the_others_in_order(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as other:
         with Member(broker) as lost:
-            publish(raw, LOW, LOW, HIGH)
+            publish_keys(raw, LOW, LOW, HIGH)
             lost.gets(LOW, LOW)
             other.gets(HIGH)
-            publish(raw, LOW)
+            publish_keys(raw, LOW)
             lost.gets(LOW)
         assert other.gets(LOW, LOW, LOW) == [0, 0, 0]
         assert other.entry_ids() == [2, 0, 1, 3]
@@ -153,17 +143,17 @@ def test_messages_of_a_lost_consumer_go_to_the_others_in_order(broker: EmbeddedB
 
 def test_a_key_whose_range_returns_continues_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as old:
-        publish(raw, LOW)
+        publish_keys(raw, LOW)
         old.gets(LOW)
         with Member(broker) as new:
-            publish(raw, LOW)
+            publish_keys(raw, LOW)
             assert new.gets_nothing()
         assert old.gets(LOW) == [0]
 
 
 def test_a_consumer_without_permits_does_not_block_other_keys(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as upper, Member(broker, permits=1) as lower:
-        publish(raw, LOW, LOW, LOW, HIGH)
+        publish_keys(raw, LOW, LOW, LOW, HIGH)
         lower.gets(LOW)
         upper.gets(HIGH)
         lower.send(client_commands.flow(1, 100))
@@ -173,10 +163,10 @@ def test_a_consumer_without_permits_does_not_block_other_keys(broker: EmbeddedBr
 
 def test_a_waiting_key_is_not_overtaken(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as upper, Member(broker, permits=2) as lower:
-        publish(raw, LOW, LOW, LOW)
+        publish_keys(raw, LOW, LOW, LOW)
         lower.gets(LOW, LOW)
         lower.give_back(0)
-        publish(raw, LOW, HIGH)
+        publish_keys(raw, LOW, HIGH)
         upper.gets(HIGH)
         lower.send(client_commands.flow(1, 100))
         assert lower.gets(LOW, LOW, LOW) == [1, 0, 0]
@@ -191,7 +181,7 @@ def test_reading_ahead_stops_at_its_limit() -> None:
     ):
         raw.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         with Member(broker) as upper, Member(broker, permits=1) as lower:
-            publish(raw, LOW, LOW, LOW, LOW, LOW, LOW, HIGH)  # four entries may wait for two consumers
+            publish_keys(raw, LOW, LOW, LOW, LOW, LOW, LOW, HIGH)  # four entries may wait for two consumers
             lower.gets(LOW)
             assert upper.gets_nothing()
             lower.send(client_commands.flow(1, 2))
@@ -201,16 +191,16 @@ def test_reading_ahead_stops_at_its_limit() -> None:
 
 def test_with_out_of_order_delivery_a_key_moves_at_once(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, out_of_order=True) as old:
-        publish(raw, LOW)
+        publish_keys(raw, LOW)
         old.gets(LOW)
         with Member(broker, out_of_order=True) as new:
-            publish(raw, LOW)
+            publish_keys(raw, LOW)
             assert new.gets(LOW) == [0]
 
 
 def test_sticky_consumers_get_their_hashes_and_other_messages_wait(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker, (0, 1000)) as lower:
-        publish(raw, HIGH, LOW)
+        publish_keys(raw, HIGH, LOW)
         lower.gets(LOW)
         with Member(broker, (1001, 65535)) as upper:
             upper.gets(HIGH)
@@ -253,7 +243,7 @@ def test_consumers_with_different_modes_are_refused(broker: EmbeddedBroker, raw:
 
 def test_an_unused_subscription_takes_the_mode_of_the_next_consumer(broker: EmbeddedBroker, raw: RawClient) -> None:
     with Member(broker) as first:
-        publish(raw, LOW)
+        publish_keys(raw, LOW)
         first.gets(LOW)
     subscription = broker.broker.topics.loaded[TOPIC].subscriptions["s"]
     wait_until(lambda: not subscription.consumers, 5)
@@ -265,7 +255,7 @@ def test_the_first_consumer_after_all_have_left_gets_all_unacknowledged_messages
     broker: EmbeddedBroker, raw: RawClient
 ) -> None:
     with Member(broker) as first:
-        publish(raw, LOW, HIGH, LOW)
+        publish_keys(raw, LOW, HIGH, LOW)
         first.gets(LOW, HIGH, LOW)
         first.acknowledge(1)
         assert first.gets_nothing()
@@ -280,8 +270,8 @@ def test_key_shared_can_be_disabled() -> None:
 
 
 def test_an_exclusive_consumer_can_request_a_range_of_keys(broker: EmbeddedBroker, raw: RawClient) -> None:
-    publish(raw, LOW)
+    publish_keys(raw, LOW)
     with Member(broker, (40_000, 65_535), kind=pb.CommandSubscribe.Exclusive, permits=2) as reader:
-        publish(raw, LOW, HIGH, LOW, HIGH, LOW)
+        publish_keys(raw, LOW, HIGH, LOW, HIGH, LOW)
         reader.gets(HIGH, HIGH)
         assert reader.gets_nothing()

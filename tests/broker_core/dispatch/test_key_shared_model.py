@@ -16,10 +16,9 @@ from broker_core.wire.commands import frame
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.dispatch.test_key_shared import publish
 from tests.condition import wait_until
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer
+from tests.raw_publishing import producer, publish_keys
 
 KEYS = ("key1", "key2", "key01", "test", "my-key")
 MEMBERS_MAX = 4
@@ -119,7 +118,7 @@ class Run:
             self.given_back.add(member.give_back(value))
 
     def publish(self, key: str) -> None:
-        publish(self.publisher, key)
+        publish_keys(self.publisher, key)
         self.published[key].append(sum(map(len, self.published.values())))
 
     def leave(self, index: int) -> None:

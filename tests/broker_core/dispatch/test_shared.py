@@ -12,9 +12,9 @@ from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.dispatch.test_failover import publish
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer
+from tests.raw_consuming import receive
+from tests.raw_publishing import producer, publish
 
 TOPICS = [f"persistent://public/default/t{number}" for number in range(2)]
 
@@ -42,7 +42,7 @@ class Shared:
         publish(self.publishers[topic], count)
 
     def got(self, count: int) -> list[pb.CommandMessage]:
-        return [self.client.expect(BaseCommand.MESSAGE) for _ in range(count)]
+        return receive(self.client, count)
 
     def nothing_comes(self, consumer_id: int = 1) -> bool:
         self.client.send(client_commands.get_last_message_id(consumer_id, 99))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.limits.rate_limit import BURST_SECONDS, NO_LIMIT, RateLimit, TokenBucket
-from tests.broker_core.rates.test_rate import StillClock
+from tests.clocks import StillClock
 
 RATES = st.integers(1, 1_000_000)
 STEPS = st.lists(st.floats(0, 0.5), min_size=1, max_size=200)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.clock import SystemClock
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
 from broker_core.names import parse_topic
@@ -23,6 +22,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send, send_batch, send_chunk
@@ -31,13 +31,6 @@ TOPIC = "persistent://public/default/t"
 NAME = parse_topic(TOPIC)
 NOWHERE = (1 << 64) - 1  # -1 in a receipt
 RECEIPT = BaseCommand.SEND_RECEIPT
-
-
-class MovableClock(SystemClock):
-    ahead = 0.0
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.ahead
 
 
 def config(**deduplication: int) -> BrokerConfig:
@@ -253,7 +246,7 @@ def test_above_the_limit_the_producers_that_left_first_are_forgotten() -> None:
 
 
 def test_an_inactive_producer_is_forgotten() -> None:
-    clock = MovableClock()
+    clock = ShiftedClock()
     with (
         EmbeddedBroker(config=config(inactive_minutes=1), clock=clock) as broker,
         RawClient(broker.service_url) as client,
@@ -262,7 +255,7 @@ def test_an_inactive_producer_is_forgotten() -> None:
         create(client, "stays", producer_id=2)
         client.send(send(5, name="stays", producer_id=2))
         receipts(client, 1)
-        clock.ahead = 61.0
+        clock.ran_seconds = 61.0
         publish_and_leave(client, "just left")
         on_loop(broker, loaded(broker).deduplication.forget_inactive)
         leave(client, 2)

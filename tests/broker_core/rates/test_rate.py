@@ -1,22 +1,5 @@
-from dataclasses import dataclass
-
 from broker_core.rates.rate import Rate
-
-
-@dataclass
-class StillClock:
-    """Moves only when told to."""
-
-    seconds: float = 100.0
-
-    def wall_ms(self) -> int:
-        return round(self.seconds * 1000)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    def elapsed(self) -> float:
-        return self.seconds
+from tests.clocks import StillClock
 
 
 def test_a_rate_is_counted_from_the_sample_before_the_last_one() -> None:

@@ -14,19 +14,7 @@ from broker_core.schema.key_value import encode_key_value
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import AVRO_BASED, CLIENT_SIDE, SchemaType
 from broker_core.schema.validation import validate
-
-
-def avro(fields: str, schema_type: SchemaType = SchemaType.AVRO) -> SchemaData:
-    """A record of int fields: `a` without a default, `a=` with one."""
-    listed = [
-        {"name": one.rstrip("="), "type": "int", **({"default": 0} if one.endswith("=") else {})}
-        for one in fields.split()
-    ]
-    return SchemaData(schema_type, json.dumps({"type": "record", "name": "A", "fields": listed}).encode())
-
-
-def string(text: bytes = b"") -> SchemaData:
-    return SchemaData(SchemaType.STRING, text)
+from tests.broker_core.schema.definitions import avro, string
 
 
 def follows(versions: list[SchemaData], new: SchemaData, strategy: Strategy) -> bool:

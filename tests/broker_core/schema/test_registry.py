@@ -14,7 +14,7 @@ from broker_core.schema.compatibility import Strategy
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
-from tests.broker_core.schema.test_compatibility import avro, string
+from tests.broker_core.schema.definitions import avro, string
 
 TOPIC = parse_topic("t")
 

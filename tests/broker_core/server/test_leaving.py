@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.clock import SystemClock
 from broker_core.config.broker import BrokerConfig, ConnectionConfig, TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
@@ -21,10 +20,12 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
+from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.connections import connections
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer, send
+from tests.raw_consuming import close_consumer
+from tests.raw_publishing import close_producer, producer, publish, send
 
 TOPIC = "persistent://public/default/t"
 NAME = parse_topic(TOPIC)
@@ -61,24 +62,6 @@ def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", **fields
     client.expect(BaseCommand.SUCCESS)
 
 
-def publish(client: RawClient, sequence_id: int = 0) -> pb.MessageIdData:
-    client.send(send(sequence_id))
-    found: pb.MessageIdData = client.expect(BaseCommand.SEND_RECEIPT).message_id
-    return found
-
-
-def close_producer() -> bytes:
-    command = BaseCommand(type=BaseCommand.CLOSE_PRODUCER)
-    command.close_producer.producer_id, command.close_producer.request_id = 1, 9
-    return frame(command)
-
-
-def close_consumer(consumer_id: int = 1) -> bytes:
-    command = BaseCommand(type=BaseCommand.CLOSE_CONSUMER)
-    command.close_consumer.consumer_id, command.close_consumer.request_id = consumer_id, 9
-    return frame(command)
-
-
 def test_a_disk_error_is_answered(broker: EmbeddedBroker, disk: FaultyDisk, raw: RawClient) -> None:
     publish_to(raw)
     disk.failures["sync", ".journal"] = errno.EIO
@@ -98,7 +81,7 @@ def test_an_ack_that_cannot_be_synced_is_answered(broker: EmbeddedBroker, disk: 
 
 def publish_to(client: RawClient) -> pb.MessageIdData:
     client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
-    return publish(client)
+    return publish(client, 1)[0]
 
 
 def test_a_failing_disk_does_not_keep_the_names_of_a_lost_connection(
@@ -306,7 +289,7 @@ def test_a_readers_subscription_survives_a_seek(broker: EmbeddedBroker, raw: Raw
     """The client reconnects with its original start position; the broker knows where it continues."""
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
-        sent = [publish(client, sequence_id) for sequence_id in range(5)]
+        sent = publish(client, 5)
     first = commands.message_id(-1, -1)
     subscribe(raw, durable=False, start_message_id=first)
     raw.send(client_commands.seek(1, 2, position=sent[3]))
@@ -402,7 +385,7 @@ def test_messages_expire_in_an_unloaded_topic(broker: EmbeddedBroker, raw: RawCl
     raw.expect(BaseCommand.SUCCESS)
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
-        publish(client)
+        publish(client, 1)
     wait_until(lambda: not loaded(broker).producers, 5)
     broker.call(broker.broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=3600))
     broker.call(broker.broker.topics.unload(NAME))
@@ -410,22 +393,14 @@ def test_messages_expire_in_an_unloaded_topic(broker: EmbeddedBroker, raw: RawCl
 
 
 def test_closed_producers_are_remembered_for_one_keep_alive_interval() -> None:
-    clock = SetClock()
+    clock = ShiftedClock()
     with EmbeddedBroker(clock=clock) as broker, RawClient(broker.service_url):
         (connection,) = connections(broker.broker)
         session = connection.session
         for producer_id in (1, 2):
             session.forget_producer(producer_id)
-        clock.seconds += 20
+        clock.ran_seconds += 20
         session.forget_producer(1)
-        clock.seconds += 20
+        clock.ran_seconds += 20
         session.forget_producer(3)
         assert set(session.closed_producers) == {1, 3}
-
-
-class SetClock(SystemClock):
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def monotonic(self) -> float:
-        return self.seconds

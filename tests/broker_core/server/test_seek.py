@@ -12,12 +12,12 @@ from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.commands import frame
 from broker_core.wire.frame import Command
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.broker_core.topic.test_batch_index_acks import publish, receive, still_open
 from tests.condition import wait_until
 from tests.raw_client import RawClient
+from tests.raw_consuming import close_consumer, entry_ids, receive, still_open
+from tests.raw_publishing import publish_batches
 
 TOPIC = "persistent://public/default/t"
 EXCLUSIVE, SHARED, FAILOVER = pb.CommandSubscribe.Exclusive, pb.CommandSubscribe.Shared, pb.CommandSubscribe.Failover
@@ -57,15 +57,11 @@ def seek(client: RawClient, position: pb.MessageIdData | None = None, publish_ti
     client.send(client_commands.seek(1, 50, position=position, publish_time_ms=publish_time_ms))
 
 
-def entry_ids(messages: list[pb.CommandMessage]) -> list[int]:
-    return [message.message_id.entryId for message in messages]
-
-
 @pytest.mark.parametrize("sub_type", [EXCLUSIVE, SHARED])
 def test_a_consumer_is_closed_before_its_seek_is_answered(
     broker: EmbeddedBroker, client: RawClient, sub_type: int
 ) -> None:
-    ids = publish(broker, 0, 0, 0)
+    ids = publish_batches(broker.service_url, TOPIC, 0, 0, 0)
     subscribe(client, sub_type=sub_type)
     receive(client, 3)
     seek(client, ids[1])
@@ -82,7 +78,7 @@ def test_a_seek_by_the_standby_of_a_failover_subscription_closes_the_active_cons
         RawClient(broker.service_url) as a,
         RawClient(broker.service_url) as b,
     ):
-        ids = publish(broker, 0, 0, 0)
+        ids = publish_batches(broker.service_url, TOPIC, 0, 0, 0)
         for client, name in ((a, "a"), (b, "b")):
             subscribe(client, sub_type=FAILOVER, consumer_name=name)
         topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
@@ -103,7 +99,7 @@ def passing_over(client: RawClient, kind: int) -> Any:
 
 
 def test_a_seek_closes_all_consumers_of_a_shared_subscription(broker: EmbeddedBroker, client: RawClient) -> None:
-    ids = publish(broker, 0, 0)
+    ids = publish_batches(broker.service_url, TOPIC, 0, 0)
     with RawClient(broker.service_url) as other:
         subscribe(client, sub_type=SHARED)
         receive(client, 2)
@@ -123,7 +119,7 @@ def test_a_seek_closes_all_consumers_of_a_shared_subscription(broker: EmbeddedBr
 def test_a_seek_goes_into_a_batch(
     broker: EmbeddedBroker, client: RawClient, words: list[int], entries: list[int], ack_sets: list[list[int]]
 ) -> None:
-    ids = publish(broker, 0, 4, 0)
+    ids = publish_batches(broker.service_url, TOPIC, 0, 4, 0)
     subscribe(client)
     receive(client, 3)
     seek(client, still_open(ids[1], words))
@@ -149,20 +145,13 @@ def test_a_seek_of_an_unknown_consumer_is_refused(client: RawClient) -> None:
 def test_the_rollback_of_the_start_position_applies_to_each_subscribe(
     broker: EmbeddedBroker, client: RawClient, durable: bool
 ) -> None:
-    publish(broker, 0, 0, 0)  # published at 1000, 1001, 1002
+    publish_batches(broker.service_url, TOPIC, 0, 0, 0)  # published at 1000, 1001, 1002
     now_s = broker.broker.clock.wall_ms() // 1000
     subscribe(client, durable=durable, start_rollback_seconds=60)
-    client.send(frame(close_consumer()))
+    client.send(close_consumer())
     client.expect(BaseCommand.SUCCESS)
     subscribe(client, durable=durable, start_rollback_seconds=now_s + 60)
     assert entry_ids(receive(client, 3)) == [0, 1, 2]
-
-
-def close_consumer() -> BaseCommand:
-    command = BaseCommand(type=BaseCommand.CLOSE_CONSUMER)
-    command.close_consumer.consumer_id = 1
-    command.close_consumer.request_id = 66
-    return command
 
 
 @pytest.mark.parametrize("first_durable", [True, False])
@@ -206,16 +195,16 @@ def test_an_empty_topic_has_no_last_message(client: RawClient, fields: dict[str,
 
 
 def test_the_last_message_is_the_last_of_its_batch(broker: EmbeddedBroker, client: RawClient) -> None:
-    single = publish(broker, 0)[0]
+    single = publish_batches(broker.service_url, TOPIC, 0)[0]
     subscribe(client, permits=1)
     receive(client)
     assert last(client)[0] == (single.ledgerId, 0, -1)
-    batch = publish(broker, 5)[0]
+    batch = publish_batches(broker.service_url, TOPIC, 5)[0]
     assert last(client)[0] == (batch.ledgerId, 1, 4)
 
 
 def test_a_trimmed_message_is_not_the_last_message(broker: EmbeddedBroker, client: RawClient) -> None:
-    publish(broker, 0, 0)
+    publish_batches(broker.service_url, TOPIC, 0, 0)
     subscribe(client, initial_position=pb.CommandSubscribe.Latest)
     namespace = parse_topic(TOPIC).namespace
     broker.call(broker.broker.tenancy.set_namespace_policies(namespace, retention=RetentionPolicy(0, 0)))
@@ -228,7 +217,7 @@ def test_a_trimmed_message_is_not_the_last_message(broker: EmbeddedBroker, clien
 def test_a_reader_learns_its_position(
     broker: EmbeddedBroker, client: RawClient, start: pb.MessageIdData | None, mark_delete: int
 ) -> None:
-    publish(broker, 0, 0, 0)
+    publish_batches(broker.service_url, TOPIC, 0, 0, 0)
     subscribe(client, permits=1, durable=False, start_message_id=start)
     if mark_delete < 2:
         receive(client)

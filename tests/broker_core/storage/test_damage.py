@@ -12,7 +12,6 @@ from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.dump import find_damage
-from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import (
     CatalogUnusable,
     Damaged,
@@ -24,6 +23,7 @@ from broker_core.storage.errors import (
     StorageError,
 )
 from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.damaged_files import flip, groups_in, journal_of, salvaged
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of
 
@@ -43,38 +43,6 @@ async def written(path: Path, *, checkpoint: bool = False) -> Path:
     copy = crash(path)
     await engine.close()
     return copy
-
-
-def journal_of(path: Path, number: int = 1) -> Path:
-    return filenames.journal_file(path / "journal", number)
-
-
-def groups_in(data: bytes | bytearray) -> list[tuple[int, int]]:
-    """(offset, end) of the groups of a journal file."""
-    found, at = [], journal.FILE_HEADER.size
-    while data[at : at + 4] == journal.GROUP_MAGIC:
-        end = (
-            at + journal.GROUP_HEADER.size + journal.GROUP_HEADER.unpack_from(data, at)[4] + journal.GROUP_TRAILER.size
-        )
-        found.append((at, end))
-        at = end
-    return found
-
-
-def flip(path: Path, offset: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[offset] ^= 0x10
-    path.write_bytes(data)
-
-
-async def salvaged(engine: StorageEngine, name: str) -> list[bytes]:
-    """The remaining entries of a topic after each loss is accepted."""
-    ledger = await engine.open_ledger(name)
-    while True:
-        try:
-            return await contents(ledger)
-        except Damaged:
-            assert await engine.accept_loss()
 
 
 async def all_of(path: Path, name: str) -> tuple[list[bytes], list[str]]:

@@ -1,6 +1,6 @@
 """Acknowledging single messages of a batch, command by command (docs/protocol.md "Acknowledgments")."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,12 +10,12 @@ from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
-from broker_core.wire.batch import BatchMessage, join_batch
 from broker_core.wire.commands import frame
-from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests import raw_consuming
 from tests.raw_client import RawClient
-from tests.raw_publishing import producer
+from tests.raw_consuming import receive, still_open
+from tests.raw_publishing import publish_batches
 
 TOPIC = "persistent://public/default/t"
 EXCLUSIVE, SHARED, FAILOVER = pb.CommandSubscribe.Exclusive, pb.CommandSubscribe.Shared, pb.CommandSubscribe.Failover
@@ -35,46 +35,10 @@ def client(broker: EmbeddedBroker) -> Iterator[RawClient]:
         yield client
 
 
-def publish(broker: EmbeddedBroker, *sizes: int) -> list[pb.MessageIdData]:
-    """Publishes batches of these sizes; 0 is a message outside a batch. Returns their IDs."""
-    with RawClient(broker.service_url) as client:
-        client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
-        return [send(client, sequence_id, size) for sequence_id, size in enumerate(sizes)]
-
-
-def send(client: RawClient, sequence_id: int, size: int) -> pb.MessageIdData:
-    metadata = pb.MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1000 + sequence_id)
-    command = BaseCommand(type=BaseCommand.SEND)
-    command.send.producer_id = 1
-    command.send.sequence_id = sequence_id
-    payload = b"single"
-    if size:
-        metadata.num_messages_in_batch = command.send.num_messages = size
-        payload = join_batch([BatchMessage(pb.SingleMessageMetadata(), b"%d" % index) for index in range(size)])
-    client.send(frame(command, build_entry(metadata, payload)))
-    message_id: pb.MessageIdData = client.expect(BaseCommand.SEND_RECEIPT).message_id
-    return message_id
-
-
 def subscribe(client: RawClient, sub_type: int, consumer_id: int = 1, permits: int = 100) -> None:
-    command = client_commands.subscribe(
-        consumer_id, TOPIC, "s", consumer_id, sub_type=sub_type, initial_position=EARLIEST
-    )
-    client.send(command)
-    client.expect(BaseCommand.SUCCESS)
-    client.send(client_commands.flow(consumer_id, permits))
+    raw_consuming.subscribe(client, TOPIC, consumer_id, permits=permits, sub_type=sub_type, initial_position=EARLIEST)
     if sub_type == FAILOVER:
         client.expect(BaseCommand.ACTIVE_CONSUMER_CHANGE)
-
-
-def receive(client: RawClient, count: int = 1) -> list[pb.CommandMessage]:
-    return [client.expect(BaseCommand.MESSAGE) for _ in range(count)]
-
-
-def still_open(message_id: pb.MessageIdData, words: Iterable[int]) -> pb.MessageIdData:
-    marked = commands.message_id(message_id.ledgerId, message_id.entryId)
-    marked.ack_set.extend(words)
-    return marked
 
 
 def acknowledge(client: RawClient, *ids: pb.MessageIdData, consumer_id: int = 1, cumulative: bool = False) -> None:
@@ -101,7 +65,7 @@ def stats(client: RawClient, consumer_id: int = 1) -> pb.CommandConsumerStatsRes
 def test_a_redelivered_batch_says_which_messages_are_open(
     broker: EmbeddedBroker, client: RawClient, sub_type: int
 ) -> None:
-    first, long, last = publish(broker, 3, 70, 0)
+    first, long, last = publish_batches(broker.service_url, TOPIC, 3, 70, 0)
     subscribe(client, sub_type, permits=200)
     assert [list(message.ack_set) for message in receive(client, 3)] == [[], [], []]
     acknowledge(client, still_open(first, [0b101]), still_open(long, [-2, 0b111111]))
@@ -111,7 +75,7 @@ def test_a_redelivered_batch_says_which_messages_are_open(
 
 
 def test_a_batch_is_done_when_its_last_message_is_acknowledged(broker: EmbeddedBroker, client: RawClient) -> None:
-    batch, last = publish(broker, 3, 0)
+    batch, last = publish_batches(broker.service_url, TOPIC, 3, 0)
     subscribe(client, SHARED)
     receive(client, 2)
     for words in ([0b110], [0b011], [0b101]):
@@ -122,7 +86,7 @@ def test_a_batch_is_done_when_its_last_message_is_acknowledged(broker: EmbeddedB
 
 
 def test_each_acknowledged_message_is_counted_once(broker: EmbeddedBroker, client: RawClient) -> None:
-    single, batch = publish(broker, 0, 4)
+    single, batch = publish_batches(broker.service_url, TOPIC, 0, 4)
     subscribe(client, SHARED)
     receive(client, 2)
     assert stats(client).unackedMessages == 5
@@ -134,7 +98,7 @@ def test_each_acknowledged_message_is_counted_once(broker: EmbeddedBroker, clien
 
 
 def test_acknowledged_messages_of_a_redelivered_batch_use_no_permits(broker: EmbeddedBroker, client: RawClient) -> None:
-    (batch,) = publish(broker, 4)
+    (batch,) = publish_batches(broker.service_url, TOPIC, 4)
     subscribe(client, SHARED)
     receive(client)
     acknowledge(client, still_open(batch, [0b1000]))
@@ -145,7 +109,7 @@ def test_acknowledged_messages_of_a_redelivered_batch_use_no_permits(broker: Emb
 
 
 def test_an_acknowledgment_by_another_consumer_counts_for_the_holder(broker: EmbeddedBroker, client: RawClient) -> None:
-    (batch,) = publish(broker, 4)
+    (batch,) = publish_batches(broker.service_url, TOPIC, 4)
     subscribe(client, SHARED)
     receive(client)
     subscribe(client, SHARED, consumer_id=2)
@@ -158,7 +122,7 @@ def test_an_acknowledgment_by_another_consumer_counts_for_the_holder(broker: Emb
 def test_a_batch_of_a_closed_consumer_is_redelivered_with_its_acknowledgments(
     broker: EmbeddedBroker, client: RawClient
 ) -> None:
-    (batch,) = publish(broker, 4)
+    (batch,) = publish_batches(broker.service_url, TOPIC, 4)
     with RawClient(broker.service_url) as leaving:
         subscribe(leaving, SHARED)
         receive(leaving)
@@ -169,7 +133,7 @@ def test_a_batch_of_a_closed_consumer_is_redelivered_with_its_acknowledgments(
 
 
 def test_a_cumulative_acknowledgment_ends_inside_a_batch(broker: EmbeddedBroker, client: RawClient) -> None:
-    _, middle, _ = publish(broker, 4, 4, 4)
+    _, middle, _ = publish_batches(broker.service_url, TOPIC, 4, 4, 4)
     subscribe(client, EXCLUSIVE)
     receive(client, 3)
     acknowledge(client, still_open(middle, [0b1100]), cumulative=True)
@@ -184,7 +148,7 @@ def test_a_cumulative_acknowledgment_ends_inside_a_batch(broker: EmbeddedBroker,
 def test_a_cumulative_acknowledgment_has_no_effect_on_a_shared_subscription(
     broker: EmbeddedBroker, client: RawClient, sub_type: int, words: list[int]
 ) -> None:
-    batches = publish(broker, 4, 4)
+    batches = publish_batches(broker.service_url, TOPIC, 4, 4)
     subscribe(client, sub_type)
     receive(client, 2)
     acknowledge(client, still_open(batches[1], words), cumulative=True)
@@ -192,7 +156,7 @@ def test_a_cumulative_acknowledgment_has_no_effect_on_a_shared_subscription(
 
 
 def test_a_cumulative_acknowledgment_of_several_ids_has_no_effect(broker: EmbeddedBroker, client: RawClient) -> None:
-    batches = publish(broker, 4, 4)
+    batches = publish_batches(broker.service_url, TOPIC, 4, 4)
     subscribe(client, EXCLUSIVE)
     receive(client, 2)
     acknowledge(client, *batches, cumulative=True)
@@ -212,7 +176,7 @@ def test_a_cumulative_acknowledgment_of_several_ids_has_no_effect(broker: Embedd
 def test_invalid_bit_sets_acknowledge_nothing(
     broker: EmbeddedBroker, client: RawClient, poison: Callable[[pb.MessageIdData], pb.MessageIdData]
 ) -> None:
-    (batch,) = publish(broker, 4)
+    (batch,) = publish_batches(broker.service_url, TOPIC, 4)
     subscribe(client, SHARED)
     receive(client)
     acknowledge(client, poison(batch))
@@ -223,7 +187,7 @@ def test_invalid_bit_sets_acknowledge_nothing(
 
 def test_acknowledged_messages_of_a_batch_survive_a_restart(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path) as broker, RawClient(broker.service_url) as client:
-        batch, _ = publish(broker, 3, 3)
+        batch, _ = publish_batches(broker.service_url, TOPIC, 3, 3)
         subscribe(client, EXCLUSIVE)
         receive(client, 2)
         acknowledge(client, still_open(batch, [0b010]))
@@ -235,7 +199,7 @@ def test_acknowledged_messages_of_a_batch_survive_a_restart(tmp_path: Path) -> N
 def test_without_batch_index_acknowledgment_the_whole_batch_is_redelivered() -> None:
     config = BrokerConfig(server=FREE_PORTS, topics=TopicConfig(batch_index_acks=False))
     with EmbeddedBroker(config=config) as broker, RawClient(broker.service_url) as client:
-        batch, last = publish(broker, 3, 0)
+        batch, last = publish_batches(broker.service_url, TOPIC, 3, 0)
         subscribe(client, SHARED)
         receive(client, 2)
         acknowledge(client, still_open(batch, [0b010]), last)
@@ -248,7 +212,7 @@ def test_an_impossible_batch_size_is_ignored(
     broker: EmbeddedBroker, client: RawClient, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """It takes no memory either, since the broker would have to read the entry to check it."""
-    (batch,) = publish(broker, 4)
+    (batch,) = publish_batches(broker.service_url, TOPIC, 4)
     subscribe(client, SHARED)
     receive(client)
     cursor = broker.call(broker.broker.topics.get(parse_topic(TOPIC))).subscriptions["s"].cursor

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.clock import SystemClock
 from broker_core.config.broker import BrokerConfig, TopicConfig
 from broker_core.config.features import InactiveConfig
 from broker_core.names import NamespaceName, TopicName, parse_topic
@@ -16,6 +15,7 @@ from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topics.inactivity import _each
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
+from tests.clocks import ShiftedClock
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer, send
 
@@ -24,17 +24,10 @@ NAMESPACE = NamespaceName("public", "default")
 MAX_SECONDS = 60
 
 
-class LaterClock(SystemClock):
-    passed = 0.0
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.passed
-
-
 class Looking:
     """A broker that looks for inactive topics only when the test says so, and its clock."""
 
-    def __init__(self, broker: EmbeddedBroker, clock: LaterClock) -> None:
+    def __init__(self, broker: EmbeddedBroker, clock: ShiftedClock) -> None:
         self.broker = broker
         self._clock = clock
 
@@ -47,12 +40,12 @@ class Looking:
     def look_twice(self, seconds: float = MAX_SECONDS) -> None:
         """Checks once, and again after that time."""
         self.broker.call(self.broker.broker.inactivity.look_at_topics())
-        self._clock.passed += seconds
+        self._clock.ran_seconds += seconds
         self.broker.call(self.broker.broker.inactivity.look_at_topics())
 
     def look_at_subscriptions_twice(self, seconds: float) -> None:
         self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
-        self._clock.passed += seconds
+        self._clock.ran_seconds += seconds
         self.broker.call(self.broker.broker.inactivity.look_at_subscriptions())
 
     def set_policies(self, **policies: object) -> None:
@@ -65,7 +58,7 @@ class Looking:
 
 @contextlib.contextmanager
 def looking(inactive: InactiveConfig, topics: TopicConfig | None = None) -> Iterator[Looking]:
-    clock = LaterClock()
+    clock = ShiftedClock()
     config = BrokerConfig(server=FREE_PORTS, inactive=inactive, topics=topics or TopicConfig())
     with EmbeddedBroker(config=config, clock=clock) as broker:
         yield Looking(broker, clock)
