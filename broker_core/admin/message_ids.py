@@ -8,6 +8,7 @@ from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.names import TopicName
+from broker_core.topic.peek import bytes_after
 from broker_core.wire.message import parse_metadata
 
 
@@ -45,7 +46,7 @@ def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: i
 async def backlog_size(call: Call) -> int:
     """The bytes after a message ID; all bytes for -1:-1."""
     topic = await one_topic(call, "Backlog size on a partitioned topic is not allowed, ask for a partition")
-    return await topic.bytes_after(read_position(call.json_object()))
+    return await bytes_after(topic.ledger, read_position(call.json_object()))
 
 
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"

@@ -43,7 +43,7 @@ async def peek_message(call: Call) -> Answer:
     if number < 1:
         raise InvalidRequest("the position of a message to peek at counts from 1")
     name = call.subscription()
-    subscription = topic.subscriptions.get(name) or await topic.subscription(
+    subscription = topic.subscriptions.get(name) or await topic.subscriptions.open(
         name, durable=True, start=None, earliest=True, properties={}
     )
     return await _shown(call, lambda: peek.nth_unacknowledged(topic.ledger, subscription.cursor, number))
@@ -58,7 +58,7 @@ async def examine_message(call: Call) -> Answer:
     number = _position(call.query.get("messagePosition", "1"))
     from_end = call.query.get("initialPosition") != "earliest"
     missing = CannotShow("Could not examine messages due to the total message is zero")
-    return await _shown(call, lambda: peek.nth_entry(topic, number, from_end=from_end), missing)
+    return await _shown(call, lambda: peek.nth_entry(topic.ledger, number, from_end=from_end), missing)
 
 
 def _position(text: str) -> int:
@@ -72,7 +72,7 @@ async def get_message(call: Call) -> Answer:
     topic = await one_topic(call, "GetMessageById is not allowed on partitioned-topic")
     position = Position(call.number("ledger"), call.number("entry"))
     missing = TopicNotFound("Message id not found")
-    return await _shown(call, lambda: peek.entry_at(topic, position), missing)
+    return await _shown(call, lambda: peek.entry_at(topic.ledger, position), missing)
 
 
 _MISSING = TopicNotFound("Message not found")

@@ -38,7 +38,7 @@ async def unsubscribe(call: Call) -> None:
     if any(topic.subscriptions[subscription].consumers for topic in having):
         raise InUse("Subscription has active connected consumers")
     for topic in having:
-        await topic.delete_subscription(subscription)
+        await topic.subscriptions.delete(subscription)
 
 
 async def unload(call: Call) -> None:

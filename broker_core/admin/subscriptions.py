@@ -42,7 +42,7 @@ async def create_subscription(call: Call) -> None:
         raise AlreadyExists("Subscription already exists for topic")
 
     async def create(topic: Topic) -> None:
-        await topic.subscription(name, durable=True, start=start, earliest=False, properties=properties)
+        await topic.subscriptions.open(name, durable=True, start=start, earliest=False, properties=properties)
 
     await side_by_side(missing, create)
 
@@ -67,7 +67,7 @@ async def delete_subscription(call: Call) -> None:
         raise InUse("Subscription has active connected consumers")
 
     async def delete(topic: Topic) -> None:
-        await topic.delete_subscription(name, force=force)
+        await topic.subscriptions.delete(name, force=force)
 
     await side_by_side(having, delete)
 
@@ -84,7 +84,7 @@ async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[A
     topics = [topic for topic in await every_topic(call) if name in topic.subscriptions]
     if not topics:
         raise SubscriptionNotFound(f"Subscription {name} not found for topic {call.topic()}")
-    return await side_by_side(topics, lambda topic: act(topic, topic.get_subscription(name)))
+    return await side_by_side(topics, lambda topic: act(topic, topic.subscriptions.find(name)))
 
 
 async def clear_backlog(call: Call) -> None:
@@ -96,7 +96,7 @@ async def clear_backlog(call: Call) -> None:
 
 async def skip(call: Call) -> None:
     topic = await one_topic(call, "Skip messages on a partitioned topic is not allowed")
-    await topic.get_subscription(call.subscription()).skip(call.number("count"))
+    await topic.subscriptions.find(call.subscription()).skip(call.number("count"))
 
 
 async def reset_to_time(call: Call) -> None:
@@ -111,7 +111,7 @@ async def reset_to_time(call: Call) -> None:
 
 async def reset_to_position(call: Call) -> None:
     topic = await one_topic(call, "Reset-cursor at position is not allowed for partitioned-topic")
-    subscription = topic.get_subscription(call.subscription())
+    subscription = topic.subscriptions.find(call.subscription())
     body = call.json_object()
     open_bits = read_open_bits(body, call.broker.config.commands.max_batch_messages)
     await subscription.reset(read_position(body), open_bits)
@@ -131,7 +131,7 @@ async def expire(call: Call) -> None:
 
 async def expire_to_position(call: Call) -> None:
     topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
-    subscription = topic.get_subscription(call.subscription())
+    subscription = topic.subscriptions.find(call.subscription())
     body = call.json_object()
     if not await subscription.expire_up_to(
         read_position({**body, "excluded": False}), inclusive=not body.get("excluded")

@@ -16,11 +16,12 @@ from broker_core.nonpersistent.subscription import NonPersistentSubscription
 from broker_core.nonpersistent.volatile_log import VolatileLog
 from broker_core.policies.values import HOLD, BacklogQuota, DelayedDelivery, DispatchRate, RetentionPolicy
 from broker_core.rates.rate import Rate
-from broker_core.topic.topic import Topic, TopicServices
+from broker_core.topic.topic import Topic
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.topic.services import TopicServices
 
 
 class NonPersistentTopic(Topic):
@@ -33,14 +34,14 @@ class NonPersistentTopic(Topic):
 
     def _on_confirmed(self) -> None:
         """Wakes the dispatchers instead of running them, because a producer is in the middle of its run."""
-        for subscription in self.subscriptions.values():
+        for subscription in self.subscriptions.by_name.values():
             subscription.dispatcher.wake()
 
     def _dealt(self) -> bool:
         """Whether all dispatchers have finished with the passing messages; what they have not sent is then dropped."""
-        if any(subscription.dispatcher.is_due for subscription in self.subscriptions.values()):
+        if any(subscription.dispatcher.is_due for subscription in self.subscriptions.by_name.values()):
             return False
-        for subscription in list(self.subscriptions.values()):
+        for subscription in list(self.subscriptions.by_name.values()):
             subscription.drop_unsent(self._log.messages_from)
         return True
 

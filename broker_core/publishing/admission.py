@@ -16,6 +16,7 @@ from broker_core.errors import ProducerBusy, ProducerFenced
 from broker_core.publishing.access import AccessMode, GrantedAccess, ProducerAccess
 
 if TYPE_CHECKING:
+    from broker_core.limits.topic_limits import TopicLimits
     from broker_core.publishing.producer import Producer
 
 
@@ -38,9 +39,6 @@ class AdmittingTopic(Protocol):
     def check_publishable(self) -> None:
         """Raises `TopicTerminated`, `TopicFenced`, or `PersistenceFailed` if no producer may join now."""
 
-    def check_room_for_producer(self, producer: Producer) -> None:
-        """Raises `ProducerBusy` if there are enough producers."""
-
     async def store_epoch(self, epoch: int | None) -> None:
         """The epoch is durable on return."""
 
@@ -49,10 +47,11 @@ class AdmittingTopic(Protocol):
 
 
 class ProducerAdmission:
-    __slots__ = ("_access", "_promotions", "_topic", "by_name")
+    __slots__ = ("_access", "_limits", "_promotions", "_topic", "by_name")
 
-    def __init__(self, topic: AdmittingTopic, epoch: int | None) -> None:
+    def __init__(self, topic: AdmittingTopic, limits: TopicLimits, epoch: int | None) -> None:
         self._topic = topic
+        self._limits = limits
         self._access: ProducerAccess[Producer] = ProducerAccess(epoch)
         self._promotions: dict[Producer, asyncio.Future[None]] = {}
         self.by_name: dict[str, Producer] = {}
@@ -67,6 +66,11 @@ class ProducerAdmission:
         """The number of producers that wait for exclusive access."""
         return len(self._promotions)
 
+    @property
+    def users(self) -> list[Producer]:
+        """All producers except replicators, which belong to another cluster."""
+        return [producer for producer in self.by_name.values() if not producer.is_replicator]
+
     async def attach(self, producer: Producer, request: AccessRequest) -> int | None:
         """Attaches a producer as soon as it may publish; returns the topic epoch, None if there is none.
 
@@ -75,7 +79,7 @@ class ProducerAdmission:
         `PersistenceFailed`.
         """
         self._topic.check_publishable()
-        self._topic.check_room_for_producer(producer)
+        self._check_room(producer)
         await self._evict_dead_namesake(producer, request.mode)
         admission = self._access.request(producer, request.mode, request.epoch, occupied=bool(self.by_name))
         for waiter in admission.fenced_waiters:
@@ -136,11 +140,19 @@ class ProducerAdmission:
     def _add(self, producer: Producer, request: AccessRequest) -> None:
         request.check_wanted()
         self._topic.check_publishable()
-        self._topic.check_room_for_producer(producer)
+        self._check_room(producer)
         if producer.name in self.by_name:
             raise ProducerBusy(f"Producer with name '{producer.name}' is already connected to topic")
         self.by_name[producer.name] = producer
         self._topic.producer_joined(producer.name)
+
+    def _check_room(self, producer: Producer) -> None:
+        """Raises `ProducerBusy` if the topic, or the client's address, has reached its limit of producers."""
+        if not self._limits.any_of_producers:
+            return
+        if not producer.is_replicator:
+            self._limits.check_users_producers(len(self.users))
+        self._limits.check_producers([one.client for one in self.by_name.values()], producer.client)
 
     async def _evict_dead_namesake(self, producer: Producer, mode: AccessMode) -> None:
         """Removes a producer of that name whose connection no longer answers (the probe of PIP-201)."""

@@ -42,7 +42,10 @@ class PublishTarget(Protocol):
     publishes_plainly: bool  # a publish only has to be appended
     publish_limit: RateLimit | None
     deduplication: Deduplication
-    served_at: str  # once closed: the broker that serves the topic; "" if unknown
+
+    @property
+    def served_at(self) -> str:
+        """Once closed: the broker that serves the topic; "" if unknown."""
 
     @property
     def policies(self) -> TopicPolicies:

@@ -112,7 +112,7 @@ async def topic_stats(
     """
     earliest = earliest_backlog_ms or {}
     subscriptions: dict[str, SubscriptionStats] = {}
-    outgoing, backlog_bytes = Traffic.of([topic.delivered]), 0
+    outgoing, backlog_bytes = Traffic.of([topic.subscriptions.delivered]), 0
     async for name, one in in_turns(list(topic.subscriptions.items())):
         found = subscriptions[name] = SubscriptionStats.of(one, earliest.get(name, 0))
         outgoing += found.traffic
@@ -129,7 +129,7 @@ async def topic_stats(
         backlog_bytes=backlog_bytes,
         created_ms=topic.created_ms,
         last_published_ms=max((info.written_ms for info in topic.ledger.ledger_infos()), default=0),
-        publishers=tuple(PublisherStats.of(one) for one in sorted(topic.users_producers(), key=lambda one: one.name)),
+        publishers=tuple(PublisherStats.of(one) for one in sorted(topic.admission.users, key=lambda one: one.name)),
         subscriptions=subscriptions,
         compaction=CompactionStats(
             compaction.last_removed,
@@ -144,7 +144,7 @@ async def topic_stats(
         oldest=oldest,
         deduplicates=topic.deduplication.enabled,
         epoch=topic.admission.epoch,
-        has_chunks=topic.has_chunks,
+        has_chunks=topic.special_entries.has_chunks,
         lost_entries=sum(lost.last - lost.first + 1 for lost in topic.ledger.lost),
     )
 

@@ -1,14 +1,14 @@
-"""Single entries of a topic, for tools that read without consuming."""
+"""Single entries of a log, and the bytes after a position, for tools that read without consuming."""
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic.topic import Topic
     from broker_core.topic_log import TopicLog
 
 READ_ENTRIES = 1000
@@ -17,11 +17,11 @@ READ_BYTES = 1 << 20
 Found = tuple[Position, bytes]
 
 
-async def entry_at(topic: Topic, position: Position) -> Found | None:
+async def entry_at(log: TopicLog, position: Position) -> Found | None:
     """The entry at exactly that position; None if there is none."""
-    if position > topic.ledger.last_confirmed:
+    if position > log.last_confirmed:
         return None
-    block = await topic.ledger.read(position, 1, 1)
+    block = await log.read(position, 1, 1)
     if not len(block) or (block.ledger_id, block.first_entry_id) != position:
         return None
     return position, block.entry(0)
@@ -43,9 +43,9 @@ async def nth_unacknowledged(log: TopicLog, cursor: ManagedCursor, number: int) 
     return None
 
 
-async def nth_entry(topic: Topic, number: int, *, from_end: bool) -> Found | None:
+async def nth_entry(log: TopicLog, number: int, *, from_end: bool) -> Found | None:
     """The `number`th entry of the topic, from 1, or its last one if there are fewer; None for an empty topic."""
-    ledgers = [info for info in topic.ledger.ledger_infos() if info.entries]
+    ledgers = [info for info in log.ledger_infos() if info.entries]
     total = sum(info.entries for info in ledgers)
     if not total:
         return None
@@ -53,6 +53,17 @@ async def nth_entry(topic: Topic, number: int, *, from_end: bool) -> Found | Non
     left = total - 1 - index if from_end else index
     for info in ledgers:
         if left < info.entries:
-            return await entry_at(topic, Position(info.id, left))
+            return await entry_at(log, Position(info.id, left))
         left -= info.entries
     return None
+
+
+async def bytes_after(log: TopicLog, position: Position) -> int:
+    """The exact bytes of the entries after a position; may read from disk."""
+    name = f"bytes-after-{secrets.token_hex(8)}"
+    cursor = await log.open_cursor(name, initial=position.next, durable=False)
+    try:
+        await cursor.measure()
+        return cursor.backlog_bytes
+    finally:
+        await log.delete_cursor(name)

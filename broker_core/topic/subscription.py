@@ -8,7 +8,7 @@ meantime are told to retry. A non-durable subscription lives as long as its cons
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,12 +21,14 @@ from broker_core.storage.position import Position
 from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
 
 if TYPE_CHECKING:
+    from broker_core.compaction.compaction import Compaction
     from broker_core.dispatch.consumer import Consumer
     from broker_core.dispatch.context import DispatchContext
-    from broker_core.dispatch.reader import Source
     from broker_core.limits.topic_limits import TopicLimits
+    from broker_core.limits.topic_throttles import TopicThrottles
     from broker_core.names import TopicName
     from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic.state import Lifecycle
     from broker_core.topic_context import TopicContext
 
 log = ClientLog(__name__)
@@ -35,40 +37,34 @@ RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after a 
 
 
 class SubscriptionOwner(Protocol):
-    """A topic as its subscriptions see it."""
+    """The subscriptions of a topic as one of them sees them."""
 
-    served_at: str
-
-    def acknowledged(self) -> None:
-        """A cursor moved."""
-
-    def flowed(self) -> None:
-        """A consumer is ready for messages."""
-
-    def limit_dispatch(self, subscription: str, dispatcher: Dispatcher) -> None:
-        """Applies the current dispatch rates to a new dispatcher."""
-
-    def compacted_source(self) -> Source:
-        """What a compacted reader reads."""
-
-    async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
-        """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
-
-    async def forget_subscription(self, subscription: Subscription) -> None:
+    async def forget(self, subscription: Subscription) -> None:
         """A non-durable subscription lost its last consumer."""
 
-    async def delete_subscription(self, name: str, *, force: bool = False) -> None:
+    async def delete(self, name: str, *, force: bool = False) -> None:
         """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionContext:
-    """What the subscriptions of a topic share. `batch_index_acks`: batch messages are acknowledged one by one."""
+    """What the subscriptions of a topic share, and the calls they make.
+
+    batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
+    can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
+    for messages.
+    """
 
     topic: TopicContext
     dispatch: DispatchContext
     limits: TopicLimits
     batch_index_acks: bool
+    lifecycle: Lifecycle
+    throttles: TopicThrottles
+    compaction: Compaction
+    last_entry: Callable[[bool], Awaitable[tuple[Position, bytes | None]]]
+    acknowledged: Callable[[], None]
+    flowed: Callable[[], None]
 
 
 class Subscription:
@@ -97,7 +93,7 @@ class Subscription:
         self.last_advanced_ms = 0  # when the mark-delete position last moved
         self._mark_delete = cursor.mark_delete
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
-        owner.limit_dispatch(name, self.dispatcher)
+        context.throttles.limit(name, self.dispatcher)
 
     @property
     def topic_name(self) -> TopicName:
@@ -109,7 +105,7 @@ class Subscription:
 
     @property
     def served_at(self) -> str:
-        return self._owner.served_at
+        return self._context.lifecycle.served_at
 
     def wake(self) -> None:
         self.dispatcher.wake()
@@ -118,11 +114,11 @@ class Subscription:
         if first:
             self.dispatcher.first_flow(consumer)
         self.dispatcher.wake()
-        self._owner.flowed()
+        self._context.flowed()
 
     async def last_entry(self, *, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
-        return await self._owner.last_entry(compacted=compacted)
+        return await self._context.last_entry(compacted)
 
     @property
     def consumers(self) -> list[Consumer]:
@@ -174,7 +170,7 @@ class Subscription:
     async def forget_unless_used(self) -> None:
         """Deletes a non-durable subscription after its last consumer, but not while a seek disconnects that one."""
         if not self.durable and not self.consumers and not self.fenced:
-            await self._owner.forget_subscription(self)
+            await self._owner.forget(self)
 
     def acknowledge(self, consumer: Consumer, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """Acknowledges any entries of one ledger, in any order. Repeated ones change nothing."""
@@ -216,7 +212,7 @@ class Subscription:
         self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
         if self.cursor.mark_delete != self._mark_delete:
             self._mark_delete, self.last_advanced_ms = self.cursor.mark_delete, self.last_acked_ms
-        self._owner.acknowledged()
+        self._context.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
         self.dispatcher.redeliver(consumer, positions)
@@ -233,7 +229,7 @@ class Subscription:
             self._detach(consumer)  # without CLOSE_CONSUMER: its client expects SUCCESS
             for other in others:
                 await other.disconnect()
-            await self._owner.delete_subscription(self.name, force=True)
+            await self._owner.delete(self.name, force=True)
         finally:
             self.fenced = False
 
@@ -257,7 +253,7 @@ class Subscription:
             if not self.durable:
                 self._moves += 1
                 self._context.topic.spawn(self._forget_unless_it_returns(self._moves))
-        self._owner.acknowledged()
+        self._context.acknowledged()
 
     async def reset_to_time(self, publish_time_ms: int) -> None:
         """As `reset`, to the first entry published at that time or later."""
@@ -311,7 +307,7 @@ class Subscription:
             self.cursor.rewind()
             self.dispatcher.jump()
         self.dispatcher.wake()
-        self._owner.acknowledged()
+        self._context.acknowledged()
 
     def drop_unsent(self, messages_from: Callable[[Position], int]) -> None:
         """The topic forgets its messages now; `messages_from` counts those from a position on."""
@@ -350,9 +346,13 @@ class Subscription:
 
     def _become(self, sub_type: int, consumer: Consumer) -> None:
         """Takes the type of its first consumer."""
-        source = self._owner.compacted_source() if consumer.read_compacted else self._log
+        source = self._context.compaction.view() if consumer.read_compacted else self._log
         self.dispatcher.close()
         self.sub_type = sub_type
         self.was_used = True
         self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self._context.dispatch, consumer.key_shared)
-        self._owner.limit_dispatch(self.name, self.dispatcher)
+        self.limit_dispatch()
+
+    def limit_dispatch(self) -> None:
+        """Applies the dispatch rates in force."""
+        self._context.throttles.limit(self.name, self.dispatcher)

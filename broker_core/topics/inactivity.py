@@ -98,7 +98,7 @@ class Inactivity:
             self._unused_subscriptions.pop(subscription, None)
         elif now - self._unused_subscriptions.setdefault(subscription, now) >= seconds:
             try:
-                await topic.delete_subscription(subscription.name)
+                await topic.subscriptions.delete(subscription.name)
                 log.info("subscription %s of %s was not used for long and is deleted", subscription.name, topic.name)
             except (BrokerError, StorageError, OSError) as error:
                 log.warning("subscription %s of %s could not be deleted: %s", subscription.name, topic.name, error)

@@ -92,7 +92,9 @@ class PartitionedTopics:
         for index in range(first, end):
             topic = await self._topics.get(name.partition_name(index))
             for subscription, properties in wanted.items():
-                await topic.subscription(subscription, durable=True, start=None, earliest=True, properties=properties)
+                await topic.subscriptions.open(
+                    subscription, durable=True, start=None, earliest=True, properties=properties
+                )
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:
         """Deletes all partitions, then the metadata, so that a failed deletion can be repeated.

@@ -32,7 +32,8 @@ from broker_core.policies.system import without_limits
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import is_system_topic
-from broker_core.topic.topic import Topic, TopicServices
+from broker_core.topic.services import TopicServices
+from broker_core.topic.topic import Topic
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.documents import TopicDocuments
 from broker_core.topics.room import TopicRoom

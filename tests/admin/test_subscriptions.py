@@ -14,7 +14,7 @@ LATEST = {"ledgerId": 9223372036854775807, "entryId": 9223372036854775807, "part
 
 
 async def subscription(admin: Admin, name: str, topic: str = f"{FULL}/plain") -> Subscription:
-    return (await admin.broker.topics.get(parse_topic(topic))).get_subscription(name)
+    return (await admin.broker.topics.get(parse_topic(topic))).subscriptions.find(name)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_new_partitions_get_the_subscriptions_and_their_messages(
 ) -> None:
     pulsar_broker.create_partitioned_topic(topic, 1)
     consumer = client.subscribe(topic, "s")
-    first = pulsar_broker.broker.topics.loaded[f"{topic}-partition-0"].get_subscription("s")
+    first = pulsar_broker.broker.topics.loaded[f"{topic}-partition-0"].subscriptions.find("s")
     pulsar_broker.call(first.set_properties({"team": "a"}))
     pulsar_broker.call(pulsar_broker.broker.partitioned.update(parse_topic(topic), 3))
     producer = client.create_producer(topic, message_routing_mode=pulsar.PartitionsRoutingMode.RoundRobinDistribution)
@@ -39,7 +39,7 @@ def test_new_partitions_get_the_subscriptions_and_their_messages(
     found = {consumer.receive(TIMEOUT_MS).data() for _ in range(6)}
     assert found == {b"%d" % index for index in range(6)}
     third = pulsar_broker.broker.topics.loaded[f"{topic}-partition-2"]
-    assert third.get_subscription("s").cursor.properties == {"team": "a"}
+    assert third.subscriptions.find("s").cursor.properties == {"team": "a"}
 
 
 def test_partitions_can_be_added_before_the_first_one_is_used(

@@ -34,7 +34,7 @@ async def read_content(broker: Broker, topics: list[str], policies_of: str) -> C
         for subscription in topic.subscriptions:
             found.entries[name, subscription] = await _unacknowledged(topic, subscription, found)
         if topic.compaction.cursor is not None:
-            found.entries[name, "compacted"] = await _read(topic.compacted_source(), EARLIEST, topic.ledger, found)
+            found.entries[name, "compacted"] = await _read(topic.compaction.view(), EARLIEST, topic.ledger, found)
     tenant, namespace = policies_of.split("/")
     document = broker.storage.metadata.get("namespace", f"{tenant}/{namespace}")
     found.policies = repr(document)

@@ -66,7 +66,7 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
     start = None
     if not command.durable and command.HasField("start_message_id"):
         start = position_of(command.start_message_id)
-    return await topic.subscription(
+    return await topic.subscriptions.open(
         command.subscription,
         durable=command.durable,
         start=start,

@@ -46,7 +46,7 @@ async def _create(
     metadata = {pair.key: pair.value for pair in command.metadata}
     producer = topic.producer_type(session, topic, command.producer_id, name, metadata)
     if producer.is_replicator:
-        await topic.expect_markers()
+        await topic.special_entries.expect_markers()
     producer.schema_version = schema_version
     producer.access_mode = AccessMode(command.producer_access_mode)
     epoch = await _attach(session, topic, command, producer, check_wanted)
@@ -65,7 +65,7 @@ async def _initial_subscription(session: Session, topic: Topic, name: str) -> No
     except SubscriptionNotFound as error:
         reason = "Could not create the initial subscription due to the auto subscription creation is not allowed."
         raise NotAllowed(reason) from error
-    await topic.subscription(name, durable=True, start=None, earliest=True, properties={})
+    await topic.subscriptions.open(name, durable=True, start=None, earliest=True, properties={})
 
 
 async def _attach(

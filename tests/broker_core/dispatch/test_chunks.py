@@ -103,4 +103,4 @@ def test_a_topic_remembers_over_an_unload_that_it_holds_chunks(
     name = parse_topic(topic)
     publish(publisher, *chunks(0, 2))
     pulsar_broker.call(pulsar_broker.broker.topics.unload(name))
-    wait_until(lambda: pulsar_broker.call(pulsar_broker.broker.topics.get(name)).has_chunks, 5)
+    wait_until(lambda: pulsar_broker.call(pulsar_broker.broker.topics.get(name)).special_entries.has_chunks, 5)

@@ -304,9 +304,9 @@ def test_a_consumer_joins_without_a_look_at_all_others_of_the_topic(
     pulsar_broker: EmbeddedBroker, raw: RawClient
 ) -> None:
     raw.ask(subscribe(), BaseCommand.SUCCESS)
-    topic = pulsar_broker.broker.topics.loaded[TOPIC]
-    whole, topic.subscriptions = topic.subscriptions, Unlistable(topic.subscriptions)
+    subscriptions = pulsar_broker.broker.topics.loaded[TOPIC].subscriptions
+    whole, subscriptions.by_name = subscriptions.by_name, Unlistable(subscriptions.by_name)
     try:
         raw.ask(subscribe(consumer_id=2), BaseCommand.SUCCESS)
     finally:
-        topic.subscriptions = whole
+        subscriptions.by_name = whole

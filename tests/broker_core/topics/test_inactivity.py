@@ -53,7 +53,7 @@ class Looking:
 
     def subscribe(self, name: TopicName = NAME, subscription: str = "s") -> None:
         topic = self.broker.call(self.broker.broker.topics.get(name, create=True))
-        self.broker.call(topic.subscription(subscription, durable=True, start=None, earliest=True, properties={}))
+        self.broker.call(topic.subscriptions.open(subscription, durable=True, start=None, earliest=True, properties={}))
 
 
 @contextlib.contextmanager

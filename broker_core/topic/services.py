@@ -1,0 +1,39 @@
+"""What the broker gives to each topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from broker_core.clock import Clock
+    from broker_core.config.broker import TopicConfig
+    from broker_core.config.dispatch import DispatchConfig
+    from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig
+    from broker_core.delayed.services import DelayedServices
+    from broker_core.dispatch.unacked_limits import BrokerUnacked
+    from broker_core.limits.topic_throttles import BrokerRates
+    from broker_core.names import TopicName
+    from broker_core.policies.expiry_clock import ExpiryClock
+    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.tasks import Spawn
+
+
+@dataclass(frozen=True, slots=True)
+class TopicServices:
+    clock: Clock
+    expiry: ExpiryClock
+    limits: TopicConfig
+    dispatch: DispatchConfig
+    unacked: BrokerUnacked | None  # the broker-wide limit of unacknowledged messages, if any
+    deduplication: DeduplicationConfig
+    compacting: asyncio.Semaphore  # limits concurrent compactions
+    retain_null_key: bool  # in compaction
+    delayed: DelayedServices
+    spawn: Spawn
+    policies_of: Callable[[TopicName], TopicPolicies]
+    rates: BrokerRates
+    backlog_quota: BacklogQuotaConfig

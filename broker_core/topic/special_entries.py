@@ -1,0 +1,47 @@
+"""Whether a log may hold entries that dispatchers treat differently: parts of messages, and markers.
+
+Without them, dispatchers skip the search. Properties of the managed ledger keep the answer over restarts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.tasks import Spawn
+    from broker_core.topic.state import Lifecycle
+    from broker_core.topic_log import TopicLog
+
+# Our own properties: the log holds chunks, or markers.
+CHUNKS_PROPERTY = "pulsarctl.chunks"
+MARKERS_PROPERTY = "pulsarctl.markers"
+
+
+class SpecialEntries:
+    """has_chunks: some entries may be parts of messages. has_markers: some may be markers of a replicator."""
+
+    __slots__ = ("_lifecycle", "_log", "_spawn", "has_chunks", "has_markers")
+
+    def __init__(self, log: TopicLog, lifecycle: Lifecycle, spawn: Spawn) -> None:
+        self._log = log
+        self._lifecycle = lifecycle
+        self._spawn = spawn
+        self.has_chunks = CHUNKS_PROPERTY in log.properties
+        self.has_markers = MARKERS_PROPERTY in log.properties
+
+    def chunk_published(self) -> None:
+        """Makes dispatchers look for chunks from now on.
+
+        The property reaches the disk shortly after the first chunk. A crash in between leaves at most a message
+        that was incomplete.
+        """
+        if not self.has_chunks:
+            self.has_chunks = True
+            self._spawn(self._log.set_properties({**self._log.properties, CHUNKS_PROPERTY: "true"}))
+
+    async def expect_markers(self) -> None:
+        """A replicator connects: dispatchers look for markers from now on, also after a crash. Durable on return."""
+        if not self.has_markers:
+            self._lifecycle.check_open()
+            await self._log.set_properties({**self._log.properties, MARKERS_PROPERTY: "true"})
+            self.has_markers = True

@@ -1,0 +1,108 @@
+"""The subscriptions of one topic by name: created at a position, found, and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
+from broker_core.rates.rate import Rate
+from broker_core.storage.position import EARLIEST, LATEST, Position
+
+if TYPE_CHECKING:
+    from broker_core.dispatch.consumer import Consumer
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic.state import Lifecycle
+    from broker_core.topic.subscription import Subscription, SubscriptionContext
+
+
+class Subscriptions(Mapping[str, "Subscription"]):
+    def __init__(
+        self,
+        context: SubscriptionContext,
+        lifecycle: Lifecycle,
+        kind: type[Subscription],
+        deleted: Callable[[], None],
+    ) -> None:
+        """`kind` is the class of the topic's subscriptions. `deleted` is called after a deletion."""
+        self._context = context
+        self._name = context.topic.name
+        self._log = context.topic.log
+        self._limits = context.limits
+        self._lifecycle = lifecycle
+        self._kind = kind
+        self._deleted = deleted
+        self.by_name: dict[str, Subscription] = {}
+        self.delivered = Rate(context.topic.clock)  # to deleted subscriptions; the others have their own
+
+    def __getitem__(self, name: str) -> Subscription:
+        return self.by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def find(self, name: str) -> Subscription:
+        try:
+            return self.by_name[name]
+        except KeyError:
+            raise SubscriptionNotFound(f"Subscription {name} not found for topic {self._name}") from None
+
+    def consumers(self) -> Iterator[Consumer]:
+        return (consumer for one in self.by_name.values() for consumer in one.consumers)
+
+    def restore(self, name: str, cursor: ManagedCursor) -> None:
+        """Adds a durable subscription that a restart found."""
+        self.by_name[name] = self._new(name, cursor)
+
+    async def open(
+        self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
+    ) -> Subscription:
+        """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
+        self._lifecycle.check_open()
+        found = self.by_name.get(name)
+        if found is not None:
+            if found.durable != durable:
+                kind = "Durable" if found.durable else "NonDurable"
+                raise NotAllowed(f"{kind} subscription with the same name already exists.")
+            return found
+        self._limits.check_subscriptions(len(self.by_name))
+        initial = start if start is not None else (EARLIEST if earliest else LATEST)
+        try:
+            await self._log.open_cursor(name, initial=initial, durable=durable, properties=properties)
+        finally:  # also if the caller is gone: the cursor exists, so its subscription must too
+            cursor = self._log.cursors.get(name)
+            if cursor is not None and not self._lifecycle.is_closed:
+                # Two requests may have awaited the same cursor: the first one creates the subscription.
+                self.by_name.setdefault(name, self._new(name, cursor))
+        self._lifecycle.check_open()
+        return self.find(name)
+
+    async def delete(self, name: str, *, force: bool = False) -> None:
+        """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
+        subscription = self.find(name)
+        if subscription.consumers and not force:
+            raise InUse("Subscription has active connected consumers")
+        await subscription.close()
+        self.by_name.pop(name, None)
+        self._remember_deliveries(subscription)
+        await self._log.delete_cursor(name)
+        self._deleted()
+
+    async def forget(self, subscription: Subscription) -> None:
+        """A non-durable subscription lost its last consumer."""
+        if self.by_name.get(subscription.name) is subscription:
+            del self.by_name[subscription.name]
+            self._remember_deliveries(subscription)
+            subscription.closed = True
+            subscription.dispatcher.close()
+            await self._log.delete_cursor(subscription.name)
+
+    def _new(self, name: str, cursor: ManagedCursor) -> Subscription:
+        return self._kind(self, self._context, name, cursor)
+
+    def _remember_deliveries(self, gone: Subscription) -> None:
+        """Keeps the counters, which must only grow."""
+        self.delivered.absorb(gone.deliveries)
