@@ -2,7 +2,6 @@
 
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
-from broker_core.topic.topic import Topic
 
 
 def set_topic_policies(broker: EmbeddedBroker, topic: str, **policies: object) -> None:
@@ -20,7 +19,3 @@ def make_namespace(broker: EmbeddedBroker, name: str) -> str:
     topic = f"persistent://public/{name}/"
     broker.call(broker.broker.tenancy.create_namespace(parse_topic(f"{topic}t").namespace))
     return topic
-
-
-def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
-    return broker.call(broker.broker.topics.get(parse_topic(topic)))

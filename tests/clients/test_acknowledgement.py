@@ -6,46 +6,14 @@ import pulsar
 import pytest
 
 from broker_core.testing import EmbeddedBroker
-from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.publishing import publish
+from tests.clients.receiving import gets_only, receive, values
 
 pytestmark = pytest.mark.feature("acknowledgement", "batch_index_ack")
 
 EARLIEST = pulsar.InitialPosition.Earliest
 EXCLUSIVE, SHARED = pulsar.ConsumerType.Exclusive, pulsar.ConsumerType.Shared
 KEY_SHARED = pulsar.ConsumerType.KeyShared
-
-
-def publish(client: pulsar.Client, topic: str, *values: int, batched: bool = False) -> list[pulsar.MessageId]:
-    """`batched` sends all messages in one batch."""
-    ids: list[pulsar.MessageId] = []
-    producer = client.create_producer(
-        topic,
-        batching_enabled=batched,
-        batching_max_publish_delay_ms=60_000,
-        batching_max_messages=len(values) + 1,
-        block_if_queue_full=True,
-    )
-    for value in values:
-        producer.send_async(b"%d" % value, lambda _, message_id: ids.append(message_id))
-    producer.flush()
-    producer.close()
-    return ids
-
-
-def receive(consumer: pulsar.Consumer, count: int) -> list[pulsar.Message]:
-    return [consumer.receive(timeout_millis=TIMEOUT_MS) for _ in range(count)]
-
-
-def values(messages: list[pulsar.Message]) -> list[int]:
-    return [int(message.data()) for message in messages]
-
-
-def gets_only(consumer: pulsar.Consumer, *expected: int) -> bool:
-    """Expects exactly these messages, in this order."""
-    assert values(receive(consumer, len(expected))) == list(expected)
-    with pytest.raises(pulsar.Timeout):
-        consumer.receive(timeout_millis=200)
-    return True
 
 
 @pytest.mark.parametrize("consumer_type", [EXCLUSIVE, SHARED, KEY_SHARED])

@@ -10,6 +10,7 @@ from broker_core.config.broker import BrokerConfig, PolicyConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests import official_client
+from tests.clients.publishing import publish_keyed
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("compaction")
@@ -34,15 +35,9 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
 
 def publish(client: pulsar.Client, topic: str, generation: int) -> dict[str, str]:
     """Publishes more than the threshold to five keys; returns their last values."""
-    producer = client.create_producer(topic)
-    values = {}
-    for number in range(200):
-        key, value = str(number % 5), f"{generation}:{number}"
-        producer.send_async(value.encode(), lambda *_: None, partition_key=key)
-        values[key] = value
-    producer.flush()
-    producer.close()
-    return values
+    messages = [(str(number % 5), f"{generation}:{number}") for number in range(200)]
+    publish_keyed(client, topic, [(key, value.encode()) for key, value in messages])
+    return dict(messages)
 
 
 def compaction(broker: EmbeddedBroker, topic: str) -> Compaction:

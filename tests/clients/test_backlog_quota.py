@@ -16,9 +16,10 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests import official_client
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.policies import loaded, set_topic_policies
+from tests.clients.policies import set_topic_policies
 from tests.clocks import ShiftedClock
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer as asking

@@ -14,6 +14,7 @@ from broker_core.publishing.deduplication import DeduplicationStatus
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.receiving import consume, payloads
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("chunking")
@@ -36,15 +37,6 @@ def payload(number: int, size: int = 50_000) -> bytes:
 
 def chunking(client: pulsar.Client, topic: str, **options: object) -> pulsar.Producer:
     return client.create_producer(topic, chunking_enabled=True, **options)
-
-
-def receive(consumer: pulsar.Consumer, count: int) -> list[bytes]:
-    found = []
-    for _ in range(count):
-        message = consumer.receive(timeout_millis=TIMEOUT_MS)
-        consumer.acknowledge(message)
-        found.append(message.data())
-    return found
 
 
 @pytest.mark.parametrize("size", [LARGEST, LARGEST + 1, 100_000, 2_000_000])
@@ -79,7 +71,7 @@ def test_chunks_of_several_producers_are_not_mixed(
     threads = [threading.Thread(target=publish, args=pair) for pair in enumerate(producers)]
     for thread in threads:
         thread.start()
-    assert sorted(receive(consumer, 40)) == sorted(payload(number) for number in range(40))
+    assert sorted(payloads(consume(consumer, 40))) == sorted(payload(number) for number in range(40))
     for thread in threads:
         thread.join()
 
@@ -91,13 +83,13 @@ def test_small_and_large_messages_keep_their_order(client: pulsar.Client, topic:
     for one in sent:
         producer.send_async(one, lambda result, message_id: None)
     producer.flush()
-    assert receive(consumer, 30) == sent
+    assert payloads(consume(consumer, 30)) == sent
 
 
 def test_a_compressed_large_message_arrives_complete(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     chunking(client, topic, compression_type=pulsar.CompressionType.LZ4).send(payload(1, 3_000_000))
-    assert receive(consumer, 1) == [payload(1, 3_000_000)]
+    assert payloads(consume(consumer, 1)) == [payload(1, 3_000_000)]
 
 
 def test_the_chunks_of_a_message_go_to_one_consumer(client: pulsar.Client, topic: str) -> None:
@@ -126,7 +118,7 @@ def test_an_unacknowledged_large_message_is_redelivered(client: pulsar.Client, t
     first.receive(timeout_millis=TIMEOUT_MS)
     first.close()
     second = client.subscribe(topic, "s", pulsar.ConsumerType.Shared)
-    assert receive(second, 1) == [payload(1)]
+    assert payloads(consume(second, 1)) == [payload(1)]
 
 
 def test_acknowledging_a_large_message_acknowledges_its_chunks(
@@ -134,7 +126,7 @@ def test_acknowledging_a_large_message_acknowledges_its_chunks(
 ) -> None:
     consumer = client.subscribe(topic, "s")
     chunking(client, topic).send(payload(1))
-    receive(consumer, 1)
+    consume(consumer)
     consumer.close()
     assert backlog(pulsar_broker, topic) == 0
 
@@ -153,7 +145,7 @@ def test_a_seek_to_a_large_message_finds_its_first_chunk(client: pulsar.Client, 
         producer.send(payload(number))
     messages = [consumer.receive(timeout_millis=TIMEOUT_MS) for _ in range(4)]
     consumer.seek(messages[2].message_id())
-    assert receive(consumer, 2) == [payload(2), payload(3)]
+    assert payloads(consume(consumer, 2)) == [payload(2), payload(3)]
 
 
 def test_a_reader_starts_at_a_large_message_and_sees_the_end(client: pulsar.Client, topic: str) -> None:
@@ -191,4 +183,4 @@ def test_a_large_message_sent_again_is_stored_once(
     producer = chunking(client, topic, producer_name="p")
     for sequence_id in (1, 1, 2, 1, 2, 3):  # the client treats 0 as unset
         producer.send(payload(sequence_id), sequence_id=sequence_id)
-    assert receive(consumer, 3) == [payload(1), payload(2), payload(3)]
+    assert payloads(consume(consumer, 3)) == [payload(1), payload(2), payload(3)]

@@ -17,8 +17,9 @@ from broker_core.storage.disk import RealDisk
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.broker_process import BrokerProcess, port_of
+from tests.clients.compacting import compact, read_compacted, start
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.test_compaction import compact, publish, read_compacted, start
+from tests.clients.publishing import publish_keyed
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("compaction")
@@ -44,7 +45,7 @@ def test_a_reader_of_a_small_residue_reads_little_of_the_disk() -> None:
     storage = StorageConfig(cache_mb=1, max_entries_per_ledger=2000)
     with EmbeddedBroker(config=BrokerConfig(server=FREE_PORTS, storage=storage), disk=disk) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-        publish(client, TOPIC, [(str(n % KEYS), b"%04d" % n + bytes(1000)) for n in range(100 * KEYS)], batch=False)
+        publish_keyed(client, TOPIC, [(str(n % KEYS), b"%04d" % n + bytes(1000)) for n in range(100 * KEYS)])
         size = compact(broker, TOPIC).ledger.size
         disk.read = 0
         assert len(read_compacted(client, TOPIC)) == KEYS
@@ -75,7 +76,7 @@ def test_a_kill_in_the_middle_leaves_the_old_result_or_the_new_one(process: Brok
     chance = random.Random(7)
     for generation in range(5):
         messages = [(str(n % KEYS), b"%d:%d" % (generation, n)) for n in range(200 * KEYS)]
-        publish(client, TOPIC, messages, batch=True)
+        publish_keyed(client, TOPIC, messages, batched=True)
         request(process, "PUT")
         pause.wait(chance.uniform(0, 0.3))
         process.kill()
@@ -92,7 +93,7 @@ def test_a_kill_in_the_middle_leaves_the_old_result_or_the_new_one(process: Brok
 def test_unloading_a_topic_ends_its_compaction(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-        publish(client, TOPIC, [(str(n % KEYS), b"v") for n in range(20_000)], batch=True)
+        publish_keyed(client, TOPIC, [(str(n % KEYS), b"v") for n in range(20_000)], batched=True)
         topic = broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
 
         async def start_and_unload() -> CompactionState:
@@ -128,10 +129,10 @@ def test_a_compaction_whose_last_sync_fails_leaves_the_old_result(tmp_path: Path
     messages = [(str(n), b"old") for n in range(KEYS)]
     with EmbeddedBroker(tmp_path / "data", disk=disk) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-        publish(client, TOPIC, messages, batch=False)
+        publish_keyed(client, TOPIC, messages)
         compaction = compact(broker, TOPIC).compaction
         horizon, compacted = compaction.horizon, compaction.compacted
-        publish(client, TOPIC, [("0", b"new")], batch=False)
+        publish_keyed(client, TOPIC, [("0", b"new")])
 
         disk.breaks = True
         start(broker, TOPIC)

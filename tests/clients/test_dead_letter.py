@@ -5,9 +5,10 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.policies import loaded
-from tests.clients.test_acknowledgement import gets_only, publish, receive, values
+from tests.clients.publishing import publish
+from tests.clients.receiving import gets_only, receive, values
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("negative_ack", "dead_letter")
 

@@ -21,6 +21,7 @@ from broker_core.topic.subscription import Subscription
 from tests.bench import delivery_times
 from tests.broker_process import BrokerProcess
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.receiving import is_silent
 from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.official_client import connect
@@ -60,14 +61,6 @@ def receive(consumer: pulsar.Consumer, count: int) -> list[tuple[bytes, int]]:
         found.append((message.data(), now_ms()))
         consumer.acknowledge(message)
     return found
-
-
-def is_silent(consumer: pulsar.Consumer, milliseconds: int = 150) -> bool:
-    try:
-        consumer.receive(milliseconds)
-    except pulsar.Timeout:
-        return True
-    return False
 
 
 def subscription_of(broker: EmbeddedBroker, topic: str) -> Subscription:

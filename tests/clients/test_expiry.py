@@ -9,9 +9,10 @@ import pytest
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
-from broker_core.topic.topic import Topic
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.publishing import publish
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("expiry")
 
@@ -28,24 +29,12 @@ def set_policies(broker: EmbeddedBroker, **policies: object) -> None:
     broker.call(broker.broker.tenancy.set_namespace_policies(DEFAULT, **policies))
 
 
-def loaded(broker: EmbeddedBroker, topic: str) -> Topic:
-    return broker.call(broker.broker.topics.get(parse_topic(topic)))
-
-
-def publish(client: pulsar.Client, topic: str, count: int) -> None:
-    producer = client.create_producer(topic, block_if_queue_full=True)
-    for index in range(count):
-        producer.send_async(str(index).encode(), lambda result, message_id: None)
-    producer.flush()
-    producer.close()
-
-
 def test_messages_expire_within_a_second_of_their_ttl(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     client.subscribe(topic, "s").close()
     set_policies(pulsar_broker, ttl_seconds=1)
-    publish(client, topic, 100)
+    publish(client, topic, *range(100))
     cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
     assert cursor.backlog_messages == 100
     assert wait_until(lambda: cursor.backlog_messages == 0, 3) > 0.5
@@ -54,7 +43,7 @@ def test_messages_expire_within_a_second_of_their_ttl(
 def test_a_shorter_ttl_takes_effect_at_once(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     client.subscribe(topic, "s").close()
     set_policies(pulsar_broker, ttl_seconds=3600)
-    publish(client, topic, 10)
+    publish(client, topic, *range(10))
     cursor = loaded(pulsar_broker, topic).subscriptions["s"].cursor
     set_policies(pulsar_broker, ttl_seconds=1)
     wait_until(lambda: cursor.backlog_messages == 0, 3)
@@ -65,7 +54,7 @@ def test_messages_acknowledged_by_all_subscriptions_are_deleted(
 ) -> None:
     set_policies(pulsar_broker, retention=RetentionPolicy(0, 0))
     consumer = client.subscribe(topic, "s")
-    publish(client, topic, 100)
+    publish(client, topic, *range(100))
     ledger = loaded(pulsar_broker, topic).ledger
     assert ledger.size > 0
     for _ in range(100):
@@ -77,7 +66,7 @@ def test_without_a_retention_policy_acknowledged_messages_stay_for_a_grace_perio
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     consumer = client.subscribe(topic, "s")
-    publish(client, topic, 10)
+    publish(client, topic, *range(10))
     for _ in range(10):
         consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
     policies = loaded(pulsar_broker, topic).policies
@@ -87,7 +76,7 @@ def test_without_a_retention_policy_acknowledged_messages_stay_for_a_grace_perio
 
 
 def test_messages_without_a_subscription_stay(client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str) -> None:
-    publish(client, topic, 100)
+    publish(client, topic, *range(100))
     consumer = client.subscribe(topic, "s", initial_position=pulsar.InitialPosition.Earliest)
     for _ in range(100):
         consumer.receive(timeout_millis=TIMEOUT_MS)
@@ -99,7 +88,7 @@ def test_retention_keeps_acknowledged_messages(
 ) -> None:
     set_policies(pulsar_broker, retention=RetentionPolicy(-1, -1))
     consumer = client.subscribe(topic, "s")
-    publish(client, topic, 10)
+    publish(client, topic, *range(10))
     for _ in range(10):
         consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
     consumer.close()
@@ -113,7 +102,7 @@ def test_the_end_of_retention_frees_the_disk_at_once(
 ) -> None:
     set_policies(pulsar_broker, retention=RetentionPolicy(-1, -1))
     consumer = client.subscribe(topic, "s")
-    publish(client, topic, 10)
+    publish(client, topic, *range(10))
     for _ in range(10):
         consumer.acknowledge(consumer.receive(timeout_millis=TIMEOUT_MS))
     consumer.close()

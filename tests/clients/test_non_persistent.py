@@ -11,6 +11,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.receiving import consume, payloads
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("non_persistent")
@@ -33,15 +34,6 @@ def stats(broker: EmbeddedBroker, topic: str) -> Any:
     return rest(broker, "GET", f"{topic.replace('://', '/')}/stats")
 
 
-def received(consumer: pulsar.Consumer, count: int) -> list[bytes]:
-    found = []
-    for _ in range(count):
-        message = consumer.receive(TIMEOUT_MS)
-        consumer.acknowledge(message)
-        found.append(message.data())
-    return found
-
-
 ORDERED = [pulsar.ConsumerType.Exclusive, pulsar.ConsumerType.Failover]
 ALL_TYPES = [*ORDERED, pulsar.ConsumerType.Shared, pulsar.ConsumerType.KeyShared]
 
@@ -54,7 +46,7 @@ def test_each_type_of_subscription_gets_the_messages_in_order(
     producer = client.create_producer(topic)
     for index in range(50):
         producer.send(b"%d" % index, partition_key="k")
-    assert received(consumer, 50) == [b"%d" % index for index in range(50)]
+    assert payloads(consume(consumer, 50)) == [b"%d" % index for index in range(50)]
 
 
 def test_each_of_several_subscriptions_gets_all_messages(client: pulsar.Client, topic: str) -> None:
@@ -64,7 +56,7 @@ def test_each_of_several_subscriptions_gets_all_messages(client: pulsar.Client, 
         producer.send_async(b"%d" % index, None)
     producer.flush()
     for consumer in consumers:
-        assert received(consumer, 20) == [b"%d" % index for index in range(20)]
+        assert payloads(consume(consumer, 20)) == [b"%d" % index for index in range(20)]
 
 
 def test_consumers_of_a_shared_subscription_take_turns(client: pulsar.Client, topic: str) -> None:
@@ -72,7 +64,7 @@ def test_consumers_of_a_shared_subscription_take_turns(client: pulsar.Client, to
     producer = client.create_producer(topic)
     for index in range(100):
         producer.send(b"%d" % index)
-    found = [received(consumer, 1) for consumer in consumers]
+    found = [payloads(consume(consumer, 1)) for consumer in consumers]
     assert all(found)
 
 
@@ -109,7 +101,7 @@ def test_messages_without_a_ready_consumer_are_dropped_and_counted(
     assert dropped is not None and dropped.messages == 50 - subscription["msgOutCounter"]
     assert (subscription["msgDropRate"], found["msgDropRate"]) > (0, 0)
     assert (subscription["msgBacklog"], found["storageSize"]) == (0, 0)
-    assert received(consumer, 2) == [b"0", b"1"]
+    assert payloads(consume(consumer, 2)) == [b"0", b"1"]
 
 
 def test_without_a_subscription_all_messages_are_dropped(client: pulsar.Client, topic: str) -> None:
@@ -117,7 +109,7 @@ def test_without_a_subscription_all_messages_are_dropped(client: pulsar.Client, 
     assert producer.send(b"lost")
     consumer = client.subscribe(topic, "s", initial_position=pulsar.InitialPosition.Earliest)
     producer.send(b"seen")
-    assert received(consumer, 1) == [b"seen"]
+    assert payloads(consume(consumer, 1)) == [b"seen"]
 
 
 def test_unacknowledged_messages_do_not_block_a_consumer(client: pulsar.Client, topic: str) -> None:
@@ -152,13 +144,13 @@ def test_clients_continue_after_an_unload(client: pulsar.Client, pulsar_broker: 
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
     producer.send(b"before")
-    assert received(consumer, 1) == [b"before"]
+    assert payloads(consume(consumer, 1)) == [b"before"]
     rest(pulsar_broker, "PUT", f"{topic.replace('://', '/')}/unload")
     producer.send(b"maybe lost")
     loaded = pulsar_broker.broker.topics.loaded
     wait_until(lambda: topic in loaded and any(s.consumers for s in loaded[topic].subscriptions.values()), 10)
     producer.send(b"after")
-    assert received(consumer, 1)[0] in (b"maybe lost", b"after")
+    assert payloads(consume(consumer, 1))[0] in (b"maybe lost", b"after")
 
 
 def test_a_partitioned_non_persistent_topic_delivers_all_messages(
@@ -169,7 +161,7 @@ def test_a_partitioned_non_persistent_topic_delivers_all_messages(
     producer = client.create_producer(topic, message_routing_mode=pulsar.PartitionsRoutingMode.RoundRobinDistribution)
     for index in range(9):
         producer.send(b"%d" % index)
-    assert set(received(consumer, 9)) == {b"%d" % index for index in range(9)}
+    assert set(payloads(consume(consumer, 9))) == {b"%d" % index for index in range(9)}
     assert rest(pulsar_broker, "GET", "non-persistent/public/default/partitioned") == [topic]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
+from tests.clients.receiving import consume, values
 
 pytestmark = pytest.mark.feature(
     "publishing",
@@ -23,27 +24,10 @@ pytestmark = pytest.mark.feature(
 EARLIEST = pulsar.InitialPosition.Earliest
 
 
-def receive(consumer: pulsar.Consumer, count: int) -> list[pulsar.Message]:
-    messages = []
-    for _ in range(count):
-        message = consumer.receive(timeout_millis=TIMEOUT_MS)
-        consumer.acknowledge(message)
-        messages.append(message)
-    return messages
-
-
-def nothing_more(consumer: pulsar.Consumer) -> bool:
-    try:
-        consumer.receive(timeout_millis=300)
-    except pulsar.Timeout:
-        return True
-    return False
-
-
 def test_a_message_arrives_with_its_key_properties_and_time(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     client.create_producer(topic).send(b"value", {"p": "1"}, partition_key="k", event_timestamp=7)
-    (message,) = receive(consumer, 1)
+    (message,) = consume(consumer, 1)
     assert message.data() == b"value"
     assert message.properties() == {"p": "1"}
     assert message.partition_key() == "k"
@@ -56,7 +40,7 @@ def test_messages_of_a_producer_arrive_in_order(client: pulsar.Client, topic: st
     for index in range(5000):
         producer.send_async(str(index).encode(), lambda result, message_id: None)
     producer.flush()
-    assert [int(message.data()) for message in receive(consumer, 5000)] == list(range(5000))
+    assert values(consume(consumer, 5000)) == list(range(5000))
 
 
 @pytest.mark.parametrize(
@@ -76,14 +60,14 @@ def test_compressed_batches_arrive_complete(
     for index in range(500):
         producer.send_async(str(index).encode(), lambda result, message_id: None)
     producer.flush()
-    assert [int(message.data()) for message in receive(consumer, 500)] == list(range(500))
+    assert values(consume(consumer, 500)) == list(range(500))
 
 
 def test_a_message_of_the_largest_size_arrives(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     payload = bytes(range(256)) * (5 * 4096 - 2)  # the client counts its metadata against the limit
     client.create_producer(topic).send(payload)
-    assert receive(consumer, 1)[0].data() == payload
+    assert consume(consumer, 1)[0].data() == payload
 
 
 def test_unacknowledged_messages_are_redelivered_in_order(client: pulsar.Client, topic: str) -> None:
@@ -96,7 +80,7 @@ def test_unacknowledged_messages_are_redelivered_in_order(client: pulsar.Client,
         first.acknowledge(message)
     first.close()
     second = client.subscribe(topic, "s")
-    assert [int(message.data()) for message in receive(second, 6)] == [3, 4, 6, 7, 8, 9]
+    assert values(consume(second, 6)) == [3, 4, 6, 7, 8, 9]
 
 
 def test_a_cumulative_ack_acknowledges_everything_before(client: pulsar.Client, topic: str) -> None:
@@ -109,7 +93,7 @@ def test_a_cumulative_ack_acknowledges_everything_before(client: pulsar.Client, 
             first.acknowledge_cumulative(message)
     first.close()
     second = client.subscribe(topic, "s")
-    assert [int(message.data()) for message in receive(second, 3)] == [7, 8, 9]
+    assert values(consume(second, 3)) == [7, 8, 9]
 
 
 def test_a_second_exclusive_consumer_is_refused(client: pulsar.Client, topic: str) -> None:
@@ -155,7 +139,7 @@ def test_messages_of_a_lost_shared_consumer_go_to_the_others(client: pulsar.Clie
     for index in range(100):
         producer.send(str(index).encode())
     first.close()
-    assert sorted(int(message.data()) for message in receive(second, 100)) == list(range(100))
+    assert sorted(values(consume(second, 100))) == list(range(100))
 
 
 def test_partitions_are_published_to_and_consumed_as_one(
@@ -166,7 +150,7 @@ def test_partitions_are_published_to_and_consumed_as_one(
     producer = client.create_producer(topic)
     for index in range(200):
         producer.send(str(index).encode(), partition_key=str(index % 20))
-    messages = receive(consumer, 200)
+    messages = consume(consumer, 200)
     assert sorted(int(message.data()) for message in messages) == list(range(200))
     assert len({message.topic_name() for message in messages}) == 4
 
@@ -197,9 +181,9 @@ def test_seek_by_id_goes_back(client: pulsar.Client, topic: str) -> None:
     consumer = client.subscribe(topic, "s")
     producer = client.create_producer(topic)
     ids = [producer.send(str(index).encode()) for index in range(10)]
-    receive(consumer, 10)
+    consume(consumer, 10)
     consumer.seek(ids[4])
-    found = [int(message.data()) for message in receive(consumer, 5)]
+    found = values(consume(consumer, 5))
     assert found[-1] == 9
     assert found[0] in (4, 5)  # the client decides whether the message itself is included
 
@@ -209,9 +193,9 @@ def test_seek_by_time_goes_back_to_that_time(client: pulsar.Client, topic: str) 
     producer = client.create_producer(topic)
     for index in range(5):
         producer.send(str(index).encode())
-    times = [message.publish_timestamp() for message in receive(consumer, 5)]
+    times = [message.publish_timestamp() for message in consume(consumer, 5)]
     consumer.seek(times[0])
-    assert int(receive(consumer, 1)[0].data()) == 0
+    assert int(consume(consumer, 1)[0].data()) == 0
 
 
 def test_an_unsubscribed_name_starts_over(client: pulsar.Client, topic: str) -> None:
@@ -221,7 +205,7 @@ def test_an_unsubscribed_name_starts_over(client: pulsar.Client, topic: str) -> 
     consumer.unsubscribe()
     second = client.subscribe(topic, "s", initial_position=EARLIEST)
     producer.send(b"1")
-    assert receive(second, 1)[0].data() in (b"0", b"1")
+    assert consume(second, 1)[0].data() in (b"0", b"1")
 
 
 def test_a_producer_name_in_use_is_refused(client: pulsar.Client, topic: str) -> None:
@@ -234,7 +218,7 @@ def test_topics_of_a_namespace_match_a_pattern(client: pulsar.Client, topic: str
     for suffix in "ab":
         client.create_producer(f"{topic}-{suffix}").send(suffix.encode())
     consumer = client.subscribe(re.compile(f"{topic}-.*"), "s", initial_position=EARLIEST)
-    assert sorted(message.data() for message in receive(consumer, 2)) == [b"a", b"b"]
+    assert sorted(message.data() for message in consume(consumer, 2)) == [b"a", b"b"]
 
 
 @pytest.mark.parametrize("name", ["with space", "per%cent", "umläut", "emoji-🚀", "a+b&c=d"])
@@ -242,5 +226,5 @@ def test_names_keys_and_properties_may_have_any_characters(client: pulsar.Client
     topic = f"persistent://public/default/{name}"
     consumer = client.subscribe(topic, name)
     client.create_producer(topic).send(name.encode(), {name: name}, partition_key=name)
-    (message,) = receive(consumer, 1)
+    (message,) = consume(consumer, 1)
     assert (message.partition_key(), message.properties()) == (name, {name: name})

@@ -19,7 +19,8 @@ from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests import official_client
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.policies import loaded, set_namespace_policies, set_topic_policies
+from tests.clients.policies import set_namespace_policies, set_topic_policies
+from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send
 

@@ -7,10 +7,11 @@ import pytest
 
 from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
+from tests.clients.compacting import compact
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.policies import loaded, set_namespace_policies
-from tests.clients.test_acknowledgement import publish
-from tests.condition import wait_until
+from tests.clients.policies import set_namespace_policies
+from tests.clients.publishing import publish
+from tests.loaded_topics import loaded
 
 pytestmark = pytest.mark.feature("reader")
 
@@ -94,16 +95,6 @@ def trim(client: pulsar.Client, broker: EmbeddedBroker, topic: str) -> None:
     set_namespace_policies(broker, topic, retention=RetentionPolicy(0, 0))
     broker.call(loaded(broker, topic).trim())
     set_namespace_policies(broker, topic, retention=KEEP)
-
-
-def compact(broker: EmbeddedBroker, topic: str) -> None:
-    compaction = loaded(broker, topic).compaction
-
-    async def start() -> None:
-        compaction.start()
-
-    broker.call(start())
-    wait_until(lambda: not compaction.is_running, 10)
 
 
 def test_a_compacted_reader_ends_with_the_last_compacted_message(

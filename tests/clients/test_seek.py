@@ -12,7 +12,8 @@ from broker_core.policies.values import RetentionPolicy
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
 from tests.clients.policies import set_namespace_policies
-from tests.clients.test_acknowledgement import gets_only, publish, receive, values
+from tests.clients.publishing import publish
+from tests.clients.receiving import gets_only, receive, values
 from tests.condition import wait_until
 
 pytestmark = pytest.mark.feature("seek")

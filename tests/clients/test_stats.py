@@ -13,8 +13,9 @@ from broker_core.testing import EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.policies import loaded, set_topic_policies
+from tests.clients.policies import set_topic_policies
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("stats")

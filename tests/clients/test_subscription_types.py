@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.testing import EmbeddedBroker
 from tests.clients.conftest import TIMEOUT_MS
-from tests.clients.test_publish_consume import nothing_more, receive
+from tests.clients.receiving import consume, is_silent, payloads, values
 
 pytestmark = pytest.mark.feature("failover", "key_shared", "shared", "negative_ack")
 
@@ -22,18 +22,14 @@ def publish(client: pulsar.Client, topic: str, count: int, keys: int = 0) -> Non
     producer.close()
 
 
-def values(messages: list[pulsar.Message]) -> list[int]:
-    return [int(message.data()) for message in messages]
-
-
 def test_the_standby_of_a_failover_subscription_takes_over_in_order(client: pulsar.Client, topic: str) -> None:
     active = client.subscribe(topic, "s", FAILOVER, consumer_name="a")
     standby = client.subscribe(topic, "s", FAILOVER, consumer_name="b")
     publish(client, topic, 20)
-    assert values(receive(active, 5)) == [0, 1, 2, 3, 4]
-    assert nothing_more(standby)
+    assert values(consume(active, 5)) == [0, 1, 2, 3, 4]
+    assert is_silent(standby)
     active.close()
-    assert values(receive(standby, 15)) == list(range(5, 20))
+    assert values(consume(standby, 15)) == list(range(5, 20))
 
 
 def test_partitions_of_a_failover_subscription_are_spread_over_its_consumers(
@@ -114,8 +110,8 @@ def test_sticky_consumers_get_the_hash_ranges_that_they_request(client: pulsar.C
     producer = client.create_producer(topic)
     for key in ("key1", "key01", "key2", "test"):  # 293, 47652, 14772, 53779
         producer.send(key.encode(), partition_key=key)
-    assert [message.data() for message in receive(low, 2)] == [b"key1", b"key2"]
-    assert [message.data() for message in receive(high, 2)] == [b"key01", b"test"]
+    assert payloads(consume(low, 2)) == [b"key1", b"key2"]
+    assert payloads(consume(high, 2)) == [b"key01", b"test"]
     with pytest.raises(pulsar.ConsumerAssignError):
         sticky((0, 10))
 
@@ -127,7 +123,7 @@ def test_a_nacked_message_is_redelivered_to_the_owner_of_its_key(client: pulsar.
     ]
     client.create_producer(topic).send(b"v", partition_key="k")
     owner = next(consumer for consumer in consumers for message in first_of(consumer, give_back=True))
-    (again,) = receive(owner, 1)
+    (again,) = consume(owner, 1)
     assert again.redelivery_count() == 1
 
 
@@ -145,7 +141,7 @@ def test_the_type_of_an_unused_subscription_can_change(client: pulsar.Client, to
     for kind in (FAILOVER, KEY_SHARED, SHARED, pulsar.ConsumerType.Exclusive):
         consumer = client.subscribe(topic, "s", kind)
         publish(client, topic, 1)
-        assert values(receive(consumer, 1)) == [0]
+        assert values(consume(consumer, 1)) == [0]
         consumer.close()
 
 

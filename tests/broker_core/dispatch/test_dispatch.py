@@ -9,7 +9,6 @@ from broker_core.compaction.compaction import CompactionState
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
 from broker_core.dispatch import reader
-from broker_core.names import parse_topic
 from broker_core.storage.block import Block
 from broker_core.storage.position import Position
 from broker_core.storage.retention import Retention
@@ -22,6 +21,7 @@ from broker_core.wire.commands import frame
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
 from tests.raw_consuming import receive
@@ -42,10 +42,6 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         yield client
-
-
-def loaded(broker: EmbeddedBroker) -> Topic:
-    return broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
 
 
 def subscribe(client: RawClient, consumer_id: int = 1, permits: int = 100, **fields: object) -> None:
@@ -151,7 +147,7 @@ def publish_batch(client: RawClient, sequence_id: int, keys: list[str]) -> None:
 
 
 def compact(broker: EmbeddedBroker) -> None:
-    topic = loaded(broker)
+    topic = loaded(broker, TOPIC)
 
     async def start() -> None:
         topic.compaction.start()
@@ -171,7 +167,7 @@ def test_a_reader_of_trimmed_ledgers_continues_after_them(broker: EmbeddedBroker
     with RawClient(broker.service_url) as client:
         subscribe(client, 1, permits=5, durable=False, start_message_id=commands.message_id(-1, -1))
         receive(client, 5)
-        topic = loaded(broker)
+        topic = loaded(broker, TOPIC)
         broker.call(managed_ledger(topic).trim(Retention(0, 0), broker.broker.clock.wall_ms() + 10_000))
         assert topic.ledger.entries == 0
         steps = count_steps(topic)
@@ -202,7 +198,7 @@ def test_a_failed_read_is_retried_without_an_event(
 ) -> None:
     monkeypatch.setattr(reader, "READ_RETRY_SECONDS", 0.05)
     publish(raw, 3)
-    ledger = loaded(broker).ledger
+    ledger = loaded(broker, TOPIC).ledger
     read, failures = ledger.read, [OSError(errno.EMFILE, "too many open files")]
 
     async def fail_once(start: Position, max_entries: int, max_bytes: int) -> Block:

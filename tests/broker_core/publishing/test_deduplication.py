@@ -17,13 +17,13 @@ from broker_core.publishing.open_chunks import OpenChunks
 from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.position import EARLIEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic.topic import Topic
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.clocks import ShiftedClock
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send, send_batch, send_chunk
 
@@ -60,10 +60,6 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
 def create(client: RawClient, name: str = "p", **fields: int) -> int:
     """The last sequence ID that the broker knows for that producer."""
     return int(client.ask(producer(TOPIC, producer_name=name, **fields), BaseCommand.PRODUCER_SUCCESS).last_sequence_id)
-
-
-def loaded(broker: EmbeddedBroker) -> Topic:
-    return broker.call(broker.broker.topics.get(NAME))
 
 
 def receipts(client: RawClient, count: int) -> list[tuple[int, bool]]:
@@ -115,7 +111,7 @@ def test_a_duplicate_of_a_pending_message_waits_for_it(
     raw.send(send(0))
     with RawClient(broker.service_url) as other:
         raw.close()
-        wait_until(lambda: not loaded(broker).producers, 5)
+        wait_until(lambda: not loaded(broker, NAME).producers, 5)
         assert create(other) == 0  # the answer also waits for the first one
         other.send(send(0) + send(1) + send(1))
         assert receipts(other, 3) == [(0, False), (1, True), (1, False)]
@@ -184,7 +180,7 @@ def test_sequence_ids_survive_kill_9(tmp_path: Path, entries: int) -> None:
 
 
 def snapshot_of(broker: EmbeddedBroker) -> dict[str, str]:
-    return loaded(broker).ledger.cursors[CURSOR].properties
+    return loaded(broker, NAME).ledger.cursors[CURSOR].properties
 
 
 def snapshot_after(entries: int, interval: int) -> dict[str, str]:
@@ -203,7 +199,7 @@ def test_a_start_reads_only_entries_after_the_snapshot(tmp_path: Path) -> None:
         client.send(send(4))
         receipts(client, 1)
         ids = SequenceIds()
-        assert broker.call(Snapshot(loaded(broker).ledger, 10).restore(ids, OpenChunks())) == 1
+        assert broker.call(Snapshot(loaded(broker, NAME).ledger, 10).restore(ids, OpenChunks())) == 1
         assert ids.last("p") == 4
 
 
@@ -257,7 +253,7 @@ def test_an_inactive_producer_is_forgotten() -> None:
         receipts(client, 1)
         clock.ran_seconds = 61.0
         publish_and_leave(client, "just left")
-        on_loop(broker, loaded(broker).deduplication.forget_inactive)
+        on_loop(broker, loaded(broker, NAME).deduplication.forget_inactive)
         leave(client, 2)
         last = [
             create(client, name, producer_id=3 + index) for index, name in enumerate(("away", "stays", "just left"))
@@ -279,14 +275,14 @@ async def set_policy(broker: Broker, **fields: bool) -> None:
 def test_the_policy_of_a_topic_changes_under_connected_producers(pulsar_broker: EmbeddedBroker) -> None:
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
-        deduplication = loaded(pulsar_broker).deduplication
+        deduplication = loaded(pulsar_broker, NAME).deduplication
         pulsar_broker.call(set_policy(pulsar_broker.broker, deduplication_enabled=True))
         wait_until(lambda: deduplication.status is DeduplicationStatus.ENABLED, 5)
         client.send(send(0) + send(0))
         assert receipts(client, 2) == [(0, True), (0, False)]
         pulsar_broker.call(set_policy(pulsar_broker.broker, deduplication_enabled=False))
         wait_until(lambda: deduplication.status is DeduplicationStatus.DISABLED, 5)
-        assert CURSOR not in loaded(pulsar_broker).ledger.cursors
+        assert CURSOR not in loaded(pulsar_broker, NAME).ledger.cursors
         client.send(send(0) + send(0))
         assert receipts(client, 2) == [(0, True), (0, True)]
 
@@ -295,7 +291,7 @@ def test_a_topic_follows_its_namespace_until_it_has_its_own_policy(pulsar_broker
     tenancy = pulsar_broker.broker.tenancy
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
-        deduplication = loaded(pulsar_broker).deduplication
+        deduplication = loaded(pulsar_broker, NAME).deduplication
         pulsar_broker.call(tenancy.set_topic_policies(NAME, deduplication_enabled=None))
         pulsar_broker.call(tenancy.set_namespace_policies(NAME.namespace, deduplication_enabled=True))
         wait_until(lambda: deduplication.status is DeduplicationStatus.ENABLED, 5)
@@ -307,13 +303,13 @@ def test_a_topic_follows_its_namespace_until_it_has_its_own_policy(pulsar_broker
 def test_a_start_without_deduplication_deletes_its_cursor(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path, config=config()) as broker, RawClient(broker.service_url) as client:
         publish_and_leave(client, "p")
-        assert CURSOR in loaded(broker).ledger.cursors
+        assert CURSOR in loaded(broker, NAME).ledger.cursors
     with EmbeddedBroker(tmp_path) as broker:
-        assert CURSOR not in loaded(broker).ledger.cursors
+        assert CURSOR not in loaded(broker, NAME).ledger.cursors
 
 
 def test_the_deduplication_cursor_is_not_a_subscription(broker: EmbeddedBroker, raw: RawClient) -> None:
     raw.send(send(0))
     receipts(raw, 1)
     broker.call(broker.broker.topics.unload(NAME))
-    assert loaded(broker).subscriptions == {}
+    assert loaded(broker, NAME).subscriptions == {}

@@ -9,12 +9,12 @@ from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig, ConnectionConfig, TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic.topic import Topic
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.managed_ledgers import managed_ledger
 from tests.raw_client import RawClient
 from tests.raw_publishing import close_producer, producer, send
@@ -49,10 +49,6 @@ def create(client: RawClient, topic: str, mode: int = pb.Shared, **fields: Any) 
 def refused(client: RawClient, topic: str, mode: int = pb.Shared, **fields: Any) -> int:
     answer = client.ask(producer(topic, producer_access_mode=mode, **fields), BaseCommand.ERROR)
     return int(answer.error)
-
-
-def loaded(broker: EmbeddedBroker, topic: str, *, create: bool = False) -> Topic:
-    return broker.call(broker.broker.topics.get(parse_topic(topic), create=create))
 
 
 def test_an_exclusive_producer_gets_an_epoch_and_keeps_others_out(raw: RawClient, other: RawClient, topic: str) -> None:

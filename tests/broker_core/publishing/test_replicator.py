@@ -11,15 +11,14 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig, TopicConfig
 from broker_core.config.features import DeduplicationConfig
-from broker_core.names import parse_topic
 from broker_core.stats.topic_stats import topic_stats
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
-from broker_core.topic.topic import Topic
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.message import parse_metadata
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests import official_client
 from tests.condition import wait_until
+from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 from tests.raw_publishing import producer, send
 
@@ -71,10 +70,6 @@ def was_repeated(receipts: list[Any]) -> list[bool]:
     return [receipt.message_id.ledgerId == (1 << 64) - 1 for receipt in receipts]
 
 
-def loaded(broker: EmbeddedBroker) -> Topic:
-    return broker.call(broker.broker.topics.get(parse_topic(TOPIC)))
-
-
 def replicate(broker: EmbeddedBroker, *frames: bytes) -> list[Any]:
     """Sends the frames as a replicator and returns their receipts."""
     with RawClient(broker.service_url) as raw:
@@ -99,7 +94,7 @@ def test_no_consumer_gets_a_marker_and_none_stays_in_its_backlog(
         message = consumer.receive(5000)
         assert message.data() == expected
         consumer.acknowledge(message)
-    cursor = loaded(broker).subscriptions["s"].cursor
+    cursor = loaded(broker, TOPIC).subscriptions["s"].cursor
     wait_until(lambda: cursor.backlog_entries == 0, 5)
 
 
@@ -130,7 +125,7 @@ def test_a_topic_with_only_markers_has_no_message(broker: EmbeddedBroker, client
 
 def test_a_replicated_message_keeps_its_source_cluster(broker: EmbeddedBroker) -> None:
     replicate(broker, copy(1, b"a"))
-    topic = loaded(broker)
+    topic = loaded(broker, TOPIC)
     _position, entry = broker.call(topic.last_entry(compacted=False))
     assert entry is not None
     assert parse_metadata(entry).replicated_from == "east"
@@ -152,7 +147,7 @@ def test_a_replicator_is_not_listed_or_counted_as_a_producer() -> None:
         attach(raw, f"{NAME}2", producer_id=3)
         refused = raw.ask(producer(TOPIC, producer_id=4, producer_name="second"), BaseCommand.ERROR)
         assert refused.error == pb.ProducerBusy
-        topic = loaded(broker)
+        topic = loaded(broker, TOPIC)
         assert [shown.name for shown in asyncio.run(topic_stats(topic)).publishers] == ["user"]
 
 
@@ -180,7 +175,7 @@ def test_a_copied_batch_is_recognized_whole_and_in_part() -> None:
     with EmbeddedBroker(config=DEDUPLICATING) as broker:
         receipts = replicate(broker, copied_batch(0, 9), *AGAIN_OR_OVERLAPPING, copied_batch(10, 19))
         assert was_repeated(receipts) == [False, True, True, True, True, False]
-        assert broker.call(loaded(broker).deduplication.last_sequence_id("p")) == 19
+        assert broker.call(loaded(broker, TOPIC).deduplication.last_sequence_id("p")) == 19
 
 
 def test_a_copied_batch_is_recognized_after_a_restart(tmp_path: Path) -> None:
@@ -203,6 +198,6 @@ def test_original_producers_are_forgotten_above_the_limit() -> None:
     config = BrokerConfig(server=FREE_PORTS, deduplication=DeduplicationConfig(enabled=True, max_producers=2))
     with EmbeddedBroker(config=config) as broker:
         replicate(broker, *(copy(number, b"x", original=f"p{number}") for number in range(1, 6)))
-        deduplication = loaded(broker).deduplication
+        deduplication = loaded(broker, TOPIC).deduplication
         known = [broker.call(deduplication.last_sequence_id(f"p{number}")) for number in range(1, 6)]
         assert known == [-1, -1, -1, 4, 5]

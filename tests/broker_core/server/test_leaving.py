@@ -23,6 +23,7 @@ from tests.broker_core.storage.faulty_disk import FaultyDisk
 from tests.clocks import ShiftedClock
 from tests.condition import wait_until
 from tests.connections import connections
+from tests.loaded_topics import loaded
 from tests.raw_client import RawClient
 from tests.raw_consuming import close_consumer
 from tests.raw_publishing import close_producer, producer, publish, send
@@ -51,10 +52,6 @@ def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
 def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
     with RawClient(broker.service_url) as client:
         yield client
-
-
-def loaded(broker: EmbeddedBroker) -> Topic:
-    return broker.call(broker.broker.topics.get(NAME))
 
 
 def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", **fields: object) -> None:
@@ -94,7 +91,7 @@ def test_a_failing_disk_does_not_keep_the_names_of_a_lost_connection(
             client.send(client_commands.acknowledge(consumer_id, [message_id]))
         disk.failures["sync", ".journal"] = errno.EIO
         broker.call(drop_connections(broker.broker))
-    topic = loaded(broker)
+    topic = loaded(broker, NAME)
     wait_until(lambda: not any(one.consumers for one in topic.subscriptions.values()), 5)
     wait_until(lambda: not broker.broker.connections, 5)
 
@@ -173,7 +170,7 @@ def test_a_topic_used_during_its_deletion_is_a_new_one(broker: EmbeddedBroker, r
     old, new = broker.call(delete_and_use())
     assert new is not old
     assert broker.broker.topics.exists(NAME)
-    assert loaded(broker) is new
+    assert loaded(broker, NAME) is new
     assert new.ledger.entries == 0
     with RawClient(broker.service_url) as client:
         publish_to(client)
@@ -230,7 +227,7 @@ def test_a_consumer_closed_before_its_creation_is_never_created(
 ) -> None:
     """Clients send CLOSE when their SUBSCRIBE took too long."""
     broker.call(broker.broker.topics.create(NAME))
-    topic = loaded(broker)
+    topic = loaded(broker, NAME)
     disk.sync_seconds = SLOW
     raw.send(client_commands.subscribe(1, TOPIC, "s", 1))
     raw.send(close_consumer())
@@ -249,7 +246,7 @@ def test_a_producer_closed_before_its_creation_is_never_created(
     answers = {raw.next().type for _ in range(2)}  # type: ignore[union-attr]  # commands only
     disk.sync_seconds = 0.0
     assert answers == {BaseCommand.SUCCESS, BaseCommand.ERROR}
-    assert not loaded(broker).producers
+    assert not loaded(broker, NAME).producers
 
 
 def test_messages_after_a_failed_publish_are_not_stored_before_it(
@@ -264,7 +261,7 @@ def test_messages_after_a_failed_publish_are_not_stored_before_it(
     raw.send(send(2) + commands.ping())
     raw.expect(BaseCommand.CLOSE_PRODUCER)
     raw.expect(BaseCommand.PONG)
-    assert loaded(broker).ledger.entries == 1
+    assert loaded(broker, NAME).ledger.entries == 1
 
 
 def test_the_broker_stops_despite_a_failing_disk(disk: FaultyDisk) -> None:
@@ -282,7 +279,7 @@ def test_an_unsubscribing_consumer_receives_only_success(broker: EmbeddedBroker,
     subscribe(raw)
     raw.send(client_commands.unsubscribe(1, 2))
     assert raw.expect(BaseCommand.SUCCESS).request_id == 2
-    assert not loaded(broker).subscriptions
+    assert not loaded(broker, NAME).subscriptions
 
 
 def test_a_readers_subscription_survives_a_seek(broker: EmbeddedBroker, raw: RawClient) -> None:
@@ -308,7 +305,7 @@ def test_a_readers_subscription_ends_if_it_does_not_reconnect_after_a_seek(
     raw.send(client_commands.seek(1, 2, position=commands.message_id(-1, -1)))
     raw.expect(BaseCommand.CLOSE_CONSUMER)
     raw.expect(BaseCommand.SUCCESS)
-    topic = loaded(broker)
+    topic = loaded(broker, NAME)
     wait_until(lambda: not topic.subscriptions and not topic.ledger.cursors, 5)
 
 
@@ -369,7 +366,7 @@ def test_a_subscription_exists_even_if_its_client_left_during_creation(
 ) -> None:
     """A hidden cursor would keep its entries forever."""
     broker.call(broker.broker.topics.create(NAME))
-    topic = loaded(broker)
+    topic = loaded(broker, NAME)
     disk.sync_seconds = SLOW
     with RawClient(broker.service_url) as client:
         client.send(client_commands.subscribe(1, TOPIC, "s", 1) + commands.ping())
@@ -386,7 +383,7 @@ def test_messages_expire_in_an_unloaded_topic(broker: EmbeddedBroker, raw: RawCl
     with RawClient(broker.service_url) as client:
         client.ask(producer(TOPIC), BaseCommand.PRODUCER_SUCCESS)
         publish(client, 1)
-    wait_until(lambda: not loaded(broker).producers, 5)
+    wait_until(lambda: not loaded(broker, NAME).producers, 5)
     broker.call(broker.broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=3600))
     broker.call(broker.broker.topics.unload(NAME))
     wait_until(lambda: TOPIC in broker.broker.topics.loaded, 5)

@@ -15,6 +15,7 @@ import pytest
 from broker_core.config.broker import BrokerConfig, StorageConfig
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from tests.clients.receiving import consume, payloads
 from tests.condition import wait_until
 from tests.official_client import connect
 
@@ -69,16 +70,6 @@ def consumer_of(broker: EmbeddedBroker, consumer_type: Any) -> Iterator[pulsar.C
     client.close()
 
 
-def received(consumer: pulsar.Consumer, count: int) -> list[bytes]:
-    """Receives and acknowledges the next messages; returns their payloads."""
-    found = []
-    for _ in range(count):
-        one = consumer.receive(PATIENCE_MS)
-        consumer.acknowledge(one)
-        found.append(one.data())
-    return found
-
-
 def until(condition: Callable[[], bool]) -> None:
     wait_until(condition, PATIENCE_MS / 1000)
 
@@ -99,7 +90,7 @@ KEPT = [message(number) for number in range(MESSAGES) if number not in LOST]
 def test_lost_messages_are_skipped_by_configuration(damaged: Path, consumer_type: Any) -> None:
     with EmbeddedBroker(damaged, config=config(auto_skip_lost=True)) as broker:
         with consumer_of(broker, consumer_type) as consumer:
-            assert sorted(received(consumer, len(KEPT))) == KEPT
+            assert sorted(payloads(consume(consumer, len(KEPT)))) == KEPT
             until(lambda: subscription(broker)["msgBacklog"] == 0)
         assert rest(broker, STATS)["lostEntries"] == len(LOST)
 
@@ -108,12 +99,12 @@ def test_lost_messages_are_skipped_by_configuration(damaged: Path, consumer_type
 def test_a_subscription_waits_at_lost_messages_until_the_loss_is_accepted(damaged: Path, consumer_type: Any) -> None:
     with EmbeddedBroker(damaged, config=config()) as broker, consumer_of(broker, consumer_type) as consumer:
         before = [message(number) for number in range(LOST[0])]
-        assert sorted(received(consumer, len(before))) == before
+        assert sorted(payloads(consume(consumer, len(before)))) == before
         until(lambda: "readFailure" in subscription(broker))
         assert "record checksum does not match" in subscription(broker)["readFailure"]
         assert "pulsarctl_storage_damaged_places" in urlopen(f"{broker.http_url}/metrics").read().decode()
         assert len(rest(broker, "brokers/damage/accept", "POST")) == 1
-        assert sorted(received(consumer, len(KEPT) - len(before))) == KEPT[len(before) :]
+        assert sorted(payloads(consume(consumer, len(KEPT) - len(before)))) == KEPT[len(before) :]
         until(lambda: "readFailure" not in subscription(broker))
 
 
@@ -138,10 +129,10 @@ def test_a_redelivery_of_lost_messages_waits_or_skips_them(tmp_path: Path, skips
         for one in first:
             consumer.negative_acknowledge(one)
         if skips:
-            assert sorted(received(consumer, len(KEPT))) == KEPT
+            assert sorted(payloads(consume(consumer, len(KEPT)))) == KEPT
             until(lambda: subscription(broker)["msgBacklog"] == 0)
         else:
-            assert received(consumer, LOST[0]) == KEPT[: LOST[0]]
+            assert payloads(consume(consumer, LOST[0])) == KEPT[: LOST[0]]
             until(lambda: "readFailure" in subscription(broker))
             assert subscription(broker)["msgInReplay"] == MESSAGES - LOST[0]
         client.close()

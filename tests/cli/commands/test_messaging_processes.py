@@ -15,6 +15,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.broker_process import BrokerProcess
 from tests.cli.program import PULSARCTL, Program, run
+from tests.clients.publishing import publish
 
 POSITION = ("-p", "Earliest")
 
@@ -22,14 +23,6 @@ POSITION = ("-p", "Earliest")
 @pytest.fixture
 def environ(pulsar_broker: EmbeddedBroker) -> dict[str, str]:
     return {"PULSARCTL_SERVICE_URL": pulsar_broker.service_url, "PULSARCTL_ADMIN_URL": pulsar_broker.http_url}
-
-
-def publish(client: pulsar.Client, topic: str, count: int) -> None:
-    producer = client.create_producer(topic, block_if_queue_full=True)
-    for number in range(count):
-        producer.send_async(b"%d" % number, None)
-    producer.flush()
-    producer.close()
 
 
 def left(client: pulsar.Client, topic: str, subscription: str) -> list[int]:
@@ -48,7 +41,7 @@ def test_a_reader_that_has_seen_enough_loses_nothing(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str
 ) -> None:
     count = 20_000  # more than a pipe holds
-    publish(client, topic, count)
+    publish(client, topic, *range(count))
     words = ("consume", topic, "-s", "s", *POSITION, "-n", "0", "-F", "%v %t\\n")
     with Program(tmp_path, *words, environ=environ) as program:
         seen = [int(line.split()[0]) for line in program.read_lines(5)]
@@ -64,7 +57,7 @@ def test_a_reader_that_has_seen_enough_loses_nothing(
 def test_ctrl_c_ends_a_blocked_receive_within_a_second(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str, command: str
 ) -> None:
-    publish(client, topic, 1)
+    publish(client, topic, 0)
     position = POSITION if command == "consume" else ("-m", "earliest")
     with Program(tmp_path, command, topic, *position, "-n", "0", "-F", "%v\\n", environ=environ) as program:
         program.read_lines(1)
@@ -78,7 +71,7 @@ def test_ctrl_c_ends_a_blocked_receive_within_a_second(
 def test_sigterm_deletes_the_temporary_subscription(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
 ) -> None:
-    publish(client, topic, 1)
+    publish(client, topic, 0)
     with Program(tmp_path, "consume", topic, *POSITION, "-n", "0", "-F", "%v\\n", environ=environ) as program:
         program.read_lines(1)
         program.send(signal.SIGTERM)

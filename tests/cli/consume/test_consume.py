@@ -8,19 +8,9 @@ import pytest
 
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
+from tests.cli.consume.consumed import consumed
+from tests.cli.publishing import publish
 from tests.cli.runner import Cli, Outcome
-
-
-def publish(client: pulsar.Client, topic: str, *values: bytes | None, **fields: object) -> list[pulsar.MessageId]:
-    """Each value as an entry of its own."""
-    producer = client.create_producer(topic)
-    ids = [producer.send(value, **fields) for value in values]
-    producer.close()
-    return ids
-
-
-def consumed(stdout: str, count: int) -> Outcome:
-    return Outcome(0, stdout, f"{count} messages successfully consumed\n")
 
 
 def subscriptions(broker: EmbeddedBroker, topic: str) -> list[str]:

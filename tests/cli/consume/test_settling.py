@@ -3,7 +3,8 @@
 import pulsar
 import pytest
 
-from tests.cli.consume.test_consume import consumed, publish
+from tests.cli.consume.consumed import consumed
+from tests.cli.publishing import publish
 from tests.cli.runner import Cli
 
 SHARED = ("-t", "Shared", "-s", "s", "-p", "Earliest")

@@ -14,34 +14,16 @@ from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import CannotConnect, NotFound, TimedOut, UsageProblem
 from pulsarctl.raw.entry_reader import EARLIEST, LATEST, Entry, EntryReader, MessageId, PublishedSince
+from tests.cli.publishing import publish
+from tests.official_client import connect
 
 TIMEOUT_SECONDS = 10.0
 """For what should come; what should not come is waited for only where an end says that it cannot."""
 
 
 @pytest.fixture
-def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
-    client = _client(pulsar_broker)
-    yield client
-    client.close()
-
-
-@pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:
     return f"persistent://public/default/{request.node.name}"
-
-
-def _client(broker: EmbeddedBroker) -> pulsar.Client:
-    return pulsar.Client(
-        broker.service_url, operation_timeout_seconds=10, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
-    )
-
-
-def publish(client: pulsar.Client, topic: str, *values: str) -> list[pulsar.MessageId]:
-    producer = client.create_producer(topic, batching_enabled=False)
-    ids = [producer.send(value.encode()) for value in values]
-    producer.close()
-    return ids
 
 
 def publish_batch(client: pulsar.Client, topic: str, *values: str) -> None:
@@ -212,12 +194,12 @@ def test_a_broker_that_comes_back_is_read_on_behind_the_last_entry(tmp_path: Pat
     topic = "persistent://public/default/restarted"
     config = BrokerConfig(server=ServerConfig(broker_port=_free_port(), web_port=0))
     with EmbeddedBroker(tmp_path, config=config) as broker:
-        client = _client(broker)
+        client = connect(broker.service_url)
         publish(client, topic, "a", "b")
         client.close()
         reader = EntryReader(broker.service_url, topic, start=LATEST)
     with EmbeddedBroker(tmp_path, config=config) as broker, reader:
-        client = _client(broker)
+        client = connect(broker.service_url)
         publish(client, topic, "c")
         client.close()
         entry = reader.read(TIMEOUT_SECONDS)

@@ -1,0 +1,7 @@
+"""What `consume` prints when it succeeds."""
+
+from tests.cli.runner import Outcome
+
+
+def consumed(stdout: str, count: int) -> Outcome:
+    return Outcome(0, stdout, f"{count} messages successfully consumed\n")
