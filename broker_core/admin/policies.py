@@ -57,7 +57,7 @@ async def get_of_namespace(place: PolicyPlace, call: Call) -> Answer:
         _check_policies_of(call)
     value = of_namespace(call).get(place.field)
     if value is None and (call.flag("applied") or place.falls_back):
-        value = getattr(call.broker.tenancy.effective_in(call.namespace()), place.field)
+        value = getattr(call.broker.tenancy.effective.in_namespace(call.namespace()), place.field)
     return _answer(value, place.unset)
 
 
@@ -84,7 +84,7 @@ def _check_policies_of(call: Call) -> None:
 async def get_of_topic(place: PolicyPlace, call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
     if call.flag("applied"):
-        return _answer(getattr(tenancy.effective(topic), place.field))
+        return _answer(getattr(tenancy.effective.of(topic), place.field))
     return _answer(tenancy.topic_policies(topic).get(place.field), place.unset)
 
 
@@ -114,7 +114,7 @@ async def get_rate_of_subscription(call: Call) -> Answer:
     topic, name = policy_topic(call), call.subscription()
     rates = call.broker.tenancy.topic_policies(topic).get("dispatch_rates") or {}
     if name not in rates and call.flag("applied"):
-        return _answer(call.broker.tenancy.effective(topic).subscription_dispatch_rate)
+        return _answer(call.broker.tenancy.effective.of(topic).subscription_dispatch_rate)
     return _answer(rates.get(name))
 
 

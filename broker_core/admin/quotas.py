@@ -54,7 +54,7 @@ async def map_of_topic(call: Call) -> dict[str, Any]:
     found = _map(tenancy.topic_policies(topic).get)
     if found or not call.flag("applied"):
         return found
-    in_force = tenancy.effective(topic)
+    in_force = tenancy.effective.of(topic)
     return _map(tenancy.namespace(topic.namespace).policies.get) or _map(lambda field: getattr(in_force, field))
 
 

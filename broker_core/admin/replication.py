@@ -27,7 +27,7 @@ async def set_of_namespace(call: Call) -> Answer:
 async def get_of_topic(call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
     if call.flag("applied"):
-        return json_answer(tenancy.effective(topic).replication_clusters)
+        return json_answer(tenancy.effective.of(topic).replication_clusters)
     own = tenancy.topic_policies(topic).get("replication_clusters")
     return Answer(204) if own is None else json_answer(own)
 

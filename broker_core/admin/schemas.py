@@ -50,7 +50,7 @@ def _shown(stored: SchemaVersion | None) -> dict[str, Any]:
 
 def _strategy(call: Call, topic: TopicName) -> Strategy:
     call.broker.tenancy.namespace(topic.namespace)
-    return Strategy(call.broker.tenancy.effective(topic).schema_compatibility_strategy)
+    return Strategy(call.broker.tenancy.effective.of(topic).schema_compatibility_strategy)
 
 
 async def get_latest(call: Call) -> dict[str, Any]:

@@ -1,16 +1,15 @@
 """Tenants, namespaces, their policies, topic policies, and partitioned topics of this instance.
 
-Everything is a small document in the metadata store, read once at the start and kept here as typed values. A change is
-checked, then stored, and only then in force; after that, the listeners of `on_change` are called. Which topics exist
-is not known here, so the broker says whether a namespace is empty. Reasons of refusals are those of Pulsar's admin
-REST API.
+Everything is a small document (`records`). A change is checked, then stored, and only then in force; after that, the
+listeners of `on_change` are called. Which topics exist is not known here, so the broker says whether a namespace is
+empty. Reasons of refusals are those of Pulsar's admin REST API.
 """
 
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.errors import (
@@ -30,69 +29,37 @@ from broker_core.errors import (
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity
 from broker_core.policies.retention_and_quotas import check_fit
-from broker_core.policies.topic_policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
+from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.policies.values import DispatchRate
-from broker_core.tenancy.documents import (
-    CLUSTER,
-    NAMESPACE,
-    PARTITIONED_TOPIC,
-    TENANT,
-    TOPIC_POLICIES,
-    BadValue,
-    DocumentReader,
-    PartitionedTopic,
-    PropertyChange,
-    Tenant,
-    read_stored,
-)
+from broker_core.tenancy.documents import PartitionedTopic, PropertyChange, Tenant
+from broker_core.tenancy.effective import EffectivePolicies
 from broker_core.tenancy.namespace import Namespace
-from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.tenancy.records import Documents, Records
 
 log = logging.getLogger(__name__)
 
-DEFAULT_NAMESPACES = ("public/default", "public/functions", "pulsar/system")
-
 PolicyListener = Callable[[NamespaceName, TopicName | None], Awaitable[None]]
-
-
-class Documents(Protocol):
-    """The metadata store: documents by kind and key. Reads come from memory; writes wait for the disk."""
-
-    async def put(self, kind: str, key: str, doc: dict[str, Any], /) -> None: ...
-
-    async def delete(self, kind: str, key: str, /) -> None: ...
-
-    def get(self, kind: str, key: str, /) -> dict[str, Any] | None: ...
-
-    def list(self, kind: str, /) -> Iterable[str]:
-        """The keys of a kind."""
 
 
 class Tenancy:
     """Created by `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
 
-    def __init__(self, documents: Documents, config: BrokerConfig) -> None:
-        self._documents = documents
+    def __init__(self, records: Records, config: BrokerConfig) -> None:
+        self._records = records
         self._config = config
-        self.cluster = config.server.cluster_name
-        self._reader = DocumentReader(self.cluster, config.policies.default_bundles, config.policies.most_bundles)
+        self.cluster = records.cluster
+        self.effective = EffectivePolicies(records, config)
         # A wait for the disk separates a check from its change; no two changes may pass the same check.
         self._changing = asyncio.Lock()
         self._listeners: list[PolicyListener] = []
-        self._tenants: dict[str, Tenant] = {}
-        self._namespaces: dict[NamespaceName, Namespace] = {}
-        self._topic_policies: dict[TopicName, PolicySet] = {}
-        self._in_force: dict[NamespaceName, TopicPolicies] = {}  # resolved on demand
-        self._partitioned: dict[TopicName, PartitionedTopic] = {}
 
     @classmethod
     async def open(cls, documents: Documents, config: BrokerConfig) -> "Tenancy":
         """Reads all documents; a store without tenants gets Pulsar's default tenants and namespaces."""
-        tenancy = cls(documents, config)
-        tenancy._read()
-        if not list(documents.list(TENANT)):
-            await tenancy._create_defaults()
-        return tenancy
+        records = Records(documents, config)
+        if records.is_new:
+            await records.create_defaults()
+        return cls(records, config)
 
     def on_change(self, listener: PolicyListener) -> None:
         """Awaits `listener(namespace, topic)` after each change of policies; `topic` None means all topics."""
@@ -105,63 +72,62 @@ class Tenancy:
 
     def cluster_record(self) -> Mapping[str, Any]:
         """What tools have stored about this cluster, by Pulsar's names; empty if there is nothing."""
-        return self._documents.get(CLUSTER, self.cluster) or {}
+        return self._records.cluster_record()
 
     async def set_cluster_record(self, record: Mapping[str, Any]) -> None:
-        await self._documents.put(CLUSTER, self.cluster, dict(record))
+        await self._records.put_cluster_record(record)
 
     def tenants(self) -> list[str]:
-        return sorted(self._tenants)
+        return sorted(self._records.tenants)
 
     def tenant(self, name: str) -> Tenant:
-        if name not in self._tenants:
+        if name not in self._records.tenants:
             raise TenantNotFound("Tenant does not exist")
-        return self._tenants[name]
+        return self._records.tenants[name]
 
     async def create_tenant(self, name: str, tenant: Tenant) -> None:
         check_new_entity("Tenant", name)
         self._check_clusters(tenant.allowed_clusters)
         async with self._changing:
-            if name in self._tenants:
+            if name in self._records.tenants:
                 raise AlreadyExists("Tenant already exist")
-            await self._put_tenant(name, tenant)
+            await self._records.put_tenant(name, tenant)
 
     async def update_tenant(self, name: str, tenant: Tenant) -> None:
         async with self._changing:
-            if name not in self._tenants:
+            if name not in self._records.tenants:
                 raise TenantNotFound(f"Tenant {name} not found")
             self._check_clusters(tenant.allowed_clusters)
-            await self._put_tenant(name, tenant)
+            await self._records.put_tenant(name, tenant)
 
     async def delete_tenant(self, name: str) -> None:
         async with self._changing:
-            if name not in self._tenants:
+            if name not in self._records.tenants:
                 raise TenantNotFound("Tenant doesn't exist")
             if self.namespaces(name):
                 raise NotEmpty("The tenant still has active namespaces")
-            await self._documents.delete(TENANT, name)
-            del self._tenants[name]
+            await self._records.delete_tenant(name)
 
     # Namespaces and their policies
 
     def namespaces(self, tenant: str) -> list[NamespaceName]:
-        if tenant not in self._tenants:
+        if tenant not in self._records.tenants:
             raise TenantNotFound("Tenant not found")
-        return sorted((name for name in self._namespaces if name.tenant == tenant), key=str)
+        return sorted((name for name in self._records.namespaces if name.tenant == tenant), key=str)
 
     def has_namespace(self, name: NamespaceName) -> bool:
         """Whether the namespace can have topics."""
-        return name in self._namespaces or name.exists_by_use
+        return name in self._records.namespaces or name.exists_by_use
 
     def namespace(self, name: NamespaceName) -> Namespace:
-        if name not in self._namespaces:
+        if name not in self._records.namespaces:
             raise NamespaceNotFound("Namespace does not exist")
-        return self._namespaces[name]
+        return self._records.namespaces[name]
 
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
         """Creates it with the settings of a REST `Policies` object; absent ones get Pulsar's defaults."""
         check_new_entity("Namespace", name.local.rpartition("/")[2])
-        _, namespace = self._reader.namespace(str(name), document or {})
+        namespace = self._records.new_namespace(name, document or {})
         self._check_policies(namespace.policies)
         async with self._changing:
             tenant = self.tenant(name.tenant)
@@ -170,25 +136,19 @@ class Tenancy:
                 if cluster not in tenant.allowed_clusters:
                     refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
-            if name in self._namespaces:
+            if name in self._records.namespaces:
                 raise AlreadyExists("Namespace already exists")
-            await self._put_namespace(namespace)
+            await self._records.put_namespace(namespace)
 
     async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
         """Raises `NotEmpty` unless `is_empty()`, which is called when no other change can interfere."""
         async with self._changing:
-            if name not in self._namespaces:
+            if name not in self._records.namespaces:
                 raise NamespaceNotFound(f"Namespace {name} does not exist.")
-            if not is_empty() or any(topic.namespace == name for topic in self._partitioned):
+            if not is_empty() or any(topic.namespace == name for topic in self._records.partitioned):
                 raise NotEmpty("Cannot delete non empty namespace")
-            # Hidden before the wait, so that no topic is created in it in the meantime.
-            removed = self._namespaces.pop(name)
-            self._in_force.pop(name, None)
-            try:
-                await self._documents.delete(NAMESPACE, str(name))
-            except BaseException:
-                self._namespaces[name] = removed
-                raise
+            await self._records.delete_namespace(name)
+            self.effective.forget(name)
 
     async def set_namespace_policies(self, name: NamespaceName, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. The namespace's topics follow at once."""
@@ -197,52 +157,24 @@ class Tenancy:
             changed = namespace.policies.changed(**policies)
             self._check_policies(PolicySet(**policies))
             check_fit(namespace.policies, policies)
-            await self._put_namespace(dataclasses.replace(namespace, policies=changed))
+            await self._records.put_namespace(dataclasses.replace(namespace, policies=changed))
         await self._tell(name, None)
 
     async def change_namespace_properties(self, name: NamespaceName, change: PropertyChange) -> None:
         async with self._changing:
             namespace = self.namespace(name)
-            await self._put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
+            await self._records.put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
         """The caller checks that the clusters exist."""
         async with self._changing:
-            await self._put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
+            await self._records.put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
 
     # Topic policies
 
     def topic_policies(self, topic: TopicName) -> PolicySet:
         """The policies set on the topic itself; a partition has those of its partitioned topic."""
-        return self._topic_policies.get(topic.base, NOTHING_SET)
-
-    def effective(self, topic: TopicName) -> TopicPolicies:
-        """The policies in force for the topic: its own, else its namespace's, else the configuration's.
-
-        Topics without their own policies share one object. A loaded topic keeps it until `on_change` reports a change.
-        """
-        own = self._topic_policies.get(topic.base)
-        if own is None and not is_system_topic(topic):
-            return self.effective_in(topic.namespace)
-        levels = [own or NOTHING_SET, self._policies_of(topic.namespace)]
-        if is_system_topic(topic):  # brokers of several versions write to it
-            anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
-            levels = [PolicySet(allow_schema_update=True), *levels, anything]
-        return resolve(levels, self._config)
-
-    def effective_in(self, namespace: NamespaceName) -> TopicPolicies:
-        """The policies in force for topics of the namespace that have none of their own, including future topics."""
-        found = self._namespaces.get(namespace)
-        if found is None:
-            return resolve([], self._config)
-        known = self._in_force.get(namespace)
-        if known is None:
-            known = self._in_force[namespace] = resolve([found.policies], self._config)
-        return known
-
-    def _policies_of(self, namespace: NamespaceName) -> PolicySet:
-        found = self._namespaces.get(namespace)
-        return found.policies if found else NOTHING_SET
+        return self._records.topic_policies.get(topic.base, NOTHING_SET)
 
     async def set_topic_policies(self, topic: TopicName, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists."""
@@ -267,27 +199,29 @@ class Tenancy:
             before = self.topic_policies(topic)
             changes = change(before)
             check_fit(before, changes)
-            await self._put_topic_policies(topic, before.changed(**changes))
+            await self._records.put_topic_policies(topic, before.changed(**changes))
         await self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:
         """Removes the policies of a deleted topic."""
         async with self._changing:
-            if topic in self._topic_policies:
-                await self._put_topic_policies(topic, NOTHING_SET)
+            if topic in self._records.topic_policies:
+                await self._records.put_topic_policies(topic, NOTHING_SET)
 
     # Partitioned topics
 
     def partitions(self, topic: TopicName) -> int:
         """The number of partitions; 0 if the topic is not partitioned."""
-        found = self._partitioned.get(topic)
+        found = self._records.partitioned.get(topic)
         return found.partitions if found else 0
 
     def partitioned_topic(self, topic: TopicName) -> PartitionedTopic | None:
-        return self._partitioned.get(topic)
+        return self._records.partitioned.get(topic)
 
     def partitioned_topics(self, namespace: NamespaceName, domain: str) -> list[TopicName]:
-        found = (topic for topic in self._partitioned if topic.namespace == namespace and topic.domain == domain)
+        found = (
+            topic for topic in self._records.partitioned if topic.namespace == namespace and topic.domain == domain
+        )
         return sorted(found, key=str)
 
     async def create_partitioned(
@@ -299,36 +233,37 @@ class Tenancy:
             raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
         async with self._changing:
             self.check_namespace_of(topic)
-            if topic in self._partitioned:
+            if topic in self._records.partitioned:
                 raise AlreadyExists("This topic already exists")
-            await self._put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
+            await self._records.put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
 
     async def update_partitions(self, topic: TopicName, partitions: int) -> None:
         """Sets a larger number of partitions, or the same; a smaller one is refused."""
         async with self._changing:
-            current = self._partitioned.get(topic)
+            current = self._records.partitioned.get(topic)
             if current is None:
                 raise WrongTopicKind(f"Topic {topic} is not the partitioned topic.")
             if partitions < current.partitions:
                 refused = f"Desired partitions {partitions} can't be less than the current partitions"
                 raise FewerPartitions(f"{refused} {current.partitions}.")
             self.check_partitions(partitions)
-            await self._put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
+            await self._records.put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
 
     async def change_partitioned_properties(self, topic: TopicName, change: PropertyChange) -> None:
         async with self._changing:
-            current = self._partitioned.get(topic)
+            current = self._records.partitioned.get(topic)
             if current is None:
                 raise TopicNotFound(f"Topic {topic} not found")
-            await self._put_partitioned(topic, dataclasses.replace(current, properties=change(current.properties)))
+            await self._records.put_partitioned(
+                topic, dataclasses.replace(current, properties=change(current.properties))
+            )
 
     async def delete_partitioned(self, topic: TopicName) -> None:
         """Removes the metadata only; the broker deletes the partitions."""
         async with self._changing:
-            if topic not in self._partitioned:
+            if topic not in self._records.partitioned:
                 raise TopicNotFound(f"Topic {topic} not found.")
-            await self._documents.delete(PARTITIONED_TOPIC, str(topic))
-            del self._partitioned[topic]
+            await self._records.delete_partitioned(topic)
 
     def check_namespace_of(self, topic: TopicName) -> None:
         """Raises `NamespaceNotFound` unless the topic's namespace exists."""
@@ -356,65 +291,9 @@ class Tenancy:
         if most < partitions:
             raise InvalidPartitionCount(f"Number of partitions should be less than or equal to {most}")
 
-    # Changes: read as a restart would read them, stored, and only then in force
-
-    async def _put_tenant(self, name: str, tenant: Tenant) -> None:
-        document = tenant.to_document()
-        name, in_force = self._reader.tenant(name, document)
-        await self._documents.put(TENANT, name, document)
-        self._tenants[name] = in_force
-
-    async def _put_namespace(self, namespace: Namespace) -> None:
-        document = namespace.to_document()
-        name, in_force = self._reader.namespace(str(namespace.name), document)
-        await self._documents.put(NAMESPACE, str(name), document)
-        self._namespaces[name] = in_force
-        self._in_force.pop(name, None)
-
-    async def _put_topic_policies(self, topic: TopicName, policies: PolicySet) -> None:
-        if policies.is_empty:
-            await self._documents.delete(TOPIC_POLICIES, str(topic))
-            self._topic_policies.pop(topic, None)
-            return
-        document = policies.to_document(self.cluster)
-        _, in_force = self._reader.topic_policies(str(topic), document)
-        await self._documents.put(TOPIC_POLICIES, str(topic), document)
-        self._topic_policies[topic] = in_force
-
-    async def _put_partitioned(self, topic: TopicName, metadata: PartitionedTopic) -> None:
-        document = metadata.to_document()
-        _, in_force = self._reader.partitioned_topic(str(topic), document)
-        await self._documents.put(PARTITIONED_TOPIC, str(topic), document)
-        self._partitioned[topic] = in_force
-
     async def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         for listener in self._listeners:
             try:
                 await listener(namespace, topic)
             except Exception:  # the change is stored: a topic that cannot apply it must not make it look refused
                 log.exception("policies of %s: cannot apply them to every topic", topic or namespace)
-
-    def _read(self) -> None:
-        read, documents = self._reader, self._documents_of
-        self._tenants = read_stored(TENANT, read.tenant, documents(TENANT), _report)
-        self._namespaces = read_stored(NAMESPACE, read.namespace, documents(NAMESPACE), _report)
-        self._topic_policies = read_stored(TOPIC_POLICIES, read.topic_policies, documents(TOPIC_POLICIES), _report)
-        self._partitioned = read_stored(
-            PARTITIONED_TOPIC, read.partitioned_topic, documents(PARTITIONED_TOPIC), _report
-        )
-
-    def _documents_of(self, kind: str) -> Iterable[tuple[str, Any]]:
-        return ((key, self._documents.get(kind, key)) for key in self._documents.list(kind))
-
-    async def _create_defaults(self) -> None:
-        names = [NamespaceName.parse(text) for text in DEFAULT_NAMESPACES]
-        # Concurrent, so that the store can commit them together: every first start waits for this.
-        async with asyncio.TaskGroup() as changes:
-            for tenant in sorted({name.tenant for name in names}):
-                changes.create_task(self._put_tenant(tenant, Tenant((), (self.cluster,))))
-            for name in names:
-                changes.create_task(self._put_namespace(self._reader.namespace(str(name), {})[1]))
-
-
-def _report(found: BadValue) -> None:
-    log.error("%s", found)

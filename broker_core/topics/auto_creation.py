@@ -34,7 +34,7 @@ class AutoCreation:
             raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
         if name.is_partition and self._tenancy.partitions(name.base):
             return
-        if not wanted or not (is_system_topic(name) or self._tenancy.effective(name).auto_topic_creation.allowed):
+        if not wanted or not (is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed):
             raise TopicNotFound(f"Topic {name} does not exist")
 
     def check_partition(self, name: TopicName) -> None:
@@ -47,12 +47,12 @@ class AutoCreation:
 
     def partitions_of(self, name: TopicName) -> int:
         """The number of partitions of an automatically created topic; 0 if it is not partitioned."""
-        creation = self._tenancy.effective(name).auto_topic_creation
+        creation = self._tenancy.effective.of(name).auto_topic_creation
         if name.is_partition or is_system_topic(name) or creation.kind != PARTITIONED:
             return 0
         return creation.partitions or 1
 
     def check_subscription(self, topic: TopicName, subscription: str) -> None:
         """Raises `SubscriptionNotFound` unless a client may create the missing subscription."""
-        if not self._tenancy.effective(topic).auto_subscription_creation.allowed:
+        if not self._tenancy.effective.of(topic).auto_subscription_creation.allowed:
             raise SubscriptionNotFound(f"Subscription {subscription} does not exist on {topic}")

@@ -217,7 +217,7 @@ class TopicRegistry:
         )
 
     def _policies_of(self, name: TopicName) -> TopicPolicies:
-        policies = self._tenancy.effective(name)
+        policies = self._tenancy.effective.of(name)
         return without_limits(policies) if is_system_topic(name) else policies
 
     async def unload(self, name: TopicName) -> None:
@@ -308,7 +308,7 @@ class TopicRegistry:
                 await self._load_if_aging(parse_topic(key))
 
     async def _load_if_aging(self, name: TopicName) -> None:
-        policies = self._tenancy.effective(name)
+        policies = self._tenancy.effective.of(name)
         if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.exists(name):
             try:
                 await self.get(name)

@@ -53,7 +53,7 @@ class TopicRoom:
             self._held -= held
 
     def _limit(self, name: TopicName) -> int:
-        return 0 if is_system_topic(name) else self._tenancy.effective_in(name.namespace).max_topics
+        return 0 if is_system_topic(name) else self._tenancy.effective.in_namespace(name.namespace).max_topics
 
     def _check(self, example: TopicName, names: set[str], limit: int) -> None:
         """`example` has the namespace and the domain of all names."""

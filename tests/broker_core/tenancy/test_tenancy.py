@@ -123,14 +123,14 @@ async def test_a_retention_and_a_quota_that_are_set_at_once_must_fit_each_other(
     retention, quota = RetentionPolicy(10, 10), BacklogQuota(size=20 << 20, policy=HOLD)
     results = await asyncio.gather(setting(retention=retention), setting(size_quota=quota), return_exceptions=True)
     assert [type(result) for result in results] == [type(None), IncompatiblePolicies]
-    assert tenancy.effective(TOPIC).retention == retention
-    assert tenancy.effective(TOPIC).size_quota.size < quota.size
+    assert tenancy.effective.of(TOPIC).retention == retention
+    assert tenancy.effective.of(TOPIC).size_quota.size < quota.size
 
 
 async def test_concurrent_rates_of_two_subscriptions_are_both_stored(tenancy: Tenancy) -> None:
     slow, fast = DispatchRate(1), DispatchRate(1000)
     await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", slow), tenancy.set_dispatch_rate(TOPIC, "fast", fast))
-    assert tenancy.effective(TOPIC).dispatch_rates == {"slow": slow, "fast": fast}
+    assert tenancy.effective.of(TOPIC).dispatch_rates == {"slow": slow, "fast": fast}
     await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", None), tenancy.set_dispatch_rate(TOPIC, "fast", None))
     assert tenancy.topic_policies(TOPIC).is_empty
 
@@ -197,7 +197,7 @@ async def test_a_change_that_is_not_stored_is_not_in_force(tenancy: Tenancy, doc
     with pytest.raises(MetadataFailed):
         await tenancy.delete_namespace(DEFAULT, lambda: True)
 
-    assert tenancy.effective(TOPIC).ttl_seconds == 0
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 0
     assert tenancy.has_namespace(DEFAULT)
     assert told == []
 
@@ -274,19 +274,19 @@ async def test_a_body_of_nulls_and_empty_enums_creates_a_default_namespace(tenan
 async def test_policies_come_from_topic_then_namespace_then_configuration(documents: MemoryDocuments) -> None:
     config = BrokerConfig(policies=PolicyConfig(ttl_seconds=60))
     tenancy = await Tenancy.open(documents, config)
-    assert tenancy.effective(TOPIC).ttl_seconds == 60
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 60
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
-    assert tenancy.effective(TOPIC).ttl_seconds == 30
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 30
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
-    assert tenancy.effective(TOPIC).ttl_seconds == 10
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 10
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=None)
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=None)
-    assert tenancy.effective(TOPIC).ttl_seconds == 60
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 60
 
 
 async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Tenancy) -> None:
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
-    assert tenancy.effective(TOPIC.partition_name(3)).ttl_seconds == 10
+    assert tenancy.effective.of(TOPIC.partition_name(3)).ttl_seconds == 10
     with pytest.raises(WholeTopicOnly, match="Not allowed to set/get topic policy for a partition"):
         await tenancy.set_topic_policies(TOPIC.partition_name(3), ttl_seconds=5)
 
@@ -295,7 +295,7 @@ async def test_listeners_are_called_when_a_change_is_in_force(tenancy: Tenancy) 
     heard: list[tuple[str, str | None, int]] = []
 
     async def listener(namespace: NamespaceName, topic: TopicName | None) -> None:
-        heard.append((str(namespace), str(topic) if topic else None, tenancy.effective(TOPIC).ttl_seconds))
+        heard.append((str(namespace), str(topic) if topic else None, tenancy.effective.of(TOPIC).ttl_seconds))
 
     tenancy.on_change(listener)
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
@@ -313,7 +313,7 @@ async def test_topic_policies_can_be_disabled(documents: MemoryDocuments) -> Non
 async def test_policies_of_a_deleted_topic_are_deleted(tenancy: Tenancy, documents: MemoryDocuments) -> None:
     await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
     await tenancy.forget_topic(TOPIC)
-    assert tenancy.effective(TOPIC).ttl_seconds == 0
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 0
     assert list(documents.list("topic-policies")) == []
 
 
@@ -426,7 +426,7 @@ async def test_an_invalid_stored_value_is_ignored_and_logged(
 
     tenancy = await Tenancy.open(documents, BrokerConfig())
 
-    assert tenancy.effective(TOPIC).ttl_seconds == 7
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 7
     assert tenancy.namespace(DEFAULT).policies == PolicySet(ttl_seconds=7)
     assert f"stored namespace public/default: {field} is ignored, set it again" in caplog.text
 
@@ -455,5 +455,5 @@ async def test_a_topic_that_cannot_apply_a_change_does_not_make_it_fail(
 
     tenancy.on_change(listener)
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
-    assert tenancy.effective(TOPIC).ttl_seconds == 30
+    assert tenancy.effective.of(TOPIC).ttl_seconds == 30
     assert "policies of public/default: cannot apply them to every topic" in caplog.text

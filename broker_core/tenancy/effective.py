@@ -1,0 +1,47 @@
+"""The policies in force for topics: their own, else their namespace's, else the configuration's."""
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.names import NamespaceName, TopicName
+from broker_core.policies.topic_policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
+from broker_core.tenancy.namespace import Namespace
+from broker_core.tenancy.records import Records
+from broker_core.tenancy.system_topics import is_system_topic
+
+
+class EffectivePolicies:
+    """Answers from memory. Topics without their own policies share one object for each namespace."""
+
+    def __init__(self, records: Records, config: BrokerConfig) -> None:
+        self._records = records
+        self._config = config
+        # Resolved on demand; valid while the namespace is the same object, which every change replaces.
+        self._of_namespaces: dict[NamespaceName, tuple[Namespace, TopicPolicies]] = {}
+
+    def of(self, topic: TopicName) -> TopicPolicies:
+        """The policies in force for the topic. A loaded topic keeps them until `Tenancy.on_change` reports a change."""
+        own = self._records.topic_policies.get(topic.base)
+        if own is None and not is_system_topic(topic):
+            return self.in_namespace(topic.namespace)
+        levels = [own or NOTHING_SET, self._policies_of(topic.namespace)]
+        if is_system_topic(topic):  # brokers of several versions write to it
+            anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
+            levels = [PolicySet(allow_schema_update=True), *levels, anything]
+        return resolve(levels, self._config)
+
+    def in_namespace(self, name: NamespaceName) -> TopicPolicies:
+        """The policies in force for topics of the namespace that have none of their own, including future topics."""
+        namespace = self._records.namespaces.get(name)
+        if namespace is None:
+            return resolve([], self._config)
+        known = self._of_namespaces.get(name)
+        if known is None or known[0] is not namespace:
+            known = self._of_namespaces[name] = (namespace, resolve([namespace.policies], self._config))
+        return known[1]
+
+    def forget(self, name: NamespaceName) -> None:
+        """The namespace is deleted."""
+        self._of_namespaces.pop(name, None)
+
+    def _policies_of(self, name: NamespaceName) -> PolicySet:
+        found = self._records.namespaces.get(name)
+        return found.policies if found else NOTHING_SET
