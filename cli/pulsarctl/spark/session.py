@@ -1,26 +1,35 @@
-"""A Spark session for one command: master and options -> SparkSession, or the one clear error.
+"""Spark for one command: master and settings -> a context or a session, or one clear error.
 
-On a local master everything stays on this machine: the driver binds to loopback and runs the Python of this
-environment. To a cluster this package is shipped; what it needs must be there (docs/spark.md). Settings that the caller
-gives win.
+On a local master everything stays on this machine: the driver listens on loopback and runs the Python of this
+environment. To a cluster, this package is shipped, and its dependencies must be there (docs/spark.md). Settings of the
+caller win, except that Java options are joined.
 """
 
 import importlib.util
 import os
+import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
+from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
+from pulsarctl.spark.driver import Driver, forget, local_driver, spark_home
 from pulsarctl.spark.java import Java, cache_directory, find_java
 from pulsarctl.spark.shipping import write_archive
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+Tell = Callable[[str], None]
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -31,36 +40,58 @@ _LOCAL_DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
+_SHORT_JOB = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # costs long jobs a quarter, saves short ones seconds
+_TRAINING = "preparing faster starts of Spark, once for this installation (Ctrl-C skips it)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What a context is started with; see `spark_context`."""
+
+    java: Java
+    settings: dict[str, str]
+    log_level: str
+    short: bool
+    tell: Tell
 
 
 @contextmanager
 def spark_session(
-    name: str, master: str = "local[*]", *, options: Mapping[str, str] | None = None, log_level: str = "error"
+    name: str,
+    master: str = "local[*]",
+    *,
+    options: Mapping[str, str] | None = None,
+    log_level: str = "error",
+    short: bool = False,
 ) -> Iterator["SparkSession"]:
-    """A session that ends with the block. `options` are Spark's own (`spark.executor.memory`, ...).
+    """A session that ends with the block; see `spark_context`."""
+    with spark_context(name, master, options=options, log_level=log_level, short=short) as context:
+        from pyspark.sql import SparkSession
 
-    Raises `CliError` when PySpark or Java is missing, or when Spark does not start.
+        yield SparkSession.builder.config(conf=context.getConf()).getOrCreate()
+
+
+@contextmanager
+def spark_context(
+    name: str,
+    master: str = "local[*]",
+    *,
+    options: Mapping[str, str] | None = None,
+    log_level: str = "error",
+    short: bool = False,
+    tell: Tell = lambda text: None,
+) -> Iterator["SparkContext"]:
+    """A context that ends with the block. `options` are Spark's own (`spark.executor.memory`, ...).
+
+    `short` tunes the driver for a job of seconds. `tell` learns of a wait at the end of the block. Raises `CliError`
+    if PySpark or Java is missing, or if Spark does not start.
     """
     java = require_spark()
     _prepare_environment(master, java)
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    settings = _DEFAULTS | (_LOCAL_DEFAULTS if _is_local(master) else {}) | _logging(log_level) | dict(options or {})
-    builder = SparkSession.builder.appName(name).master(master)
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    try:
-        session = builder.getOrCreate()
-    except (PySparkException, OSError) as error:
-        raise CliError(f"Spark did not start on {master}: {error}") from error
-    with tempfile.TemporaryDirectory() as shipped:  # executors fetch from it as long as the session lives
-        try:
-            if not _is_local(master):
-                session.sparkContext.addPyFile(str(write_archive(Path(shipped))))
-            yield session
-        finally:
-            session.stop()
+    start = _Start(java, _settings(name, master, options or {}, log_level), log_level, short, tell)
+    run = _local_context if is_local(master) and "SPARK_HOME" not in os.environ else _submitted_context
+    with run(start) as context:
+        yield context
 
 
 def require_spark() -> Java:
@@ -76,20 +107,78 @@ def require_spark() -> Java:
     return find_java(os.environ, cache_directory(os.environ))
 
 
+def is_local(master: str) -> bool:
+    return master.partition("[")[0] == "local"
+
+
+@contextmanager
+def _local_context(start: _Start) -> Iterator["SparkContext"]:
+    """Everything that Spark writes goes to one directory, which ends with the block."""
+    archive = class_archive(start.java, spark_home() / "jars", cache_directory(os.environ))
+    java_options = [*(archive.java_options if archive else ()), *(_SHORT_JOB if start.short else ())]
+    with tempfile.TemporaryDirectory(prefix="pulsarctl-spark-", ignore_cleanup_errors=True) as scratch:
+        settings = {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **start.settings}
+        try:
+            with local_driver(start.java, settings, java_options, Path(scratch), start.log_level) as driver:
+                yield from _connected(driver, settings)
+                if archive is not None and archive.is_training:
+                    start.tell(_TRAINING)
+                    driver.finish(TRAINING_SECONDS_MAX)
+                    archive.adopt()
+        finally:
+            if archive is not None:
+                archive.discard()
+
+
+def _connected(driver: Driver, settings: Mapping[str, str]) -> Iterator["SparkContext"]:
+    context = _new_context(settings, driver.connect())
+    try:
+        yield context
+    finally:
+        forget(context)
+
+
+@contextmanager
+def _submitted_context(start: _Start) -> Iterator["SparkContext"]:
+    """PySpark's own way, through `spark-submit`: on a cluster, or with the user's own Spark."""
+    context = _new_context(start.settings, None)
+    with tempfile.TemporaryDirectory() as shipped:  # executors fetch from it as long as the context lives
+        try:
+            if not is_local(start.settings["spark.master"]):
+                context.addPyFile(str(write_archive(Path(shipped))))
+            yield context
+        finally:
+            context.stop()
+
+
+def _new_context(settings: Mapping[str, str], gateway: Any) -> "SparkContext":
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())), gateway=gateway)
+    except (PySparkException, OSError) as error:
+        raise CliError(f"Spark did not start on {settings['spark.master']}: {error}") from error
+    finally:  # PySpark replaces the handler, and ours also closes subscriptions and brokers
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+def _settings(name: str, master: str, options: Mapping[str, str], log_level: str) -> dict[str, str]:
+    settings = _DEFAULTS | (_LOCAL_DEFAULTS if is_local(master) else {}) | dict(options)
+    settings[_JAVA_OPTIONS] = " ".join(filter(None, (_logging(log_level), options.get(_JAVA_OPTIONS))))
+    return settings | {"spark.app.name": name, "spark.master": master}
+
+
 def _prepare_environment(master: str, java: Java) -> None:
     """PySpark starts its Java and its workers from the environment; what it must be, only we know."""
     os.environ["JAVA_HOME"] = str(java.home)
-    if _is_local(master):
+    if is_local(master):
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def _is_local(master: str) -> bool:
-    return master.partition("[")[0] == "local"
-
-
-def _logging(level: str) -> dict[str, str]:
+def _logging(level: str) -> str:
     file = Path(__file__).with_name("log4j2.properties")
-    return {
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={file.as_uri()} -Dpulsarctl.log.level={level}"
-    }
+    return f"-Dlog4j2.configurationFile={file.as_uri()} -Dpulsarctl.log.level={level}"
