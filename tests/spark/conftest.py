@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
     pytest.importorskip("pyspark")
-    with spark_session("tests", "local[2]", options={"spark.sql.shuffle.partitions": "2"}) as session:
+    with spark_session("tests", "local[2]", options={"spark.sql.shuffle.partitions": "2"}, short=True) as session:
         yield session

@@ -79,7 +79,9 @@ def _session(call: Call, master: str, conf: dict[str, str]) -> Iterator[tuple["S
     progress = Progress(quiet=call.settings.quiet)
     progress.show(f"starting Spark on {master}")
     try:
-        with spark_session("pulsarctl ops backlog", master, options=conf, log_level=call.settings.log_level) as spark:
+        with spark_session(
+            "pulsarctl ops backlog", master, options=conf, log_level=call.settings.log_level, short=True
+        ) as spark:
             yield spark, lambda done, tasks: progress.show(f"{done} of {tasks} tasks done")
     finally:
         progress.clear()

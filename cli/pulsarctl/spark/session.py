@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
 from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
-from pulsarctl.spark.driver import Driver, forget, local_driver, spark_home
+from pulsarctl.spark.driver import forget, local_driver, spark_home
 from pulsarctl.spark.java import Java, cache_directory, find_java
 from pulsarctl.spark.shipping import write_archive
 
@@ -114,28 +114,28 @@ def is_local(master: str) -> bool:
 @contextmanager
 def _local_context(start: _Start) -> Iterator["SparkContext"]:
     """Everything that Spark writes goes to one directory, which ends with the block."""
+    from pulsarctl.spark.training import exercise
+
     archive = class_archive(start.java, spark_home() / "jars", cache_directory(os.environ))
     java_options = [*(archive.java_options if archive else ()), *(_SHORT_JOB if start.short else ())]
     with tempfile.TemporaryDirectory(prefix="pulsarctl-spark-", ignore_cleanup_errors=True) as scratch:
         settings = {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **start.settings}
         try:
             with local_driver(start.java, settings, java_options, Path(scratch), start.log_level) as driver:
-                yield from _connected(driver, settings)
+                context = _new_context(settings, driver.connect())
+                try:
+                    yield context
+                    if archive is not None and archive.is_training:
+                        start.tell(_TRAINING)
+                        exercise(context)
+                finally:
+                    forget(context)
                 if archive is not None and archive.is_training:
-                    start.tell(_TRAINING)
                     driver.finish(TRAINING_SECONDS_MAX)
                     archive.adopt()
         finally:
             if archive is not None:
                 archive.discard()
-
-
-def _connected(driver: Driver, settings: Mapping[str, str]) -> Iterator["SparkContext"]:
-    context = _new_context(settings, driver.connect())
-    try:
-        yield context
-    finally:
-        forget(context)
 
 
 @contextmanager

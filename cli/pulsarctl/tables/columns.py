@@ -85,6 +85,7 @@ COLUMNS = (
     Column("broker_index", pa.int64(), lambda row: row.message.broker_index),
     Column("broker_time", _TIMESTAMP, lambda row: _time(row.message.broker_time_ms)),
     Column("batch_size", pa.int32(), lambda row: row.entry.message_count),
+    Column("batched", pa.bool_(), lambda row: row.entry.is_batch),
     Column("entry_size", pa.int32(), lambda row: row.entry.stored_bytes),
     Column("value_size", pa.int32(), _value_size),
     Column("value", pa.binary(), lambda row: row.message.value),

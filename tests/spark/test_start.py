@@ -1,0 +1,93 @@
+"""How a Spark job starts and ends on a local master: class archive, stderr, and what an interrupted job leaves."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pulsarctl.spark.class_archive import class_archive
+from pulsarctl.spark.java import Java
+from tests.condition import wait_until
+from tests.spark.processes import MARK, marked
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+JOB = """
+from pulsarctl.spark.session import spark_context
+with spark_context("test", "local[1]", short=True, tell=lambda text: print(text, flush=True)) as context:
+    print(context.parallelize(range(4), 2).map(lambda number: number * number).collect(), flush=True)
+"""
+ENDLESS = """
+import time
+from pulsarctl.spark.session import spark_context
+with spark_context("test", "local[1]", short=True) as context:
+    print("started", flush=True)
+    context.parallelize(range(1), 1).map(lambda number: time.sleep(3600)).collect()
+"""
+
+
+def job(text: str, tmp_path: Path, **environment: str) -> "subprocess.Popen[str]":
+    (tmp_path / "scratch").mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", text],
+        env=os.environ | {"TMPDIR": str(tmp_path / "scratch"), MARK: str(tmp_path)} | environment,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_the_first_job_of_an_installation_writes_the_archive_that_the_next_one_uses(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=110)
+    (archive,) = (cache / "pulsarctl").glob("spark-classes-*")
+    written = archive.stat().st_mtime_ns
+    second = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=110)
+    assert archive.stat().st_mtime_ns == written
+    training = "preparing faster starts of Spark, once for this installation (Ctrl-C skips it)\n"
+    assert first == ("[0, 1, 4, 9]\n" + training, "")
+    assert second == ("[0, 1, 4, 9]\n", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+def test_a_job_that_is_ended_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
+    process = job(ENDLESS, tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    wait_until(lambda: any("pyspark.daemon" in line for line in marked(str(tmp_path))), seconds=60)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    wait_until(lambda: not marked(str(tmp_path)), seconds=60)
+    if number == signal.SIGINT:
+        assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_only_one_of_the_jobs_that_start_together_trains(tmp_path: Path) -> None:
+    java = Java(machine_java(tmp_path), 17, "JAVA_HOME")
+    first = class_archive(java, tmp_path, tmp_path / "cache")
+    assert first is not None
+    assert first.is_training
+    assert class_archive(java, tmp_path, tmp_path / "cache") is None
+    first.discard()
+    again = class_archive(java, tmp_path, tmp_path / "cache")
+    assert again is not None
+    assert again.is_training
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert class_archive(Java(machine_java(tmp_path), 17, "JAVA_HOME"), tmp_path, tmp_path / "file") is None
+
+
+def machine_java(directory: Path) -> Path:
+    home = directory / "java"
+    (home / "lib" / "server").mkdir(parents=True, exist_ok=True)
+    (home / "lib" / "server" / "classes.jsa").touch()
+    (home / "release").write_text('JAVA_VERSION="17.0.1"\n')
+    return home
