@@ -32,7 +32,7 @@ from broker_core.storage.errors import (
     Lost,
     StorageError,
 )
-from broker_core.storage.journal import Group, Journal
+from broker_core.storage.journal import Journal
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import GroupTimes, LedgerServices
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -44,7 +44,7 @@ from broker_core.storage.reader import Reader
 from broker_core.storage.recovery import Recovery
 from broker_core.storage.space import DiskSpace
 from broker_core.storage.synced_groups import SyncedGroups
-from broker_core.storage.synced_mark import Mark, read_mark, write_mark
+from broker_core.storage.synced_mark import read_mark
 from broker_core.storage.watch import DirectoryWatch
 from broker_core.storage.writer import Writer
 
@@ -114,7 +114,6 @@ class StorageEngine:
             sync=self.config.journal_sync,
             pace_ms=self.config.journal_pace_ms,
             max_bytes=self.config.journal_max_mb * _MB,
-            on_synced=self._on_synced,
             watch=self.watch,
         )
         self.acks = AckJournal(self.journal, self.catalog, self.config.ack_flush_ms / 1000, self._spawn)
@@ -123,8 +122,8 @@ class StorageEngine:
         )
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
-        self._groups = SyncedGroups(services, self._spawn, self._write_mark)
-        self.journal.start(recovery.journals)
+        self._groups = SyncedGroups(services, self._spawn, self._run)
+        self.journal.start(recovery.journals, self._groups.synced)
         self._watch_directory()
         self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
 
@@ -147,7 +146,7 @@ class StorageEngine:
             space=self.space,
             watch=self.watch,
             damage=self.damage,
-            readers=self._readers,
+            read_thread=self.read_thread,
             meet_damage=self.meet_damage,
         )
 
@@ -278,12 +277,6 @@ class StorageEngine:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a task of the storage failed", exc_info=error)
-
-    def _on_synced(self, group: Group, error: Exception | None) -> None:
-        self._groups.synced(group, error)
-
-    async def _write_mark(self, mark: Mark) -> None:
-        await self._run(lambda: write_mark(self.disk, filenames.synced_file(self.path), mark))
 
     def _on_unwritten(self, ledger: Ledger, error: OSError) -> None:
         """A ledger file could not be written. Its entries are safe in the journal, which stays until they are."""

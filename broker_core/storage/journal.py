@@ -87,6 +87,9 @@ class Group:
         self.waiting: list[tuple[Appender | None, Any]] = []
 
 
+OnSynced = Callable[[Group, Exception | None], None]
+
+
 class Journal:
     """Fields above the line belong to the event loop, those below to the sync thread or to the lock."""
 
@@ -100,11 +103,9 @@ class Journal:
         sync: bool,
         pace_ms: float,
         max_bytes: int,
-        on_synced: Callable[[Group, Exception | None], None],
         watch: DirectoryWatch,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._on_synced = on_synced
         self._watch = watch
         self._disk = disk
         self.directory = directory
@@ -131,8 +132,12 @@ class Journal:
         self._spare_ahead = self._spare.size // 8
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
-    def start(self, existing: dict[int, int]) -> None:
-        """`existing` are older files (number -> bytes) that the next checkpoint will remove."""
+    def start(self, existing: dict[int, int], on_synced: OnSynced) -> None:
+        """`existing` are older files (number -> bytes) that the next checkpoint will remove.
+
+        `on_synced` is called on the event loop with each group, and with the error if its write or sync failed.
+        """
+        self._on_synced: OnSynced = on_synced
         self._live.update(existing)
         self._spare.remove_leftovers()
         self._thread.start()
@@ -199,6 +204,7 @@ class Journal:
 
     @property
     def live_bytes(self) -> int:
+        """Of all files that exist."""
         return sum(self._live.values())
 
     def remove_before(self, number: int) -> None:
@@ -247,7 +253,7 @@ class Journal:
                     rotations, self._rotations = self._rotations, []
                     return rotations, None
                 pending = bool(self._group.parts) and not self._failed
-                if pending and (sum(self._live.values()) < self._max_bytes or self._stopping):
+                if pending and (self.live_bytes < self._max_bytes or self._stopping):
                     group, self._group = self._group, Group()
                     return [], group
                 if self._stopping and (self._failed or not self._group.parts):

@@ -95,18 +95,6 @@ class LedgerList:
         info = self.infos.get(position.ledger_id)
         return info is not None and 0 <= position.entry_id < info.entries
 
-    def entries_between(self, start: Position, stop: Position) -> int:
-        """Existing entries in [start, stop)."""
-        if stop <= start:
-            return 0
-        total = 0
-        for ledger_id in self.ids[bisect_left(self.ids, start.ledger_id) : bisect_right(self.ids, stop.ledger_id)]:
-            entries = self.infos[ledger_id].entries
-            low = max(0, start.entry_id) if ledger_id == start.ledger_id else 0
-            high = min(entries, max(0, stop.entry_id)) if ledger_id == stop.ledger_id else entries
-            total += max(0, high - low)
-        return total
-
     def entries_after(self, position: Position) -> int:
         """Existing entries at or after `position`."""
         info = self.infos.get(position.ledger_id)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from broker_core.clock import Clock
 from broker_core.config.broker import StorageConfig
@@ -29,6 +27,12 @@ from broker_core.storage.watch import DirectoryWatch
 from broker_core.storage.writer import Writer
 
 T = TypeVar("T")
+
+
+class ReadThread(Protocol):
+    """Runs `work` in a reader thread."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
 
 
 class GroupTimes:
@@ -66,7 +70,7 @@ class LedgerServices:
     space: DiskSpace
     watch: DirectoryWatch
     damage: DamageRecord
-    readers: Executor
+    read_thread: ReadThread
     meet_damage: Callable[[str, Damaged], bool]
 
     def ledger_path(self, ledger_id: int) -> Path:
@@ -74,10 +78,6 @@ class LedgerServices:
 
     def compacted_path(self, ledger_id: int) -> Path:
         return filenames.compacted_file(self.path, ledger_id)
-
-    async def read_thread(self, work: Callable[[], T]) -> T:
-        """Runs `work` in a reader thread."""
-        return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     async def synced(self) -> None:
         """Waits until everything added to the journal so far is durable."""

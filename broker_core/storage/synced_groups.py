@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 
+from broker_core.storage import filenames
 from broker_core.storage.disk import NO_SPACE
 from broker_core.storage.errors import DiskFull, Fenced, StorageError
 from broker_core.storage.journal import Appender, Group
 from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.pressure import RUN_COST
-from broker_core.storage.synced_mark import Mark
+from broker_core.storage.synced_mark import Mark, write_mark
 
 log = logging.getLogger("broker_core.storage")
 
@@ -24,14 +26,15 @@ class SyncedGroups:
         self,
         services: LedgerServices,
         spawn: Callable[[Coroutine[None, None, None]], None],
-        write_mark: Callable[[Mark], Awaitable[None]],
+        run: Callable[[Callable[[], None]], Awaitable[None]],
     ) -> None:
-        """`write_mark` stores how far the journal is synced, off the event loop."""
+        """`run` calls a function off the event loop."""
         self._services = services
         self._cache = services.cache
         self._pressure = services.pressure
         self._spawn = spawn
-        self._write_mark = write_mark
+        self._run = run
+        self._synced_file = filenames.synced_file(services.path)
         self._loop = asyncio.get_running_loop()
         self._mark_timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -90,7 +93,8 @@ class SyncedGroups:
     async def _mark(self) -> None:
         """It may lag behind, so it may also be missing."""
         with contextlib.suppress(OSError):
-            await self._write_mark(Mark(*self._services.journal.synced_end))
+            mark = Mark(*self._services.journal.synced_end)
+            await self._run(partial(write_mark, self._services.disk, self._synced_file, mark))
 
     def _failed(self, group: Group, error: Exception) -> None:
         """Nothing tells what of the group is on disk: what it touched is fenced before anything else is written."""

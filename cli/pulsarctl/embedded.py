@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulsarctl.client.reachability import addresses
 from pulsarctl.errors import AlreadyRunning, CliError
+from pulsarctl.settings.addresses import service_addresses
 from pulsarctl.stop_signals import orderly_end
 
 LOCK_POLL_SECONDS = 0.02
@@ -104,7 +104,7 @@ def _offered(directory: Path, owner: str) -> Urls | None:
         if f"process {offer['pid']}" != owner:
             return None
         urls = Urls(offer["service_url"], offer["http_url"])
-        socket.create_connection(addresses(urls.service_url)[0], ANSWER_SECONDS).close()
+        socket.create_connection(service_addresses(urls.service_url)[0], ANSWER_SECONDS).close()
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return urls

@@ -9,26 +9,16 @@ import struct
 import time
 from collections.abc import Callable
 
-from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
+from pulsarctl.errors import CannotConnect, CliError, TimedOut
 from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings import credentials
-from pulsarctl.settings.addresses import host_and_port
+from pulsarctl.settings.addresses import service_addresses
 from pulsarctl.settings.settings import Settings
 
 Ask = Callable[[socket.socket, float], None]  # raises `OSError` unless the expected server answers by the deadline
 
 HEAD = struct.Struct(">II")  # of a frame without payload: the size after these four bytes, and the size of the command
 ANSWER_BYTES_MAX = 1 << 20  # far above CONNECTED or an error
-DEFAULT_PORTS = {"pulsar": 6650, "pulsar+ssl": 6651, "http": 80, "https": 443}
-
-
-def addresses(service_url: str) -> list[tuple[str, int]]:
-    """Host and port of each broker in `pulsar://a:6650,b:6650`. Raises `UsageProblem`."""
-    scheme, separator, rest = service_url.partition("://")
-    if not separator or scheme not in DEFAULT_PORTS:
-        hint = "use SCHEME://HOST:PORT with the scheme " + ", ".join(DEFAULT_PORTS)
-        raise UsageProblem(f"'{service_url}' is not a service URL", hint=hint)
-    return [_address(scheme, host, service_url) for host in rest.split("/", 1)[0].split(",")]
 
 
 def check_reachable(settings: Settings, timeout_seconds: float) -> None:
@@ -79,7 +69,7 @@ def _in_tls(settings: Settings, ask: Ask) -> Ask:
 
     def ask_in_tls(connection: socket.socket, deadline: float) -> None:
         connection.settimeout(max(0.001, deadline - time.monotonic()))
-        host = addresses(settings.service_url)[0][0]
+        host = service_addresses(settings.service_url)[0][0]
         try:
             with context.wrap_socket(connection, server_hostname=host) as secured:
                 ask(secured, deadline)
@@ -109,7 +99,7 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
     problem: OSError | None = None
     kind: type[CliError] = CannotConnect
     connected = False
-    found = addresses(settings.service_url)
+    found = service_addresses(settings.service_url)
     for address in found:
         kind = CannotConnect
         try:
@@ -145,10 +135,3 @@ def _bytes_field(number: int, value: bytes) -> bytes:
         encoded.append(size & 127 | 128)
         size >>= 7
     return bytes((*encoded, size)) + value
-
-
-def _address(scheme: str, host: str, service_url: str) -> tuple[str, int]:
-    try:
-        return host_and_port(host, DEFAULT_PORTS[scheme])
-    except ValueError as error:
-        raise UsageProblem(f"'{service_url}' is not a service URL: {error}") from error

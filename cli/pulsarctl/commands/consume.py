@@ -1,7 +1,6 @@
 """`pulsarctl consume`: subscribe to a topic, and print and acknowledge its messages."""
 
 import secrets
-import time
 
 from pulsarctl.client.subscribe_options import SubscribeOptions
 from pulsarctl.consume.consume_options import (
@@ -58,6 +57,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values import clock
 from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
 
@@ -132,7 +132,7 @@ def consume(
         )
     if regex and partition is not None:
         raise UsageProblem("cannot combine --regex and --partition")
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock.now_ms()
     reach = Reach(
         topic=topic if regex else chosen(topic, partition),
         start=None if start is None else parse_position(start, now_ms),

@@ -1,7 +1,6 @@
 """`pulsarctl produce`: publish messages from arguments, files, or lines."""
 
 import os
-import time
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from pulsarctl.shell.arguments import Topic, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
 
@@ -179,7 +179,7 @@ def produce(
             "cannot send KeyValue schemas: the client does not support them", hint="use -k for the message key"
         )
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock.now_ms()
     seconds = parse_duration(timeout)
     settings = call.settings
     schema = parse_value_schema(value_schema, lambda: call.admin.schemas.get(topic))

@@ -1,6 +1,5 @@
 """`pulsarctl read`: print messages without a subscription."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values import clock
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.positions import AtTime, Latest, parse_position
 from pulsarctl.values.quantities import parse_duration
@@ -133,7 +133,7 @@ def read(
 
     Exit codes: 3 the topic does not exist, 5 no connection, 7 timeout, or the idle timeout passed before -n messages.
     """
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock.now_ms()
     position = parse_position(start or start_message_id, now_ms)
     end = Latest() if exit_on_end else None if to is None else parse_position(to, now_ms)
     for what, place in (("from", position), ("to", end)):

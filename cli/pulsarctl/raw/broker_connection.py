@@ -12,15 +12,15 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandCloseConsumer, ProtocolVersion, ServerError
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
+from pulsarctl.settings.addresses import Address, service_addresses
 
-DEFAULT_PORT = 6650
 CHUNK_BYTES = 256 * 1024
 FRAME_PADDING_BYTES = 10 * 1024
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
@@ -28,14 +28,6 @@ PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; fro
 
 Arrived = MessageFrame | CommandCloseConsumer
 Reply = TypeVar("Reply")
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"pulsar://[{self.host}]:{self.port}" if ":" in self.host else f"pulsar://{self.host}:{self.port}"
 
 
 class ConnectionLost(CannotConnect):
@@ -62,27 +54,14 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
 _REFUSAL_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
 
 
-def parse_service_url(url: str) -> list[Address]:
-    """The addresses of `pulsar://host[:port][,host[:port]...]`, to try in this order. Raises `UsageProblem`."""
-    scheme, separator, hosts = url.partition("://")
-    if not separator or scheme != "pulsar":
+def broker_addresses(service_url: str) -> list[Address]:
+    """The addresses of the brokers, to try in this order. Raises `UsageProblem`, also for a URL that requires TLS."""
+    if not service_url.startswith("pulsar://"):
         raise UsageProblem(
-            f"cannot read from '{url}': raw entries require the binary protocol without TLS",
+            f"cannot read from '{service_url}': raw entries require the binary protocol without TLS",
             hint="use pulsar://HOST:PORT, such as pulsar://localhost:6650",
         )
-    addresses = [_parse_host(host.strip(), url) for host in hosts.rstrip("/").split(",") if host.strip()]
-    if not addresses:
-        raise UsageProblem(f"'{url}' names no host", hint="use pulsar://HOST:PORT")
-    return addresses
-
-
-def _parse_host(text: str, url: str) -> Address:
-    host, separator, port = text.rpartition(":")
-    if not separator or text.endswith("]"):
-        host, port = text, str(DEFAULT_PORT)
-    if not port.isdecimal() or not host or not 0 < int(port) < 65536:
-        raise UsageProblem(f"'{text}' in '{url}' is not HOST:PORT", hint="use pulsar://HOST:PORT")
-    return Address(host.strip("[]"), int(port))
+    return service_addresses(service_url)
 
 
 class BrokerConnection:
@@ -96,6 +75,7 @@ class BrokerConnection:
         self, via: Address, *, timeout_seconds: float, token: str | None = None, broker: Address | None = None
     ) -> None:
         self.address = via
+        self.url = f"pulsar://{via}"
         self.timeout_seconds = timeout_seconds
         self.arrived: deque[Arrived] = deque()
         self.is_lost = False
@@ -126,11 +106,11 @@ class BrokerConnection:
         self.send(frame_of(request_id))
         while request_id not in self._replies:
             if not self.receive(deadline):
-                raise TimedOut(f"{self.address} did not answer for {topic} within {self.timeout_seconds:g} s")
+                raise TimedOut(f"{self.url} did not answer for {topic} within {self.timeout_seconds:g} s")
         found = self._replies.pop(request_id)
         if isinstance(found, reply):
             return found
-        raise refusal(found.error, found.message, f"{topic} at {self.address}")
+        raise refusal(found.error, found.message, f"{topic} at {self.url}")
 
     def send(self, frame: bytes) -> None:
         """Raises `ConnectionLost`."""
@@ -138,7 +118,7 @@ class BrokerConnection:
             self._socket.settimeout(self.timeout_seconds)
             self._socket.sendall(frame)
         except OSError as error:
-            raise self._lost(f"lost the connection to {self.address}: {error}") from error
+            raise self._lost(f"lost the connection to {self.url}: {error}") from error
 
     def take_close(self, consumer_id: int) -> bool:
         """Whether the broker has closed that consumer. Removes its CLOSE_CONSUMER from `arrived`."""
@@ -163,12 +143,12 @@ class BrokerConnection:
         except TimeoutError:
             return False
         except OSError as error:
-            raise self._lost(f"lost the connection to {self.address}: {error}") from error
+            raise self._lost(f"lost the connection to {self.url}: {error}") from error
         except ProtocolError as error:
             self.close()
-            raise CannotConnect(f"{self.address} does not speak Pulsar's binary protocol: {error}") from error
+            raise CannotConnect(f"{self.url} does not speak Pulsar's binary protocol: {error}") from error
         if not chunk:
-            raise self._lost(f"the broker at {self.address} closed the connection")
+            raise self._lost(f"the broker at {self.url} closed the connection")
         for item in items:
             if isinstance(item, MessageFrame):
                 self.arrived.append(item)
@@ -187,7 +167,7 @@ class BrokerConnection:
             connection = socket.create_connection(via, timeout=timeout_seconds)
         except OSError as error:
             reason = error.strerror or str(error) or type(error).__name__
-            raise CannotConnect(f"cannot reach the broker at {via}: {reason}", request=str(via)) from error
+            raise CannotConnect(f"cannot reach the broker at {self.url}: {reason}", request=self.url) from error
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
@@ -199,12 +179,12 @@ class BrokerConnection:
                 auth_method_name="token" if token else None,
                 auth_data=token.encode() if token else None,
                 supports_broker_entry_metadata=True,
-                proxy_to_broker_url=f"{broker.host}:{broker.port}" if broker else None,
+                proxy_to_broker_url=str(broker) if broker else None,
             )
         )
         while self._connected is None:
             if not self.receive(deadline):
-                raise TimedOut(f"{self.address} did not answer CONNECT; is this the port of the binary protocol?")
+                raise TimedOut(f"{self.url} did not answer CONNECT; is this the port of the binary protocol?")
         size = self._connected.max_message_size
         if size > MAX_MESSAGE_BYTES:  # only CONNECTED has arrived so far, so no partial frame is lost
             self._decoder = FrameDecoder(size + FRAME_PADDING_BYTES)
@@ -212,7 +192,7 @@ class BrokerConnection:
     def _lost(self, reason: str) -> ConnectionLost:
         self.is_lost = True
         self.close()
-        return ConnectionLost(reason, request=str(self.address))
+        return ConnectionLost(reason, request=self.url)
 
     def _file(self, kind: int, message: Any) -> None:
         if kind == BaseCommand.PING:
@@ -222,9 +202,9 @@ class BrokerConnection:
         elif kind == BaseCommand.CLOSE_CONSUMER:
             self.arrived.append(message)
         elif kind == BaseCommand.ERROR and self._connected is None:
-            raise refusal(message.error, message.message, str(self.address))
+            raise refusal(message.error, message.message, self.url)
         elif kind == BaseCommand.AUTH_CHALLENGE:
-            raise NotAuthorized(f"cannot authenticate with {self.address}: it requires another method than a token")
+            raise NotAuthorized(f"cannot authenticate with {self.url}: it requires another method than a token")
         elif hasattr(message, "request_id"):
             self._replies[message.request_id] = message
 

@@ -11,7 +11,8 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandPartitionedTopicMetadataResponse,
 )
 from pulsarctl.errors import CannotConnect, CliError
-from pulsarctl.raw.broker_connection import Address, BrokerConnection, parse_service_url, refusal
+from pulsarctl.raw.broker_connection import BrokerConnection, broker_addresses, refusal
+from pulsarctl.settings.addresses import Address
 
 REDIRECTS_MAX = 20
 
@@ -20,7 +21,7 @@ class TopicLookup:
     """`timeout_seconds` bounds each connect and each request."""
 
     def __init__(self, service_url: str, *, timeout_seconds: float, token: str | None = None) -> None:
-        self._addresses = parse_service_url(service_url)
+        self._addresses = broker_addresses(service_url)
         self._timeout_seconds = timeout_seconds
         self._token = token
         self._connections: dict[tuple[Address, Address | None], BrokerConnection] = {}
@@ -38,7 +39,7 @@ class TopicLookup:
             topic=topic,
         )
         if answer.response == CommandPartitionedTopicMetadataResponse.Failed:
-            raise refusal(answer.error, answer.message, f"{topic} at {connection.address}")
+            raise refusal(answer.error, answer.message, f"{topic} at {connection.url}")
         return answer.partitions
 
     def connect(self, topic: str) -> BrokerConnection:
@@ -46,7 +47,7 @@ class TopicLookup:
         connection, authoritative = self._service(), False
         for _ in range(REDIRECTS_MAX):
             answer = _lookup(connection, topic, authoritative)
-            owner = parse_service_url(answer.brokerServiceUrl)[0]
+            owner = broker_addresses(answer.brokerServiceUrl)[0]
             if answer.response == CommandLookupTopicResponse.Connect:
                 if answer.proxy_through_service_url:
                     return self._connection(connection.address, owner)
@@ -88,5 +89,5 @@ def _lookup(connection: BrokerConnection, topic: str, authoritative: bool) -> Co
         topic=topic,
     )
     if answer.response == CommandLookupTopicResponse.Failed:
-        raise refusal(answer.error, answer.message, f"{topic} at {connection.address}")
+        raise refusal(answer.error, answer.message, f"{topic} at {connection.url}")
     return answer

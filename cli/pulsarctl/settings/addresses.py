@@ -1,6 +1,35 @@
-"""The address of a server, as people and brokers write it."""
+"""The addresses of servers, as people and brokers write them."""
 
+from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from pulsarctl.errors import UsageProblem
+
+DEFAULT_PORTS = {"pulsar": 6650, "pulsar+ssl": 6651, "http": 80, "https": 443}
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """`host:port`, with brackets around an IPv6 address."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def service_addresses(service_url: str) -> list[Address]:
+    """The address of each server in `pulsar://a:6650,b:6650`, to try in this order. Raises `UsageProblem`."""
+    scheme, separator, rest = service_url.partition("://")
+    if not separator or scheme not in DEFAULT_PORTS:
+        hint = "use SCHEME://HOST:PORT with the scheme " + ", ".join(DEFAULT_PORTS)
+        raise UsageProblem(f"'{service_url}' is not a service URL", hint=hint)
+    try:
+        hosts = rest.split("/", 1)[0].split(",")
+        return [Address(*host_and_port(host.strip(), DEFAULT_PORTS[scheme])) for host in hosts]
+    except ValueError as error:
+        raise UsageProblem(
+            f"'{service_url}' is not a service URL: {error}", hint=f"use {scheme}://HOST:PORT"
+        ) from error
 
 
 def host_and_port(text: str, default_port: int) -> tuple[str, int]:
@@ -10,14 +39,16 @@ def host_and_port(text: str, default_port: int) -> tuple[str, int]:
     except ValueError:
         raise ValueError("the brackets of an IPv6 address do not match") from None
     try:
-        port = parts.port
+        port = default_port if parts.port is None else parts.port
     except ValueError:
-        raise ValueError("the port must be a number up to 65535") from None
+        port = 0
+    if not port:
+        raise ValueError("the port must be a number from 1 to 65535")
     if not parts.hostname:
         raise ValueError("it names no host")
     if not _can_be_asked_for(parts.hostname):
         raise ValueError(f"no host has the name {parts.hostname!r}")
-    return parts.hostname, port or default_port
+    return parts.hostname, port
 
 
 def _can_be_asked_for(host: str) -> bool:
