@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.setting import MB
-from broker_core.errors import UnknownListener
+from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.rates.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
@@ -73,6 +73,7 @@ class Broker:
         self.service_url = ""
         self.http_url = ""
         self.started_ms = 0
+        self.on_shutdown: Callable[[], None] | None = None  # ends the process, if this broker is its purpose
         self.storage: StorageEngine
         self.tenancy: Tenancy
         self.topics: TopicRegistry
@@ -143,6 +144,12 @@ class Broker:
             for subscription in topic.subscriptions.values():
                 subscription.dispatcher.reader.retry()
         return accepted
+
+    def request_shutdown(self) -> None:
+        """Ends the process as a signal does; raises `NotAllowed` in a process that has other work."""
+        if self.on_shutdown is None:
+            raise NotAllowed("cannot shut down: the broker runs inside another program; end that program")
+        self.on_shutdown()
 
     def admit(self, connection: OpenConnection) -> str:
         """Admits a new connection; returns the reason if there are too many, else ""."""

@@ -101,6 +101,12 @@ class NamespaceNotFound(BrokerError):
     server_error = ServerError.TOPIC_NOT_FOUND
 
 
+class RecordNotFound(BrokerError):
+    """The broker keeps nothing under that name."""
+
+    server_error = ServerError.METADATA_ERROR
+
+
 class InvalidName(BrokerError):
     """A topic, namespace, tenant, or cluster name that cannot be parsed."""
 
@@ -198,7 +204,7 @@ class AlreadyRunning(BrokerError):
 
 
 class InUse(BrokerError):
-    """Producers or consumers are connected to it."""
+    """Clients are connected to it, or other objects need it."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
 

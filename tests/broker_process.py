@@ -95,6 +95,14 @@ class BrokerProcess:
         if process.stdout is not None:
             process.stdout.close()
 
+    def wait_ended(self) -> None:
+        """Waits until the process has ended for another reason."""
+        assert self._process is not None
+        self._process.wait(STOP_SECONDS)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._process = None
+
     def log_tail(self, characters: int = 4000) -> str:
         return self.log_path.read_text(errors="replace")[-characters:]
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from broker_core.admin import (
     brokers,
     clusters,
+    configuration,
+    failure_domains,
+    isolation_policies,
     lookup,
     message_ids,
     messages,
@@ -28,7 +31,10 @@ def all_routes() -> Routes:
     return Routes(
         (
             *brokers.ROUTES,
+            *configuration.ROUTES,
             *clusters.ROUTES,
+            *failure_domains.ROUTES,
+            *isolation_policies.ROUTES,
             *tenants.ROUTES,
             *namespaces.ROUTES,
             *namespace_backlog.ROUTES,

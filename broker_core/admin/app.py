@@ -128,7 +128,7 @@ class Dispatcher:
         except BrokerError as error:
             return _unread(request, error)
         call = Call(self._broker, parts, named, body, request.headers, share)
-        work = _result(found.handler(call), f"{method} {path}")
+        work = _result(found.route.handler(call), f"{method} {path}")
         return await (work if method == "GET" else self._to_the_end(work, share))
 
     async def _to_the_end(self, change: Coroutine[Any, Any, Answer], share: Share) -> Answer:

@@ -1,15 +1,19 @@
-"""`/admin/v2/brokers`, `/status.html`, and `/metrics`: this broker, its health, and its configuration."""
+"""`/admin/v2/brokers`, `/status.html`, and `/metrics`: this broker, its health, and what it owns."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
+from broker_core.admin.operations import ANYONE, SUPER_USER, on_broker
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
-from broker_core.errors import FixedSetting
+from broker_core.errors import ClusterNotFound, RecordNotFound
+from broker_core.policies.json_values import shown
+from broker_core.rates.turns import in_turns
 from broker_core.stats.health import check_health, degraded, unwell
 from broker_core.stats.metrics import prometheus_text
+from broker_core.topic.backlog_quota import check_all
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -27,6 +31,34 @@ async def list_brokers(call: Call) -> list[str]:
     return [broker_id(call.broker)]
 
 
+async def brokers_of_cluster(call: Call) -> list[str]:
+    if call.part("cluster") != call.broker.tenancy.cluster:
+        raise ClusterNotFound("Cluster does not exist")
+    return await list_brokers(call)
+
+
+async def owned_namespaces(call: Call) -> dict[str, Any]:
+    """Every bundle of every namespace: one broker owns all of them."""
+    broker = call.broker
+    if call.part("broker") != broker_id(broker) or call.part("cluster") != broker.tenancy.cluster:
+        raise RecordNotFound(f"Broker id '{call.part('broker')}' not found in available brokers.")
+    namespaces = [broker.tenancy.namespace(name) for name in broker.tenancy.all_namespaces()]
+    return {f"{one.name}/{bundle}": _OWNED async for one in in_turns(namespaces) for bundle in one.bundles.ranges()}
+
+
+_OWNED = {"broker_assignment": "shared", "is_controlled": False, "is_active": True}
+
+
+async def check_backlog_quotas(call: Call) -> None:
+    """Checks the backlog quotas of every loaded topic now."""
+    await check_all(call.broker.topics.backlog_quotas())
+
+
+async def shut_down(call: Call) -> None:
+    """Ends the process as a signal does; topics are unloaded, and clients reconnect."""
+    call.broker.request_shutdown()
+
+
 async def leader(call: Call) -> dict[str, str]:
     return {"serviceUrl": call.broker.http_url, "brokerId": broker_id(call.broker)}
 
@@ -37,8 +69,14 @@ async def health(call: Call) -> Answer:
     A degraded broker answers 200 with the reason instead: it serves, so a probe must not restart it for a problem that
     a restart does not solve, and tools still fail because the body is not `ok`.
     """
+    _check_topic_version(call.query.get("topicVersion", "V2"))
     await check_health(call.broker)
     return text(degraded(call.broker) or "ok")
+
+
+def _check_topic_version(version: str) -> None:
+    if version not in ("V1", "V2"):
+        raise RecordNotFound(f"there is no topicVersion {shown(version)}; use V1 or V2")
 
 
 async def ready(_call: Call) -> Answer:
@@ -80,39 +118,6 @@ async def version(call: Call) -> Answer:
     return text(call.broker.version)
 
 
-async def dynamic_names(_call: Call) -> list[str]:
-    """No setting of this broker can change while it runs."""
-    return []
-
-
-async def dynamic_values(_call: Call) -> dict[str, str]:
-    return {}
-
-
-async def set_dynamic(_call: Call) -> None:
-    raise FixedSetting("Can't update non-dynamic configuration")
-
-
-async def runtime_configuration(call: Call) -> dict[str, str]:
-    """Every setting by its Pulsar key, as text."""
-    found = {}
-    for _section, field, value in call.broker.config.settings():
-        setting = field.metadata["setting"]
-        shown = value if setting.scale == 1 else round(value / setting.scale)
-        found[setting.key] = str(shown).lower() if isinstance(shown, bool) else str(shown)
-    return found
-
-
-async def internal_configuration(_call: Call) -> dict[str, Any]:
-    return {
-        "zookeeperServers": "",
-        "configurationStoreServers": "",
-        "metadataStoreUrl": "",
-        "configurationMetadataStoreUrl": "",
-        "ledgersRootPath": "/ledgers",
-    }
-
-
 async def metrics(call: Call) -> Answer:
     return Answer(200, await prometheus_text(call.broker), PROMETHEUS_TYPE)
 
@@ -120,20 +125,22 @@ async def metrics(call: Call) -> Answer:
 _BROKERS = "/admin/v2/brokers"
 
 ROUTES = (
-    Route("GET", _BROKERS, list_brokers),
-    Route("GET", f"{_BROKERS}/{{cluster}}", list_brokers),
-    Route("GET", f"{_BROKERS}/leaderBroker", leader),
-    Route("GET", f"{_BROKERS}/health", health),
-    Route("GET", f"{_BROKERS}/ready", ready),
-    Route("GET", f"{_BROKERS}/damage", damage),
-    Route("POST", f"{_BROKERS}/damage/accept", accept_loss),
-    Route("GET", f"{_BROKERS}/version", version),
-    Route("GET", f"{_BROKERS}/configuration", dynamic_names),
-    Route("GET", f"{_BROKERS}/configuration/values", dynamic_values),
-    Route("GET", f"{_BROKERS}/configuration/runtime", runtime_configuration),
-    Route("POST", f"{_BROKERS}/configuration/{{name}}/{{value}}", set_dynamic),
-    Route("DELETE", f"{_BROKERS}/configuration/{{name}}", set_dynamic),
-    Route("GET", f"{_BROKERS}/internal-configuration", internal_configuration),
-    Route("GET", "/status.html", status),
-    Route("GET", "/metrics", metrics),
+    Route("GET", _BROKERS, list_brokers, on_broker("LIST_BROKERS")),
+    Route("GET", f"{_BROKERS}/{{cluster}}", brokers_of_cluster, on_broker("LIST_BROKERS")),
+    Route(
+        "GET",
+        f"{_BROKERS}/{{cluster}}/{{broker}}/ownedNamespaces",
+        owned_namespaces,
+        on_broker("LIST_OWNED_NAMESPACES"),
+    ),
+    Route("GET", f"{_BROKERS}/leaderBroker", leader, on_broker("GET_LEADER_BROKER")),
+    Route("GET", f"{_BROKERS}/health", health, on_broker("HEALTH_CHECK"), query=("topicVersion",)),
+    Route("GET", f"{_BROKERS}/ready", ready, ANYONE),
+    Route("GET", f"{_BROKERS}/backlog-quota-check", check_backlog_quotas, on_broker("CHECK_BACKLOG_QUOTA")),
+    Route("POST", f"{_BROKERS}/shutdown", shut_down, on_broker("SHUTDOWN")),
+    Route("GET", f"{_BROKERS}/damage", damage, SUPER_USER),
+    Route("POST", f"{_BROKERS}/damage/accept", accept_loss, SUPER_USER),
+    Route("GET", f"{_BROKERS}/version", version, ANYONE),
+    Route("GET", "/status.html", status, ANYONE),
+    Route("GET", "/metrics", metrics, ANYONE),
 )

@@ -1,14 +1,26 @@
-"""`/admin/v2/clusters`: the one cluster of this broker, and the record that tools store about it."""
+"""`/admin/v2/clusters`: this cluster, and other clusters that tools register. The broker replicates to none of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from broker_core.admin.call import Answer, Call
+from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.operations import ANYONE, cluster_policy, on_cluster
 from broker_core.admin.routes import Route
-from broker_core.errors import AlreadyExists, ClusterNotFound, InvalidRequest, NotAllowed
+from broker_core.admin.shapes import STRING, STRINGS, TRUTH, obj
+from broker_core.errors import (
+    AlreadyExists,
+    ClusterNotFound,
+    InUse,
+    InvalidRequest,
+    InvalidValue,
+    NotImplementedHere,
+)
 from broker_core.names import check_entity
-from broker_core.policies.json_values import string, truth
+from broker_core.policies.json_values import mapping, names, string, truth
+from broker_core.tenancy.documents import CLUSTER
+from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES
 
 # Pulsar's ClusterData: the broker shows these to tools and does not use them.
 _TEXTS = (
@@ -32,6 +44,8 @@ _TEXTS = (
     "listenerName",
 )
 _FLAGS = ("brokerClientTlsEnabled", "tlsAllowInsecureConnection", "brokerClientTlsEnabledWithKeyStore")
+_DATA = obj(**dict.fromkeys(_TEXTS, STRING), **dict.fromkeys(_FLAGS, TRUTH), peerClusterNames=STRINGS)
+_MIGRATION = ("serviceUrl", "serviceUrlTls", "brokerServiceUrl", "brokerServiceUrlTls")
 
 
 async def list_clusters(call: Call) -> list[str]:
@@ -39,44 +53,71 @@ async def list_clusters(call: Call) -> list[str]:
 
 
 async def get_cluster(call: Call) -> dict[str, Any]:
-    _check_ours(call)
-    return {
-        "serviceUrl": call.broker.http_url,
-        "brokerServiceUrl": call.broker.service_url,
-        "brokerClientTlsEnabled": False,
-        "tlsAllowInsecureConnection": False,
-        "brokerClientTlsEnabledWithKeyStore": False,
-        "brokerClientTlsTrustStoreType": "JKS",
-        "brokerClientTlsKeyStoreType": "JKS",
-        **call.broker.tenancy.cluster_record(),
-    }
+    name = known_cluster(call)
+    own = {"serviceUrl": call.broker.http_url, "brokerServiceUrl": call.broker.service_url}
+    stores = {"brokerClientTlsTrustStoreType": "JKS", "brokerClientTlsKeyStoreType": "JKS"}
+    is_own = name == call.broker.tenancy.cluster
+    return {**(own | stores if is_own else {}), **dict.fromkeys(_FLAGS, False), **_shown(_record(call, name))}
 
 
-async def create_cluster(call: Call) -> None:
+def _shown(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "migration"}
+
+
+def _record(call: Call, name: str) -> dict[str, Any]:
+    return call.broker.tenancy.tool_records.get(CLUSTER, name) or {}
+
+
+async def create_cluster(call: Call) -> Answer:
     """Scripts register the cluster of a running standalone; that must be harmless."""
     name = check_entity("Cluster", call.part("cluster"))
-    if name in call.broker.tenancy.clusters():
-        raise AlreadyExists("Cluster already exists")
-    raise NotAllowed(f"Cluster {name} cannot be added: this broker does not replicate to others")
-
-
-async def update_cluster(call: Call) -> Answer:
-    """Replaces the whole record, as in Pulsar; absent fields show this broker's addresses again."""
-    _check_ours(call)
-    body = call.json_object()
-    peers = body.get("peerClusterNames")
-    if peers:
-        raise NotAllowed("peerClusterNames cannot be set: this broker does not replicate to others")
-    record: dict[str, Any] = {name: string(body[name], name) for name in _TEXTS if body.get(name) not in (None, "")}
-    record |= {name: truth(body[name], name) for name in _FLAGS if body.get(name) is not None}
-    _check_urls(record)
-    await call.broker.tenancy.set_cluster_record(record)
+    records = call.broker.tenancy.tool_records
+    async with records.changing:
+        if name in call.broker.tenancy.clusters():
+            raise AlreadyExists("Cluster already exists")
+        if call.json() is None:
+            raise InvalidRequest("cluster data is required")
+        await records.put(CLUSTER, name, _read(call, name))
     return Answer(200)
 
 
-def _check_ours(call: Call) -> None:
-    if call.part("cluster") not in call.broker.tenancy.clusters():
+async def update_cluster(call: Call) -> Answer:
+    """Replaces the whole record, as in Pulsar; this cluster shows this broker's addresses for absent fields."""
+    records = call.broker.tenancy.tool_records
+    async with records.changing:
+        name = known_cluster(call)
+        migration = {key: value for key, value in _record(call, name).items() if key == "migration"}
+        await records.put(CLUSTER, name, _read(call, name) | migration)
+    return Answer(200)
+
+
+async def delete_cluster(call: Call) -> None:
+    tenancy = call.broker.tenancy
+    async with tenancy.tool_records.changing:
+        name = known_cluster(call)
+        if name == tenancy.cluster:
+            raise InUse(f"cannot delete cluster {name}: this broker belongs to it")
+        if tenancy.uses_cluster(name) or tenancy.tool_records.get(ISOLATION_POLICIES, name):
+            raise InUse("Cluster not empty")
+        await tenancy.tool_records.delete(CLUSTER, name)
+        await tenancy.tool_records.delete(FAILURE_DOMAINS, name)
+
+
+def known_cluster(call: Call) -> str:
+    """The cluster in the path; raises `ClusterNotFound`."""
+    name = call.part("cluster")
+    if name not in call.broker.tenancy.clusters():
         raise ClusterNotFound("Cluster does not exist")
+    return name
+
+
+def _read(call: Call, name: str) -> dict[str, Any]:
+    body = call.json_object()
+    record: dict[str, Any] = {key: string(body[key], key) for key in _TEXTS if body.get(key) not in (None, "")}
+    record |= {key: truth(body[key], key) for key in _FLAGS if body.get(key) is not None}
+    _check_urls(record)
+    peers = _peers(call, name, body.get("peerClusterNames"))
+    return record | ({"peerClusterNames": peers} if peers else {})
 
 
 _SCHEMES = {
@@ -94,9 +135,78 @@ def _check_urls(record: dict[str, Any]) -> None:
             raise InvalidRequest(f"Illegal {name} URL {url}: it must start with {scheme}")
 
 
+# Peers
+
+
+async def get_peers(call: Call) -> Answer:
+    peers = _record(call, known_cluster(call)).get("peerClusterNames")
+    return Answer(204) if peers is None else json_answer(peers)
+
+
+async def set_peers(call: Call) -> None:
+    """Null removes the peers."""
+    records = call.broker.tenancy.tool_records
+    async with records.changing:
+        name = known_cluster(call)
+        others = {key: value for key, value in _record(call, name).items() if key != "peerClusterNames"}
+        peers = _peers(call, name, call.json())
+        await records.put(CLUSTER, name, others | ({"peerClusterNames": peers} if peers else {}))
+
+
+def _peers(call: Call, cluster: str, value: Any) -> list[str]:
+    peers = list(dict.fromkeys(names(value or [], "peerClusterNames")))
+    for peer in peers:
+        if peer == cluster:
+            raise InvalidValue(f"{peer} itself can't be part of peer-list")
+        if peer not in call.broker.tenancy.clusters():
+            raise InvalidValue(f"Peer cluster {peer} does not exist")
+    return peers
+
+
+# Migration
+
+
+async def get_migration(call: Call) -> dict[str, Any]:
+    migration: dict[str, Any] | None = _record(call, known_cluster(call)).get("migration")
+    if migration is None:
+        raise ClusterNotFound("Cluster does not exist")
+    return migration
+
+
+async def set_migration(call: Call) -> Answer:
+    body = mapping(call.json() or {}, "the cluster URL")
+    urls = {key: string(body[key], key) for key in _MIGRATION if body.get(key) not in (None, "")}
+    _check_urls(urls)
+    records, migrated = call.broker.tenancy.tool_records, call.flag("migrated")
+    async with records.changing:
+        name = known_cluster(call)
+        if name == call.broker.tenancy.cluster and migrated:
+            raise NotImplementedHere(
+                f"cannot migrate cluster {name}: this broker does not send its clients to another cluster; change the"
+                " service URL of the clients"
+            )
+        shown = {"migrated": migrated, "migratedClusterUrl": {**urls, "empty": not urls}}
+        await records.put(CLUSTER, name, _record(call, name) | {"migration": shown})
+    return Answer(200)
+
+
+_CLUSTER = "/admin/v2/clusters/{cluster}"
+
 ROUTES = (
-    Route("GET", "/admin/v2/clusters", list_clusters),
-    Route("GET", "/admin/v2/clusters/{cluster}", get_cluster),
-    Route("PUT", "/admin/v2/clusters/{cluster}", create_cluster),
-    Route("POST", "/admin/v2/clusters/{cluster}", update_cluster),
+    Route("GET", "/admin/v2/clusters", list_clusters, ANYONE),
+    Route("GET", _CLUSTER, get_cluster, on_cluster("GET_CLUSTER")),
+    Route("PUT", _CLUSTER, create_cluster, on_cluster("CREATE_CLUSTER"), body=_DATA),
+    Route("POST", _CLUSTER, update_cluster, on_cluster("UPDATE_CLUSTER"), body=_DATA),
+    Route("DELETE", _CLUSTER, delete_cluster, on_cluster("DELETE_CLUSTER")),
+    Route("GET", f"{_CLUSTER}/peers", get_peers, on_cluster("GET_PEER_CLUSTER")),
+    Route("POST", f"{_CLUSTER}/peers", set_peers, on_cluster("UPDATE_PEER_CLUSTER"), body=STRINGS),
+    Route("GET", f"{_CLUSTER}/migrate", get_migration, cluster_policy("GET")),
+    Route(
+        "POST",
+        f"{_CLUSTER}/migrate",
+        set_migration,
+        cluster_policy("POST"),
+        query=("migrated",),
+        body=obj(**dict.fromkeys(_MIGRATION, STRING)),
+    ),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
 from broker_core.rates.turns import Json, in_turns
+from broker_core.topic.subscription import REPLICATED_PROPERTY
 
 if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
@@ -75,7 +76,7 @@ def _cursor_info(cursor: ManagedCursor) -> dict[str, Any]:
             {"from": f"{ledger_id}:{first - 1}", "to": f"{ledger_id}:{last}"}
             for ledger_id, first, last in cursor.ack_ranges()
         ],
-        "properties": dict(cursor.properties),
+        "properties": {key: value for key, value in cursor.properties.items() if key != REPLICATED_PROPERTY},
     }
 
 

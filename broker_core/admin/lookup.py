@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker_core.admin.call import Answer, Call, text
+from broker_core.admin.operations import on_namespace, on_topic
 from broker_core.admin.routes import Route
 from broker_core.errors import TopicNotFound
 
@@ -32,4 +33,7 @@ async def bundle(call: Call) -> Answer:
 _LISTENER_HEADER = "X-Pulsar-ListenerName"
 _TOPIC = "/lookup/v2/topic/{domain}/{tenant}/{namespace}/{topic}"
 
-ROUTES = (Route("GET", _TOPIC, lookup), Route("GET", f"{_TOPIC}/bundle", bundle))
+ROUTES = (
+    Route("GET", _TOPIC, lookup, on_topic("LOOKUP"), query=("listenerName",)),
+    Route("GET", f"{_TOPIC}/bundle", bundle, on_namespace("GET_BUNDLE")),
+)

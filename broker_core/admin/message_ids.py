@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import persistent_only
+from broker_core.admin.operations import on_topic
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import POSITION
 from broker_core.admin.targets import one_topic
 from broker_core.names import TopicName
 from broker_core.topic.peek import bytes_after
@@ -52,9 +54,23 @@ async def backlog_size(call: Call) -> int:
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("GET", f"{_TOPIC}/lastMessageId", persistent_only(last_message_id, "GetLastMessageId")),
     Route(
-        "GET", f"{_TOPIC}/messageid/{{timestamp}}", persistent_only(message_id_by_time, "Get message ID by timestamp")
+        "GET",
+        f"{_TOPIC}/lastMessageId",
+        persistent_only(last_message_id, "GetLastMessageId"),
+        on_topic("PEEK_MESSAGES"),
     ),
-    Route("PUT", f"{_TOPIC}/backlogSize", persistent_only(backlog_size, "Backlog size")),
+    Route(
+        "GET",
+        f"{_TOPIC}/messageid/{{timestamp}}",
+        persistent_only(message_id_by_time, "Get message ID by timestamp"),
+        on_topic("PEEK_MESSAGES"),
+    ),
+    Route(
+        "PUT",
+        f"{_TOPIC}/backlogSize",
+        persistent_only(backlog_size, "Backlog size"),
+        on_topic("GET_BACKLOG_SIZE"),
+        body=POSITION,
+    ),
 )

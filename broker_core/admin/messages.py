@@ -13,9 +13,11 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import chain
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.non_persistent import persistent_only
+from broker_core.admin.operations import on_topic
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
@@ -26,7 +28,7 @@ from broker_core.storage.position import Position
 from broker_core.topic import peek
 from broker_core.wire.batch import plain_payload
 from broker_core.wire.message import parse_entry
-from broker_core.wire.pulsar_api_pb2 import CompressionType, MessageMetadata
+from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, MessageMetadata
 
 Header = tuple[str, str]
 
@@ -95,7 +97,7 @@ async def _shown(
 
 def _answer(position: Position, data: bytes, largest: int) -> Answer:
     """Raises `EntryError`."""
-    metadata, stored, _ = parse_entry(data, verify=False)
+    metadata, stored, broker_metadata = parse_entry(data, verify=False)
     size = _size_of_texts(metadata)
     if size > HEADERS_MAX or len(metadata.encryption_keys) + len(metadata.replicate_to) > KEYS_MAX:
         raise CannotShow(
@@ -103,7 +105,8 @@ def _answer(position: Position, data: bytes, largest: int) -> Answer:
             " consume it instead"
         )
     payload = plain_payload(metadata, stored, largest)
-    headers = tuple((name, _text(value)) for name, value in _headers(position, metadata, len(stored)))
+    found = chain(_headers(position, metadata, len(stored)), _of_broker(broker_metadata))
+    headers = tuple((name, _text(value)) for name, value in found)
     return Answer(200, payload, BYTES_TYPE, headers)
 
 
@@ -125,12 +128,23 @@ def _headers(position: Position, metadata: MessageMetadata, stored_size: int) ->
     if metadata.HasField("num_messages_in_batch"):  # else clients would look for a batch in the body
         yield "X-Pulsar-num-batch-message", str(metadata.num_messages_in_batch)
         yield "X-Pulsar-batch-size", str(stored_size)
+    if metadata.HasField("num_chunks_from_msg"):  # tools look for them among the properties
+        yield "X-Pulsar-PROPERTY-TOTAL-CHUNKS", str(metadata.num_chunks_from_msg)
+        yield "X-Pulsar-PROPERTY-CHUNK-ID", str(metadata.chunk_id)
     if metadata.compression:
         yield "X-Pulsar-compression", CompressionType.Name(metadata.compression)
     for key in metadata.encryption_keys:
         yield "X-Pulsar-Base64-encryption-keys", _base64(key.value)
     for cluster in metadata.replicate_to:
         yield "X-Pulsar-replicated-to", _unicode(cluster)
+
+
+def _of_broker(metadata: BrokerEntryMetadata | None) -> Iterator[Header]:
+    """What a broker added to the entry; brokers do so only if they are configured to."""
+    if metadata is not None and metadata.HasField("broker_timestamp"):
+        yield "X-Pulsar-Broker-Entry-METADATA-timestamp", iso(metadata.broker_timestamp)
+    if metadata is not None and metadata.HasField("index"):
+        yield "X-Pulsar-Broker-Entry-METADATA-index", str(metadata.index)
 
 
 # Field of the metadata -> its header; those that are set are shown.
@@ -146,6 +160,9 @@ TEXTS = {
     "num_chunks_from_msg": "num-chunks-from-msg",
     "total_chunk_msg_size": "total-chunk-msg-size",
     "chunk_id": "chunk-id",
+    "marker_type": "marker-type",
+    "txnid_least_bits": "txnid-least-bits",
+    "txnid_most_bits": "txnid-most-bits",
 }
 LONG = (
     "producer_name",
@@ -201,7 +218,19 @@ ROUTES = (
         "GET",
         f"{_TOPIC}/subscription/{{subscription}}/position/{{number}}",
         persistent_only(peek_message, "Peek messages"),
+        on_topic("PEEK_MESSAGES"),
     ),
-    Route("GET", f"{_TOPIC}/examinemessage", persistent_only(examine_message, "Examine messages")),
-    Route("GET", f"{_TOPIC}/ledger/{{ledger}}/entry/{{entry}}", persistent_only(get_message, "GetMessageById")),
+    Route(
+        "GET",
+        f"{_TOPIC}/examinemessage",
+        persistent_only(examine_message, "Examine messages"),
+        on_topic("PEEK_MESSAGES"),
+        query=("initialPosition", "messagePosition"),
+    ),
+    Route(
+        "GET",
+        f"{_TOPIC}/ledger/{{ledger}}/entry/{{entry}}",
+        persistent_only(get_message, "GetMessageById"),
+        on_topic("PEEK_MESSAGES"),
+    ),
 )

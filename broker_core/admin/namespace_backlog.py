@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import visible_topics
+from broker_core.admin.operations import SUPER_USER, on_namespace
 from broker_core.admin.routes import Route
-from broker_core.errors import InUse
-from broker_core.names import TopicName, parse_topic
+from broker_core.errors import InUse, TopicNotFound
+from broker_core.names import NON_PERSISTENT, PERSISTENT, TopicName, parse_topic
 from broker_core.rates.turns import in_turns
 
 
-async def _topics(call: Call) -> list[TopicName]:
-    """The topics of the namespace, or of the bundle if the path names one."""
+async def _topics(call: Call, *domains: str) -> list[TopicName]:
+    """The topics of the namespace, or of the bundle if the path names one; persistent ones, or those of the domains."""
     namespace = call.broker.tenancy.namespace(call.namespace())
-    topics = visible_topics(call.broker, namespace.name)
+    topics = [
+        topic for domain in domains or (PERSISTENT,) for topic in visible_topics(call.broker, namespace.name, domain)
+    ]
     if "bundle" in call.parts:
         bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
         topics = [topic async for topic in in_turns(topics) if namespace.bundles.bundle_of(topic) == bundle]
@@ -43,20 +48,21 @@ async def unsubscribe(call: Call) -> None:
 
 async def unload(call: Call) -> None:
     """Closes the topics; clients look them up and reconnect, which loads them again."""
-    for name in await _topics(call):
-        await call.broker.topics.unload(name)
+    for name in await _topics(call, PERSISTENT, NON_PERSISTENT):
+        with contextlib.suppress(TopicNotFound):  # deleted in the meantime
+            await call.broker.topics.unload(name)
 
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _BUNDLE = f"{_NAMESPACE}/{{bundle}}"
 
 ROUTES = (
-    Route("PUT", f"{_NAMESPACE}/unload", unload),
-    Route("PUT", f"{_BUNDLE}/unload", unload),
-    Route("POST", f"{_NAMESPACE}/clearBacklog", clear_backlog),
-    Route("POST", f"{_NAMESPACE}/clearBacklog/{{subscription}}", clear_backlog),
-    Route("POST", f"{_BUNDLE}/clearBacklog", clear_backlog),
-    Route("POST", f"{_BUNDLE}/clearBacklog/{{subscription}}", clear_backlog),
-    Route("POST", f"{_NAMESPACE}/unsubscribe/{{subscription}}", unsubscribe),
-    Route("POST", f"{_BUNDLE}/unsubscribe/{{subscription}}", unsubscribe),
+    Route("PUT", f"{_NAMESPACE}/unload", unload, SUPER_USER),
+    Route("PUT", f"{_BUNDLE}/unload", unload, SUPER_USER),
+    Route("POST", f"{_NAMESPACE}/clearBacklog", clear_backlog, on_namespace("CLEAR_BACKLOG")),
+    Route("POST", f"{_NAMESPACE}/clearBacklog/{{subscription}}", clear_backlog, on_namespace("CLEAR_BACKLOG")),
+    Route("POST", f"{_BUNDLE}/clearBacklog", clear_backlog, on_namespace("CLEAR_BACKLOG")),
+    Route("POST", f"{_BUNDLE}/clearBacklog/{{subscription}}", clear_backlog, on_namespace("CLEAR_BACKLOG")),
+    Route("POST", f"{_NAMESPACE}/unsubscribe/{{subscription}}", unsubscribe, on_namespace("UNSUBSCRIBE")),
+    Route("POST", f"{_BUNDLE}/unsubscribe/{{subscription}}", unsubscribe, on_namespace("UNSUBSCRIBE")),
 )

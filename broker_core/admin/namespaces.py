@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.operations import TENANT_ADMIN, namespace_policy, on_namespace, on_tenant
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import ANY_OBJECT, PROPERTIES
 from broker_core.errors import InvalidRequest, NotAllowed
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
 from broker_core.tenancy.system_topics import users_topics
@@ -100,13 +102,19 @@ async def clear_properties(call: Call) -> None:
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 
 ROUTES = (
-    Route("GET", "/admin/v2/namespaces/{tenant}", list_namespaces),
-    Route("GET", _NAMESPACE, get_namespace),
-    Route("PUT", _NAMESPACE, create_namespace),
-    Route("DELETE", _NAMESPACE, delete_namespace),
-    Route("GET", f"{_NAMESPACE}/topics", topics_of_namespace),
-    Route("GET", f"{_NAMESPACE}/bundles", bundles),
-    Route("GET", f"{_NAMESPACE}/properties", get_properties),
-    Route("PUT", f"{_NAMESPACE}/properties", merge_properties),
-    Route("DELETE", f"{_NAMESPACE}/properties", clear_properties),
+    Route("GET", "/admin/v2/namespaces/{tenant}", list_namespaces, on_tenant("LIST_NAMESPACES")),
+    Route("GET", _NAMESPACE, get_namespace, namespace_policy("ALL", "GET")),
+    Route("PUT", _NAMESPACE, create_namespace, on_tenant("CREATE_NAMESPACE"), body=ANY_OBJECT),
+    Route("DELETE", _NAMESPACE, delete_namespace, on_tenant("DELETE_NAMESPACE"), query=("force",)),
+    Route(
+        "GET",
+        f"{_NAMESPACE}/topics",
+        topics_of_namespace,
+        on_namespace("GET_TOPICS"),
+        query=("mode", "includeSystemTopic"),
+    ),
+    Route("GET", f"{_NAMESPACE}/bundles", bundles, on_namespace("GET_BUNDLE")),
+    Route("GET", f"{_NAMESPACE}/properties", get_properties, TENANT_ADMIN),
+    Route("PUT", f"{_NAMESPACE}/properties", merge_properties, TENANT_ADMIN, body=PROPERTIES),
+    Route("DELETE", f"{_NAMESPACE}/properties", clear_properties, TENANT_ADMIN),
 )

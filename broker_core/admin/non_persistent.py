@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from broker_core.admin.call import Call, Handler
@@ -18,6 +19,7 @@ ONLY_BY_CLIENTS = "Create subscription on non-persistent topic can only be done 
 def persistent_only(handler: Handler, what: str, error: type[BrokerError] = NotAllowed, reason: str = "") -> Handler:
     """The handler, refusing non-persistent topics: `what` is not allowed on them, or the `reason` says why."""
 
+    @wraps(handler)
     async def checked(call: Call) -> Any:
         if call.parts["domain"] == NON_PERSISTENT:
             raise error(reason or f"{what} on a non-persistent topic is not allowed")

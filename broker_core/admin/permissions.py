@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.operations import TENANT_ADMIN, on_namespace
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import ACTIONS
 from broker_core.admin.targets import check_exists
 from broker_core.errors import NotImplementedHere
 
@@ -29,10 +31,10 @@ _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}/permissions"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/permissions"
 
 ROUTES = (
-    Route("GET", _NAMESPACE, of_namespace),
-    Route("POST", f"{_NAMESPACE}/{{role}}", refuse),
-    Route("DELETE", f"{_NAMESPACE}/{{role}}", refuse),
-    Route("GET", _TOPIC, of_topic),
-    Route("POST", f"{_TOPIC}/{{role}}", refuse),
-    Route("DELETE", f"{_TOPIC}/{{role}}", refuse),
+    Route("GET", _NAMESPACE, of_namespace, on_namespace("GET_PERMISSION")),
+    Route("POST", f"{_NAMESPACE}/{{role}}", refuse, on_namespace("GRANT_PERMISSION"), body=ACTIONS),
+    Route("DELETE", f"{_NAMESPACE}/{{role}}", refuse, on_namespace("REVOKE_PERMISSION")),
+    Route("GET", _TOPIC, of_topic, TENANT_ADMIN),
+    Route("POST", f"{_TOPIC}/{{role}}", refuse, TENANT_ADMIN, body=ACTIONS),
+    Route("DELETE", f"{_TOPIC}/{{role}}", refuse, TENANT_ADMIN),
 )

@@ -1,7 +1,8 @@
 """The policies of a namespace and of a topic: read, set, and removed at the paths of `policy_places`.
 
 A policy that is not set answers 204 without a body; for a topic, `applied=true` answers with the policy in force. A
-null body removes a policy. Backlog quotas, which share one path, are in `quotas`.
+null body removes a policy. With `isGlobal=true`, a topic's policy is that for all clusters. Backlog quotas, which share
+one path, are in `quotas`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import Any
 
 from broker_core.admin import policy_places
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.policy_places import PolicyPlace
+from broker_core.admin.operations import TENANT_ADMIN, Operation, namespace_policy, topic_policy
+from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY, PolicyPlace
 from broker_core.admin.routes import Route
-from broker_core.admin.targets import policy_topic
+from broker_core.admin.shapes import of, of_policy
+from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidValue, NamespaceNotFound
 from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
@@ -83,28 +86,38 @@ def _check_policies_of(call: Call) -> None:
 
 async def get_of_topic(place: PolicyPlace, call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    if call.flag("applied"):
+    value = tenancy.topic_policies(topic, is_global=is_global(call)).get(place.field)
+    if call.flag("applied") and (value is None or not is_global(call)):
         return _answer(getattr(tenancy.effective.of(topic), place.field))
-    return _answer(tenancy.topic_policies(topic).get(place.field), place.unset)
+    return _answer(value, place.unset)
 
 
 async def set_of_topic(place: PolicyPlace, call: Call) -> None:
     topic = policy_topic(call)
-    await call.broker.tenancy.set_topic_policies(topic, **{place.field: _read(call, place)})
+    value = _read(call, place)
+    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **{place.field: value})
 
 
 async def remove_of_topic(place: PolicyPlace, call: Call) -> None:
-    await call.broker.tenancy.set_topic_policies(policy_topic(call), **{place.field: None})
+    topic = policy_topic(call)
+    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **{place.field: None})
 
 
-TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds")
+async def remove_all_of_topic(call: Call) -> None:
+    """Removes every policy of the topic, local and global; a missing topic has none, as in Pulsar."""
+    topic = call.topic()
+    call.broker.tenancy.check_namespace_of(topic)
+    await call.broker.tenancy.remove_topic_policies(topic.base)
+
+
+TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds", "TTL")
 
 
 async def set_topic_ttl(call: Call) -> None:
     """The value is in the query; without one, the policy is removed."""
     text = call.query.get("messageTTL")
     seconds = None if text is None else POLICIES["ttl_seconds"].read(whole_number(text, "messageTTL"), "messageTTL")
-    await call.broker.tenancy.set_topic_policies(policy_topic(call), ttl_seconds=seconds)
+    await call.broker.tenancy.set_topic_policies(policy_topic(call), is_global=is_global(call), ttl_seconds=seconds)
 
 
 # The dispatch rate of one subscription of a topic
@@ -112,7 +125,7 @@ async def set_topic_ttl(call: Call) -> None:
 
 async def get_rate_of_subscription(call: Call) -> Answer:
     topic, name = policy_topic(call), call.subscription()
-    rates = call.broker.tenancy.topic_policies(topic).get("dispatch_rates") or {}
+    rates = call.broker.tenancy.topic_policies(topic, is_global=is_global(call)).get("dispatch_rates") or {}
     if name not in rates and call.flag("applied"):
         return _answer(call.broker.tenancy.effective.of(topic).subscription_dispatch_rate)
     return _answer(rates.get(name))
@@ -128,31 +141,49 @@ async def remove_rate_of_subscription(call: Call) -> None:
 
 
 async def _change_rate(call: Call, rate: DispatchRate | None) -> None:
-    await call.broker.tenancy.set_dispatch_rate(policy_topic(call), call.subscription(), rate)
+    topic, name = policy_topic(call), call.subscription()
+    await call.broker.tenancy.set_dispatch_rate(topic, name, rate, is_global=is_global(call))
 
 
-def _routes() -> Iterator[Route]:
-    for place in policy_places.NAMESPACE:
-        path = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{place.name}"
-        yield Route("GET", path, partial(get_of_namespace, place))
-        yield Route(place.write, path, partial(set_of_namespace, place))
-        if place.removable:
-            yield Route("DELETE", path, partial(remove_of_namespace, place))
-    for place in policy_places.TOPIC:
-        path = f"{_TOPIC}/{place.name}"
-        yield Route("GET", path, partial(get_of_topic, place))
-        yield Route(place.write, path, partial(set_of_topic, place))
-        yield Route("DELETE", path, partial(remove_of_topic, place))
-
-
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
+
+def _of_namespace(place: PolicyPlace) -> Iterator[Route]:
+    path, body = f"{_NAMESPACE}/{place.name}", of_policy(place.field)
+    may = partial(namespace_policy, place.kind)
+    get, put, delete = (partial(act, place) for act in (get_of_namespace, set_of_namespace, remove_of_namespace))
+    of = f"{place.name} of a namespace"
+    yield Route("GET", path, get, may("GET"), ("applied",), summary=f"Get {of}")
+    yield Route(place.write, path, put, may(place.write), body=body, summary=f"Set {of}")
+    if place.removable:
+        yield Route("DELETE", path, delete, may("DELETE"), summary=f"Remove {of}")
+
+
+def _of_topic(place: PolicyPlace) -> Iterator[Route]:
+    path, body = f"{_TOPIC}/{place.name}", of_policy(place.field)
+    get, put, delete = (partial(act, place) for act in (get_of_topic, set_of_topic, remove_of_topic))
+    of = f"{place.name} of a topic"
+    yield Route("GET", path, get, _may(place, "GET"), READ_POLICY, summary=f"Get {of}")
+    if place is not TTL_OF_TOPIC:  # its value is in the query
+        yield Route(place.write, path, put, _may(place, place.write), WRITE_POLICY, body, f"Set {of}")
+    yield Route("DELETE", path, delete, _may(place, "DELETE"), WRITE_POLICY, summary=f"Remove {of}")
+
+
+def _may(place: PolicyPlace, method: str) -> Operation:
+    """For `maxMessageSize`, Pulsar asks for an administrator of the tenant."""
+    return topic_policy(place.kind, method) if place.kind else TENANT_ADMIN
+
+
+_RATE = f"{_TOPIC}/{{subscription}}/dispatchRate"
+_SET_RATE = topic_policy("RATE", "POST")
+
 ROUTES = (
-    *_routes(),
-    Route("GET", f"{_TOPIC}/messageTTL", partial(get_of_topic, TTL_OF_TOPIC)),
-    Route("POST", f"{_TOPIC}/messageTTL", set_topic_ttl),
-    Route("DELETE", f"{_TOPIC}/messageTTL", partial(remove_of_topic, TTL_OF_TOPIC)),
-    Route("GET", f"{_TOPIC}/{{subscription}}/dispatchRate", get_rate_of_subscription),
-    Route("POST", f"{_TOPIC}/{{subscription}}/dispatchRate", set_rate_of_subscription),
-    Route("DELETE", f"{_TOPIC}/{{subscription}}/dispatchRate", remove_rate_of_subscription),
+    *(route for place in policy_places.NAMESPACE for route in _of_namespace(place)),
+    *(route for place in (*policy_places.TOPIC, TTL_OF_TOPIC) for route in _of_topic(place)),
+    Route("POST", f"{_TOPIC}/messageTTL", set_topic_ttl, topic_policy("TTL", "POST"), ("messageTTL", *WRITE_POLICY)),
+    Route("GET", _RATE, get_rate_of_subscription, topic_policy("RATE", "GET"), READ_POLICY),
+    Route("POST", _RATE, set_rate_of_subscription, _SET_RATE, WRITE_POLICY, of(DispatchRate)),
+    Route("DELETE", _RATE, remove_rate_of_subscription, _SET_RATE, WRITE_POLICY),
+    Route("DELETE", f"{_TOPIC}/policies", remove_all_of_topic, topic_policy("MAX_PRODUCERS", "DELETE")),
 )

@@ -11,13 +11,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlace:
-    """`name`: last part of the path. `field`: of `TopicPolicies`. `unset`: the answer if nothing is set, None for 204;
-    `falls_back`: answers with the policy in force instead. `refused`: the reason for a number out of bounds, if it is
-    not `<name> must be 0 or more`.
+    """`name`: last part of the path. `field`: of `TopicPolicies`. `kind`: Pulsar's `PolicyName`, "" for none.
+
+    `unset`: the answer if nothing is set, None for 204; `falls_back`: answers with the policy in force instead.
+    `refused`: the reason for a number out of bounds, if it is not `<name> must be 0 or more`.
     """
 
     name: str
     field: str
+    kind: str
     unset: Any = None
     refused: str = ""
     write: str = "POST"
@@ -25,94 +27,132 @@ class PolicyPlace:
     falls_back: bool = False
 
 
+READ_POLICY = ("applied", "isGlobal")  # the query of a topic's policy
+WRITE_POLICY = ("isGlobal",)
+
 NAMESPACE = (
-    PolicyPlace("retention", "retention"),
-    PolicyPlace("messageTTL", "ttl_seconds", refused="Invalid value for message TTL, message TTL must >= 0"),
-    PolicyPlace("compactionThreshold", "compaction_threshold", write="PUT"),
-    PolicyPlace("publishRate", "publish_rate"),
-    PolicyPlace("dispatchRate", "dispatch_rate"),
-    PolicyPlace("subscriptionDispatchRate", "subscription_dispatch_rate"),
-    PolicyPlace("replicatorDispatchRate", "replicator_dispatch_rate"),
-    PolicyPlace("subscribeRate", "subscribe_rate"),
-    PolicyPlace("maxProducersPerTopic", "max_producers"),
-    PolicyPlace("maxConsumersPerTopic", "max_consumers"),
-    PolicyPlace("maxConsumersPerSubscription", "max_consumers_per_subscription"),
-    PolicyPlace("maxSubscriptionsPerTopic", "max_subscriptions"),
-    PolicyPlace("maxTopicsPerNamespace", "max_topics", unset=0),
-    PolicyPlace("maxUnackedMessagesPerConsumer", "max_unacked_per_consumer"),
-    PolicyPlace("maxUnackedMessagesPerSubscription", "max_unacked_per_subscription"),
-    PolicyPlace("deduplication", "deduplication_enabled"),
+    PolicyPlace("retention", "retention", "RETENTION"),
+    PolicyPlace("messageTTL", "ttl_seconds", "TTL", refused="Invalid value for message TTL, message TTL must >= 0"),
+    PolicyPlace("compactionThreshold", "compaction_threshold", "COMPACTION", write="PUT"),
+    PolicyPlace("publishRate", "publish_rate", "RATE"),
+    PolicyPlace("dispatchRate", "dispatch_rate", "RATE"),
+    PolicyPlace("subscriptionDispatchRate", "subscription_dispatch_rate", "RATE"),
+    PolicyPlace("replicatorDispatchRate", "replicator_dispatch_rate", "REPLICATION_RATE"),
+    PolicyPlace("subscribeRate", "subscribe_rate", "RATE"),
+    PolicyPlace("maxProducersPerTopic", "max_producers", "MAX_PRODUCERS"),
+    PolicyPlace("maxConsumersPerTopic", "max_consumers", "MAX_CONSUMERS"),
+    PolicyPlace("maxConsumersPerSubscription", "max_consumers_per_subscription", "MAX_CONSUMERS"),
+    PolicyPlace("maxSubscriptionsPerTopic", "max_subscriptions", "MAX_SUBSCRIPTIONS"),
+    PolicyPlace("maxTopicsPerNamespace", "max_topics", "MAX_TOPICS", unset=0),
+    PolicyPlace("maxUnackedMessagesPerConsumer", "max_unacked_per_consumer", "MAX_UNACKED"),
+    PolicyPlace("maxUnackedMessagesPerSubscription", "max_unacked_per_subscription", "MAX_UNACKED"),
+    PolicyPlace("deduplication", "deduplication_enabled", "DEDUPLICATION"),
     PolicyPlace(
         "deduplicationSnapshotInterval",
         "deduplication_snapshot_seconds",
+        "DEDUPLICATION_SNAPSHOT",
         refused="interval must be greater than or equal to 0",
         removable=False,
     ),
-    PolicyPlace("delayedDelivery", "delayed_delivery"),
-    PolicyPlace("inactiveTopicPolicies", "inactive_topics"),
-    PolicyPlace("autoTopicCreation", "auto_topic_creation"),
-    PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation"),
+    PolicyPlace("delayedDelivery", "delayed_delivery", "DELAYED_DELIVERY"),
+    PolicyPlace("inactiveTopicPolicies", "inactive_topics", "INACTIVE_TOPIC"),
+    PolicyPlace("autoTopicCreation", "auto_topic_creation", "AUTO_TOPIC_CREATION"),
+    PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation", "AUTO_SUBSCRIPTION_CREATION"),
     PolicyPlace(
         "subscriptionExpirationTime",
         "subscription_expiration_minutes",
+        "SUBSCRIPTION_EXPIRATION_TIME",
         refused="Invalid value for subscription expiration time",
     ),
-    PolicyPlace("subscriptionTypesEnabled", "subscription_types", unset=[]),
-    PolicyPlace("encryptionRequired", "encryption_required", unset=False, removable=False),
+    PolicyPlace("subscriptionTypesEnabled", "subscription_types", "SUBSCRIPTION_AUTH_MODE", unset=[]),
+    PolicyPlace("encryptionRequired", "encryption_required", "ENCRYPTION", unset=False, removable=False),
     PolicyPlace(
         "schemaCompatibilityStrategy",
         "schema_compatibility_strategy",
+        "SCHEMA_COMPATIBILITY_STRATEGY",
         unset="UNDEFINED",
         write="PUT",
         removable=False,
     ),
     PolicyPlace(
-        "schemaAutoUpdateCompatibilityStrategy", "schema_auto_update", unset="Full", write="PUT", removable=False
+        "schemaAutoUpdateCompatibilityStrategy",
+        "schema_auto_update",
+        "SCHEMA_COMPATIBILITY_STRATEGY",
+        unset="Full",
+        write="PUT",
+        removable=False,
     ),
-    PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", unset=False, removable=False),
-    PolicyPlace("isAllowAutoUpdateSchema", "allow_schema_update", removable=False, falls_back=True),
-    PolicyPlace("persistence", "persistence"),
+    PolicyPlace(
+        "schemaValidationEnforced",
+        "schema_validation_enforced",
+        "SCHEMA_COMPATIBILITY_STRATEGY",
+        unset=False,
+        removable=False,
+    ),
+    PolicyPlace(
+        "isAllowAutoUpdateSchema",
+        "allow_schema_update",
+        "SCHEMA_COMPATIBILITY_STRATEGY",
+        removable=False,
+        falls_back=True,
+    ),
+    PolicyPlace("persistence", "persistence", "PERSISTENCE"),
 )
 
 TOPIC = (
-    PolicyPlace("retention", "retention"),
-    PolicyPlace("compactionThreshold", "compaction_threshold", refused="Invalid value for compactionThreshold"),
-    PolicyPlace("publishRate", "publish_rate"),
-    PolicyPlace("dispatchRate", "dispatch_rate"),
-    PolicyPlace("subscriptionDispatchRate", "subscription_dispatch_rate"),
-    PolicyPlace("replicatorDispatchRate", "replicator_dispatch_rate"),
-    PolicyPlace("subscribeRate", "subscribe_rate"),
-    PolicyPlace("maxProducers", "max_producers"),
-    PolicyPlace("maxConsumers", "max_consumers"),
+    PolicyPlace("retention", "retention", "RETENTION"),
+    PolicyPlace(
+        "compactionThreshold", "compaction_threshold", "COMPACTION", refused="Invalid value for compactionThreshold"
+    ),
+    PolicyPlace("publishRate", "publish_rate", "RATE"),
+    PolicyPlace("dispatchRate", "dispatch_rate", "RATE"),
+    PolicyPlace("subscriptionDispatchRate", "subscription_dispatch_rate", "RATE"),
+    PolicyPlace("replicatorDispatchRate", "replicator_dispatch_rate", "REPLICATION_RATE"),
+    PolicyPlace("subscribeRate", "subscribe_rate", "RATE"),
+    PolicyPlace("maxProducers", "max_producers", "MAX_PRODUCERS"),
+    PolicyPlace("maxConsumers", "max_consumers", "MAX_CONSUMERS"),
     PolicyPlace(
         "maxConsumersPerSubscription",
         "max_consumers_per_subscription",
+        "MAX_CONSUMERS",
         refused="Invalid value for maxConsumersPerSubscription",
     ),
-    PolicyPlace("maxSubscriptionsPerTopic", "max_subscriptions"),
-    PolicyPlace("maxUnackedMessagesOnConsumer", "max_unacked_per_consumer", refused="maxUnackedNum must be 0 or more"),
+    PolicyPlace("maxSubscriptionsPerTopic", "max_subscriptions", "MAX_SUBSCRIPTIONS"),
+    PolicyPlace(
+        "maxUnackedMessagesOnConsumer",
+        "max_unacked_per_consumer",
+        "MAX_UNACKED",
+        refused="maxUnackedNum must be 0 or more",
+    ),
     PolicyPlace(
         "maxUnackedMessagesOnSubscription",
         "max_unacked_per_subscription",
+        "MAX_UNACKED",
         refused="maxUnackedNum must be 0 or more",
     ),
     PolicyPlace(
         "maxMessageSize",
         "max_message_size",
+        "",
         refused=(
             "topic-level maxMessageSize must be greater than or equal to 0 and must be smaller than that in the"
             " broker-level"
         ),
     ),
-    PolicyPlace("deduplicationEnabled", "deduplication_enabled"),
+    PolicyPlace("deduplicationEnabled", "deduplication_enabled", "DEDUPLICATION"),
     PolicyPlace(
-        "deduplicationSnapshotInterval", "deduplication_snapshot_seconds", refused="interval must be 0 or more"
+        "deduplicationSnapshotInterval",
+        "deduplication_snapshot_seconds",
+        "DEDUPLICATION_SNAPSHOT",
+        refused="interval must be 0 or more",
     ),
-    PolicyPlace("delayedDelivery", "delayed_delivery"),
-    PolicyPlace("inactiveTopicPolicies", "inactive_topics"),
-    PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation"),
-    PolicyPlace("subscriptionTypesEnabled", "subscription_types", unset=[]),
-    PolicyPlace("schemaCompatibilityStrategy", "schema_compatibility_strategy", write="PUT"),
-    PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", unset=False),
-    PolicyPlace("persistence", "persistence"),
+    PolicyPlace("delayedDelivery", "delayed_delivery", "DELAYED_DELIVERY"),
+    PolicyPlace("inactiveTopicPolicies", "inactive_topics", "INACTIVE_TOPIC"),
+    PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation", "AUTO_SUBSCRIPTION_CREATION"),
+    PolicyPlace("subscriptionTypesEnabled", "subscription_types", "SUBSCRIPTION_AUTH_MODE", unset=[]),
+    PolicyPlace(
+        "schemaCompatibilityStrategy", "schema_compatibility_strategy", "SCHEMA_COMPATIBILITY_STRATEGY", write="PUT"
+    ),
+    PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", "SCHEMA_COMPATIBILITY_STRATEGY", unset=False),
+    PolicyPlace("persistence", "persistence", "PERSISTENCE"),
 )

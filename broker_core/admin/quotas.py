@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Call
+from broker_core.admin.operations import namespace_policy, topic_policy
+from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
-from broker_core.admin.targets import policy_topic
+from broker_core.admin.shapes import of
+from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidRequest, TopicNotFound
 from broker_core.policies.topic_policies import as_json
 from broker_core.policies.values import BacklogQuota
@@ -51,7 +54,7 @@ async def remove_of_namespace(call: Call) -> None:
 async def map_of_topic(call: Call) -> dict[str, Any]:
     """With `applied` and without a quota of the topic, the namespace's map, else the configuration's, as in Pulsar."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    found = _map(tenancy.topic_policies(topic).get)
+    found = _map(tenancy.topic_policies(topic, is_global=is_global(call)).get)
     if found or not call.flag("applied"):
         return found
     in_force = tenancy.effective.of(topic)
@@ -59,21 +62,49 @@ async def map_of_topic(call: Call) -> dict[str, Any]:
 
 
 async def set_of_topic(call: Call) -> None:
-    await call.broker.tenancy.set_topic_policies(policy_topic(call), **{_field(call): _quota(call)})
+    topic, quota = policy_topic(call), {_field(call): _quota(call)}
+    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **quota)
 
 
 async def remove_of_topic(call: Call) -> None:
-    await call.broker.tenancy.set_topic_policies(policy_topic(call), **{_field(call): None})
+    topic, removed = policy_topic(call), {_field(call): None}
+    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **removed)
 
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("GET", f"{_NAMESPACE}/backlogQuotaMap", map_of_namespace),
-    Route("POST", f"{_NAMESPACE}/backlogQuota", set_of_namespace),
-    Route("DELETE", f"{_NAMESPACE}/backlogQuota", remove_of_namespace),
-    Route("GET", f"{_TOPIC}/backlogQuotaMap", map_of_topic),
-    Route("POST", f"{_TOPIC}/backlogQuota", set_of_topic),
-    Route("DELETE", f"{_TOPIC}/backlogQuota", remove_of_topic),
+    Route("GET", f"{_NAMESPACE}/backlogQuotaMap", map_of_namespace, namespace_policy("BACKLOG", "GET")),
+    Route(
+        "POST",
+        f"{_NAMESPACE}/backlogQuota",
+        set_of_namespace,
+        namespace_policy("BACKLOG", "POST"),
+        query=("backlogQuotaType",),
+        body=of(BacklogQuota),
+    ),
+    Route(
+        "DELETE",
+        f"{_NAMESPACE}/backlogQuota",
+        remove_of_namespace,
+        namespace_policy("BACKLOG", "DELETE"),
+        query=("backlogQuotaType",),
+    ),
+    Route("GET", f"{_TOPIC}/backlogQuotaMap", map_of_topic, topic_policy("BACKLOG", "GET"), query=READ_POLICY),
+    Route(
+        "POST",
+        f"{_TOPIC}/backlogQuota",
+        set_of_topic,
+        topic_policy("BACKLOG", "POST"),
+        query=("backlogQuotaType", *WRITE_POLICY),
+        body=of(BacklogQuota),
+    ),
+    Route(
+        "DELETE",
+        f"{_TOPIC}/backlogQuota",
+        remove_of_topic,
+        topic_policy("BACKLOG", "DELETE"),
+        query=("backlogQuotaType", *WRITE_POLICY),
+    ),
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.operations import namespace_policy, topic_policy
+from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
-from broker_core.admin.targets import policy_topic
-from broker_core.errors import Forbidden, InvalidRequest, InvalidValue
+from broker_core.admin.shapes import STRINGS
+from broker_core.admin.targets import is_global, policy_topic
+from broker_core.errors import InvalidRequest, InvalidValue
 
 
 async def get_of_namespace(call: Call) -> list[str]:
@@ -19,7 +21,7 @@ async def set_of_namespace(call: Call) -> Answer:
     clusters = _clusters(call)
     if "global" in clusters:
         raise InvalidValue("Cannot specify global in the list of replication clusters")
-    _check_known(clusters, call.broker.tenancy.clusters())
+    call.broker.tenancy.check_replication(clusters)
     await call.broker.tenancy.set_replication_clusters(call.namespace(), clusters)
     return Answer(200)
 
@@ -28,7 +30,7 @@ async def get_of_topic(call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
     if call.flag("applied"):
         return json_answer(tenancy.effective.of(topic).replication_clusters)
-    own = tenancy.topic_policies(topic).get("replication_clusters")
+    own = tenancy.topic_policies(topic, is_global=is_global(call)).get("replication_clusters")
     return Answer(204) if own is None else json_answer(own)
 
 
@@ -36,12 +38,13 @@ async def set_of_topic(call: Call) -> None:
     topic, clusters, tenancy = policy_topic(call), _clusters(call), call.broker.tenancy
     if tenancy.cluster not in clusters:
         raise InvalidValue("Can not remove local cluster from the local topic-level replication clusters policy")
-    _check_known(clusters, tenancy.clusters())
-    await tenancy.set_topic_policies(topic, replication_clusters=clusters)
+    tenancy.check_replication(clusters)
+    await tenancy.set_topic_policies(topic, is_global=is_global(call), replication_clusters=clusters)
 
 
 async def remove_of_topic(call: Call) -> None:
-    await call.broker.tenancy.set_topic_policies(policy_topic(call), replication_clusters=None)
+    topic = policy_topic(call)
+    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), replication_clusters=None)
 
 
 def _clusters(call: Call) -> tuple[str, ...]:
@@ -54,19 +57,13 @@ def _clusters(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(body))
 
 
-def _check_known(clusters: Collection[str], known: Collection[str]) -> None:
-    for name in clusters:
-        if name not in known:
-            raise Forbidden(f"Invalid cluster id: {name}")
-
-
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}/replication"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/replication"
 
 ROUTES = (
-    Route("GET", _NAMESPACE, get_of_namespace),
-    Route("POST", _NAMESPACE, set_of_namespace),
-    Route("GET", _TOPIC, get_of_topic),
-    Route("POST", _TOPIC, set_of_topic),
-    Route("DELETE", _TOPIC, remove_of_topic),
+    Route("GET", _NAMESPACE, get_of_namespace, namespace_policy("REPLICATION", "GET")),
+    Route("POST", _NAMESPACE, set_of_namespace, namespace_policy("REPLICATION", "POST"), body=STRINGS),
+    Route("GET", _TOPIC, get_of_topic, topic_policy("REPLICATION", "GET"), query=READ_POLICY),
+    Route("POST", _TOPIC, set_of_topic, topic_policy("REPLICATION", "POST"), query=WRITE_POLICY, body=STRINGS),
+    Route("DELETE", _TOPIC, remove_of_topic, topic_policy("REPLICATION", "DELETE"), query=WRITE_POLICY),
 )

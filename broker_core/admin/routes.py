@@ -1,8 +1,8 @@
-"""Which handler serves which method and path.
+"""The routing table: for each method and path, its handler, and what callers and permissions need to know about it.
 
-Paths are matched raw, segment by segment; empty segments (doubled or trailing slashes) do not count. A literal segment
-takes precedence over a variable one (`/partitioned` over `/{topic}`), unless it does not have the method. The variable
-`domain` matches only `persistent` and `non-persistent`.
+`openapi` makes the published document from it. Paths are matched raw, segment by segment; empty segments (doubled or
+trailing slashes) do not count. A literal segment takes precedence over a variable one (`/partitioned` over `/{topic}`),
+unless it does not have the method. The variable `domain` matches only `persistent` and `non-persistent`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from broker_core.admin.call import Handler
+from broker_core.admin.operations import Operation
+from broker_core.admin.shapes import Shape
 from broker_core.names import NON_PERSISTENT, PERSISTENT
 
 DOMAINS = frozenset({PERSISTENT, NON_PERSISTENT})
@@ -18,16 +20,23 @@ DOMAINS = frozenset({PERSISTENT, NON_PERSISTENT})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`path` is a template: `/admin/v2/tenants/{tenant}`."""
+    """`path` is a template: `/admin/v2/tenants/{tenant}`. `operation`: what a caller must be allowed to do.
+
+    `query`: the names of the parameters that the handler reads. `body`: what it reads from the body, if anything.
+    """
 
     method: str
     path: str
     handler: Handler
+    operation: Operation
+    query: tuple[str, ...] = ()
+    body: Shape | None = None
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    handler: Handler
+    route: Route
     parts: dict[str, str]
 
 
@@ -35,7 +44,7 @@ class Match:
 class _Node:
     literals: dict[str, _Node] = field(default_factory=dict)
     variable: _Node | None = None
-    methods: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+    methods: dict[str, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
 
 
 class Routes:
@@ -55,18 +64,18 @@ class Routes:
             else:
                 node = node.literals.setdefault(segment, _Node())
         assert route.method not in node.methods, f"{route.method} {route.path} is routed twice"
-        node.methods[route.method] = (route.handler, tuple(names))
+        node.methods[route.method] = (route, tuple(names))
 
     def find(self, method: str, path: str) -> Match | frozenset[str]:
         """The match, or the methods that the path has; none if there is no such path."""
         known: set[str] = set()
         for node, values in _ends(self._root, _segments(path), ()):
-            for served, (handler, names) in node.methods.items():
+            for served, (route, names) in node.methods.items():
                 parts = dict(zip(names, values, strict=True))
                 if parts.get("domain", PERSISTENT) not in DOMAINS:
                     continue
                 if served == method:
-                    return Match(handler, parts)
+                    return Match(route, parts)
                 known.add(served)
         return frozenset(known)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.operations import TENANT_ADMIN, on_topic
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import SCHEMA_PAYLOAD
 from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema, SchemaNotFound
 from broker_core.names import PERSISTENT, TopicName
 from broker_core.policies.json_values import string
@@ -109,12 +111,12 @@ async def metadata(call: Call) -> Any:
 _TOPIC = "/admin/v2/schemas/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("GET", f"{_TOPIC}/schema", get_latest),
-    Route("GET", f"{_TOPIC}/schema/{{version}}", get_version),
-    Route("GET", f"{_TOPIC}/schemas", get_all),
-    Route("GET", f"{_TOPIC}/metadata", metadata),
-    Route("POST", f"{_TOPIC}/schema", post),
-    Route("DELETE", f"{_TOPIC}/schema", delete),
-    Route("POST", f"{_TOPIC}/compatibility", check_compatibility),
-    Route("POST", f"{_TOPIC}/version", find_version),
+    Route("GET", f"{_TOPIC}/schema", get_latest, on_topic("GET_METADATA")),
+    Route("GET", f"{_TOPIC}/schema/{{version}}", get_version, on_topic("GET_METADATA")),
+    Route("GET", f"{_TOPIC}/schemas", get_all, on_topic("GET_METADATA")),
+    Route("GET", f"{_TOPIC}/metadata", metadata, on_topic("GET_METADATA")),
+    Route("POST", f"{_TOPIC}/schema", post, on_topic("PRODUCE"), body=SCHEMA_PAYLOAD),
+    Route("DELETE", f"{_TOPIC}/schema", delete, TENANT_ADMIN, query=("force",)),
+    Route("POST", f"{_TOPIC}/compatibility", check_compatibility, TENANT_ADMIN, body=SCHEMA_PAYLOAD),
+    Route("POST", f"{_TOPIC}/version", find_version, on_topic("GET_METADATA"), body=SCHEMA_PAYLOAD),
 )

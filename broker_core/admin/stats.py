@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import Call
 from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.admin.non_persistent import add_drop_rates, drop_rates
+from broker_core.admin.operations import on_topic
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, subscription_body, topic_body
-from broker_core.admin.targets import one_topic
+from broker_core.admin.targets import one_topic, partitions_body
 from broker_core.errors import MetadataFailed, ReservedName, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.rates.turns import Json, in_turns
@@ -44,7 +45,7 @@ async def partitioned_stats(call: Call) -> dict[str, Any]:
         del body[field]
     body["publishers"] = [] if call.flag("excludePublishers") else _merged_publishers(total)
     body["oldestBacklogMessageAgeSeconds"] = 0  # as in Pulsar: the sum does not have it
-    body["metadata"] = {"partitions": call.broker.partitioned.count(name), "deleted": False}
+    body["metadata"] = partitions_body(call, name)
     shown = parts if call.flag("perPartition", True) else {}
     body["partitions"] = {part: await _body(call, one) async for part, one in in_turns(shown.items())}
     return body
@@ -66,7 +67,7 @@ async def partitioned_internal_stats(call: Call) -> dict[str, Any]:
         async for part in in_turns(await call.broker.partitioned.existing(name))
     }
     return {
-        "metadata": {"partitions": call.broker.partitioned.count(name), "deleted": False},
+        "metadata": partitions_body(call, name),
         "partitions": parts,
     }
 
@@ -135,12 +136,25 @@ def _trim_consumers(call: Call, subscription: dict[str, Any], fields: Iterable[s
             del consumer[field]
 
 
+STATS_QUERY = (
+    "getPreciseBacklog",
+    "subscriptionBacklogSize",
+    "getEarliestTimeInBacklog",
+    "excludePublishers",
+    "excludeConsumers",
+)
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("GET", f"{_TOPIC}/stats", stats),
-    Route("GET", f"{_TOPIC}/partitioned-stats", partitioned_stats),
-    Route("GET", f"{_TOPIC}/internalStats", internal_stats),
-    Route("GET", f"{_TOPIC}/partitioned-internalStats", partitioned_internal_stats),
-    Route("GET", f"{_TOPIC}/internal-info", internal_info),
+    Route("GET", f"{_TOPIC}/stats", stats, on_topic("GET_STATS"), query=STATS_QUERY),
+    Route(
+        "GET",
+        f"{_TOPIC}/partitioned-stats",
+        partitioned_stats,
+        on_topic("GET_STATS"),
+        query=("perPartition", *STATS_QUERY),
+    ),
+    Route("GET", f"{_TOPIC}/internalStats", internal_stats, on_topic("GET_STATS"), query=("metadata",)),
+    Route("GET", f"{_TOPIC}/partitioned-internalStats", partitioned_internal_stats, on_topic("GET_STATS")),
+    Route("GET", f"{_TOPIC}/internal-info", internal_info, on_topic("GET_STATS")),
 )

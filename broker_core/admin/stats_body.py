@@ -148,7 +148,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         "lastMarkDeleteAdvancedTimestamp": stats.last_advanced_ms,
         "consumers": [consumer_body(one) for one in stats.consumers],
         "isDurable": stats.durable,
-        "isReplicated": False,
+        "isReplicated": stats.replicated,
         "allowOutOfOrderDelivery": stats.out_of_order,
         **({"keySharedMode": stats.key_shared_mode} if stats.key_shared_mode else {}),
         "consumersAfterMarkDeletePosition": {},
@@ -161,7 +161,7 @@ def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> di
         **_THROTTLED,
         **stats.throttled,
         "durable": stats.durable,
-        "replicated": False,
+        "replicated": stats.replicated,
         **({"readFailure": stats.read_failure} if stats.read_failure else {}),  # not in Pulsar
     }
 

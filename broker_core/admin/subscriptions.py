@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import ONLY_BY_CLIENTS, persistent_only
+from broker_core.admin.operations import on_topic
 from broker_core.admin.positions import read_open_bits, read_position
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import PROPERTIES, RESET_DATA, TRUTH
 from broker_core.admin.targets import check_exists, every_topic, one_topic
 from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpired, ReservedName, SubscriptionNotFound
 from broker_core.names import is_reserved_subscription
+from broker_core.policies.json_values import truth
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.storage.position import LATEST
 
@@ -42,7 +45,9 @@ async def create_subscription(call: Call) -> None:
         raise AlreadyExists("Subscription already exists for topic")
 
     async def create(topic: Topic) -> None:
-        await topic.subscriptions.open(name, durable=True, start=start, earliest=False, properties=properties)
+        await topic.subscriptions.open(
+            name, durable=True, start=start, earliest=False, properties=properties, replicated=call.flag("replicated")
+        )
 
     await side_by_side(missing, create)
 
@@ -143,7 +148,7 @@ async def get_properties(call: Call) -> dict[str, str]:
     found: dict[str, str] = {}
 
     async def read(_topic: Topic, subscription: Subscription) -> None:
-        found.update(subscription.cursor.properties)
+        found.update(subscription.properties)
 
     await _for_each(call, read)
     return found
@@ -155,6 +160,26 @@ async def set_properties(call: Call) -> None:
 
     async def write(_topic: Topic, subscription: Subscription) -> None:
         await subscription.set_properties(properties)
+
+    await _for_each(call, write)
+
+
+async def get_replicated(call: Call) -> dict[str, bool]:
+    """Of each partition that has the subscription, by the partition's name."""
+    found: dict[str, bool] = {}
+
+    async def read(topic: Topic, subscription: Subscription) -> None:
+        found[str(topic.name)] = subscription.is_replicated
+
+    await _for_each(call, read)
+    return found
+
+
+async def set_replicated(call: Call) -> None:
+    replicated = truth(call.json(), "the request body")
+
+    async def write(_topic: Topic, subscription: Subscription) -> None:
+        await subscription.set_replicated(replicated)
 
     await _for_each(call, write)
 
@@ -183,23 +208,57 @@ def _nothing_expired(call: Call, name: str) -> NothingExpired:
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 _SUBSCRIPTION = f"{_TOPIC}/subscription/{{subscription}}"
 
+_REPLICATED = f"{_SUBSCRIPTION}/replicatedSubscriptionStatus"
+
 ROUTES = (
-    Route("GET", f"{_TOPIC}/subscriptions", list_subscriptions),
+    Route(
+        "GET",
+        _REPLICATED,
+        persistent_only(get_replicated, "", reason="Cannot get replicated subscriptions on non-persistent topics"),
+        on_topic("GET_REPLICATED_SUBSCRIPTION_STATUS"),
+    ),
+    Route(
+        "POST",
+        _REPLICATED,
+        persistent_only(
+            set_replicated, "", reason="Cannot enable/disable replicated subscriptions on non-persistent topics"
+        ),
+        on_topic("SET_REPLICATED_SUBSCRIPTION_STATUS"),
+        body=TRUTH,
+    ),
+    Route("GET", f"{_TOPIC}/subscriptions", list_subscriptions, on_topic("GET_SUBSCRIPTIONS")),
     Route(
         "PUT",
         _SUBSCRIPTION,
         persistent_only(create_subscription, "Creating a subscription", InvalidRequest, ONLY_BY_CLIENTS),
+        on_topic("SUBSCRIBE"),
+        query=("replicated",),
+        body=RESET_DATA,
     ),
-    Route("DELETE", _SUBSCRIPTION, delete_subscription),
-    Route("POST", f"{_SUBSCRIPTION}/skip_all", persistent_only(clear_backlog, "Skip messages")),
-    Route("POST", f"{_SUBSCRIPTION}/skip/{{count}}", persistent_only(skip, "Skip messages")),
-    Route("POST", f"{_SUBSCRIPTION}/resetcursor", reset_to_position),
-    Route("POST", f"{_SUBSCRIPTION}/resetcursor/{{timestamp}}", reset_to_time),
-    Route("POST", f"{_SUBSCRIPTION}/expireMessages", persistent_only(expire_to_position, "Expire messages")),
-    Route("POST", f"{_SUBSCRIPTION}/expireMessages/{{seconds}}", persistent_only(expire, "Expire messages")),
-    Route("GET", f"{_SUBSCRIPTION}/properties", get_properties),
-    Route("PUT", f"{_SUBSCRIPTION}/properties", set_properties),
+    Route("DELETE", _SUBSCRIPTION, delete_subscription, on_topic("UNSUBSCRIBE"), query=("force",)),
+    Route("POST", f"{_SUBSCRIPTION}/skip_all", persistent_only(clear_backlog, "Skip messages"), on_topic("SKIP")),
+    Route("POST", f"{_SUBSCRIPTION}/skip/{{count}}", persistent_only(skip, "Skip messages"), on_topic("SKIP")),
+    Route("POST", f"{_SUBSCRIPTION}/resetcursor", reset_to_position, on_topic("RESET_CURSOR"), body=RESET_DATA),
+    Route("POST", f"{_SUBSCRIPTION}/resetcursor/{{timestamp}}", reset_to_time, on_topic("RESET_CURSOR")),
     Route(
-        "POST", f"{_TOPIC}/all_subscription/expireMessages/{{seconds}}", persistent_only(expire_all, "Expire messages")
+        "POST",
+        f"{_SUBSCRIPTION}/expireMessages",
+        persistent_only(expire_to_position, "Expire messages"),
+        on_topic("EXPIRE_MESSAGES"),
+        body=RESET_DATA,
+    ),
+    Route(
+        "POST",
+        f"{_SUBSCRIPTION}/expireMessages/{{seconds}}",
+        persistent_only(expire, "Expire messages"),
+        on_topic("EXPIRE_MESSAGES"),
+    ),
+    Route("GET", f"{_SUBSCRIPTION}/properties", get_properties, on_topic("CONSUME")),
+    Route("PUT", f"{_SUBSCRIPTION}/properties", set_properties, on_topic("SUBSCRIBE"), body=PROPERTIES),
+    Route(
+        "POST",
+        f"{_TOPIC}/all_subscription/expireMessages/{{seconds}}",
+        persistent_only(expire_all, "Expire messages"),
+        on_topic("EXPIRE_MESSAGES"),
     ),
 )

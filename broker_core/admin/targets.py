@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.errors import NotAllowed, TopicNotFound, WholeTopicOnly
@@ -48,6 +48,15 @@ async def every_topic(call: Call) -> list[Topic]:
     return await side_by_side(await call.broker.partitioned.existing(name), call.broker.topics.get)
 
 
+def partitions_body(call: Call, name: TopicName) -> dict[str, Any]:
+    """PartitionedTopicMetadata: the number of partitions, 0 for other topics."""
+    found = call.broker.tenancy.partitioned_topic(name)
+    body: dict[str, Any] = {"partitions": found.partitions if found else 0, "deleted": False}
+    if found and found.properties:
+        body["properties"] = dict(found.properties)
+    return body
+
+
 def policy_topic(call: Call) -> TopicName:
     """The topic whose policies are meant; policies are those of the whole topic, never of one partition."""
     topic = call.topic()
@@ -58,3 +67,8 @@ def policy_topic(call: Call) -> TopicName:
         raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
     check_exists(call.broker, topic)
     return topic
+
+
+def is_global(call: Call) -> bool:
+    """Whether the policy for all clusters is meant, and not that of this one."""
+    return call.flag("isGlobal")

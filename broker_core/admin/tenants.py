@@ -7,7 +7,9 @@ from typing import Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import delete_with_topics
+from broker_core.admin.operations import on_tenant
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import TENANT
 from broker_core.errors import InvalidValue, NotAllowed
 from broker_core.tenancy.documents import Tenant
 
@@ -46,9 +48,9 @@ def _tenant(info: Mapping[str, Any]) -> Tenant:
 
 
 ROUTES = (
-    Route("GET", "/admin/v2/tenants", list_tenants),
-    Route("GET", "/admin/v2/tenants/{tenant}", get_tenant),
-    Route("PUT", "/admin/v2/tenants/{tenant}", create_tenant),
-    Route("POST", "/admin/v2/tenants/{tenant}", update_tenant),
-    Route("DELETE", "/admin/v2/tenants/{tenant}", delete_tenant),
+    Route("GET", "/admin/v2/tenants", list_tenants, on_tenant("LIST_TENANTS")),
+    Route("GET", "/admin/v2/tenants/{tenant}", get_tenant, on_tenant("GET_TENANT")),
+    Route("PUT", "/admin/v2/tenants/{tenant}", create_tenant, on_tenant("CREATE_TENANT"), body=TENANT),
+    Route("POST", "/admin/v2/tenants/{tenant}", update_tenant, on_tenant("UPDATE_TENANT"), body=TENANT),
+    Route("DELETE", "/admin/v2/tenants/{tenant}", delete_tenant, on_tenant("DELETE_TENANT"), query=("force",)),
 )

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
+from broker_core.admin.operations import on_topic
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import PROPERTIES
 from broker_core.admin.targets import check_exists
 from broker_core.errors import NeedsPersistentTopic
 
@@ -38,9 +40,24 @@ async def remove_properties(call: Call) -> None:
 _PROPERTIES = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}/properties"
 
 ROUTES = (
-    Route("GET", _PROPERTIES, persistent_only(get_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT)),
-    Route("PUT", _PROPERTIES, persistent_only(merge_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT)),
     Route(
-        "DELETE", _PROPERTIES, persistent_only(remove_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT)
+        "GET",
+        _PROPERTIES,
+        persistent_only(get_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        on_topic("GET_METADATA"),
+    ),
+    Route(
+        "PUT",
+        _PROPERTIES,
+        persistent_only(merge_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        on_topic("UPDATE_METADATA"),
+        body=PROPERTIES,
+    ),
+    Route(
+        "DELETE",
+        _PROPERTIES,
+        persistent_only(remove_properties, "Properties", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        on_topic("DELETE_METADATA"),
+        query=("key",),
     ),
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
+from broker_core.admin.operations import on_namespace, on_topic, topic_policy
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
-from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic
+from broker_core.admin.shapes import INT32, PARTITIONS, PROPERTIES
+from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic, partitions_body
 from broker_core.errors import (
     AlreadyExists,
     InvalidRequest,
@@ -21,8 +24,9 @@ from broker_core.errors import (
     TopicNotFound,
     WrongTopicKind,
 )
-from broker_core.names import PARTITION_SUFFIX, TopicName
+from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName
 from broker_core.policies.json_values import int32
+from broker_core.rates.turns import in_turns
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:
@@ -32,10 +36,25 @@ if TYPE_CHECKING:
 async def list_topics(call: Call) -> list[str]:
     """Full names; a partitioned topic is listed by its partitions."""
     name, domain = call.namespace(), call.parts["domain"]
-    call.broker.tenancy.namespace(name)
-    if call.flag("includeSystemTopic"):
-        return call.broker.topics.of_namespace(name, domain)
-    return visible_topics(call.broker, name, domain)
+    namespace = call.broker.tenancy.namespace(name)
+    listed = (
+        call.broker.topics.of_namespace if call.flag("includeSystemTopic") else partial(visible_topics, call.broker)
+    )
+    found = listed(name, domain)
+    if not call.query.get("bundle"):
+        return found
+    bundle = namespace.bundles.find(str(name), call.query["bundle"])
+    return [topic async for topic in in_turns(found) if namespace.bundles.bundle_of(topic) == bundle]
+
+
+async def list_of_bundle(call: Call) -> list[str]:
+    """The non-persistent topics of a bundle; Pulsar has no such list of persistent ones."""
+    if call.parts["domain"] == PERSISTENT:
+        raise NotAllowed("the topics of a bundle are at ?bundle= of the list of persistent topics")
+    namespace = call.broker.tenancy.namespace(call.namespace())
+    bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
+    found = visible_topics(call.broker, namespace.name, NON_PERSISTENT)
+    return [topic async for topic in in_turns(found) if namespace.bundles.bundle_of(topic) == bundle]
 
 
 async def list_partitioned(call: Call) -> list[str]:
@@ -147,11 +166,7 @@ async def get_partitioned(call: Call) -> dict[str, Any]:
         await broker.partitioned.for_client(name, create=True)
     else:
         check_exists(broker, name)
-    found = broker.tenancy.partitioned_topic(name)
-    body: dict[str, Any] = {"partitions": found.partitions if found else 0, "deleted": False}
-    if found and found.properties:
-        body["properties"] = dict(found.properties)
-    return body
+    return partitions_body(call, name)
 
 
 async def delete_partitioned(call: Call) -> None:
@@ -222,21 +237,39 @@ _NAMESPACE = "/admin/v2/{domain}/{tenant}/{namespace}"
 _TOPIC = f"{_NAMESPACE}/{{topic}}"
 
 ROUTES = (
-    Route("GET", _NAMESPACE, list_topics),
-    Route("GET", f"{_NAMESPACE}/partitioned", list_partitioned),
-    Route("PUT", _TOPIC, create_topic),
-    Route("DELETE", _TOPIC, delete_topic),
-    Route("PUT", f"{_TOPIC}/unload", unload),
-    Route("PUT", f"{_TOPIC}/partitions", create_partitioned),
-    Route("POST", f"{_TOPIC}/partitions", update_partitioned),
-    Route("GET", f"{_TOPIC}/partitions", get_partitioned),
-    Route("DELETE", f"{_TOPIC}/partitions", delete_partitioned),
-    Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing),
+    Route("GET", f"{_NAMESPACE}/{{bundle}}", list_of_bundle, on_namespace("GET_BUNDLE")),
+    Route("GET", _NAMESPACE, list_topics, on_namespace("GET_TOPICS"), query=("bundle", "includeSystemTopic")),
     Route(
-        "POST", f"{_TOPIC}/terminate", persistent_only(terminate, "Termination", NeedsPersistentTopic, NEEDS_PERSISTENT)
+        "GET", f"{_NAMESPACE}/partitioned", list_partitioned, on_namespace("GET_TOPICS"), query=("includeSystemTopic",)
     ),
-    Route("POST", f"{_TOPIC}/terminate/partitions", persistent_only(terminate_partitions, "Termination")),
-    Route("PUT", f"{_TOPIC}/compaction", persistent_only(start_compaction, "Compaction")),
-    Route("GET", f"{_TOPIC}/compaction", persistent_only(compaction_status, "Compaction")),
-    Route("POST", f"{_TOPIC}/trim", persistent_only(trim, "Trim")),
+    Route("PUT", _TOPIC, create_topic, on_namespace("CREATE_TOPIC"), body=PROPERTIES),
+    Route("DELETE", _TOPIC, delete_topic, on_namespace("DELETE_TOPIC"), query=("force",)),
+    Route("PUT", f"{_TOPIC}/unload", unload, on_topic("UNLOAD")),
+    Route("PUT", f"{_TOPIC}/partitions", create_partitioned, topic_policy("PARTITION", "PUT"), body=PARTITIONS),
+    Route(
+        "POST",
+        f"{_TOPIC}/partitions",
+        update_partitioned,
+        topic_policy("PARTITION", "POST"),
+        query=("force", "updateLocalTopicOnly"),
+        body=INT32,
+    ),
+    Route("GET", f"{_TOPIC}/partitions", get_partitioned, on_topic("LOOKUP"), query=("checkAllowAutoCreation",)),
+    Route("DELETE", f"{_TOPIC}/partitions", delete_partitioned, on_namespace("DELETE_TOPIC"), query=("force",)),
+    Route("POST", f"{_TOPIC}/createMissedPartitions", create_missing, on_namespace("CREATE_TOPIC")),
+    Route(
+        "POST",
+        f"{_TOPIC}/terminate",
+        persistent_only(terminate, "Termination", NeedsPersistentTopic, NEEDS_PERSISTENT),
+        on_topic("TERMINATE"),
+    ),
+    Route(
+        "POST",
+        f"{_TOPIC}/terminate/partitions",
+        persistent_only(terminate_partitions, "Termination"),
+        on_topic("TERMINATE"),
+    ),
+    Route("PUT", f"{_TOPIC}/compaction", persistent_only(start_compaction, "Compaction"), on_topic("COMPACT")),
+    Route("GET", f"{_TOPIC}/compaction", persistent_only(compaction_status, "Compaction"), on_topic("COMPACT")),
+    Route("POST", f"{_TOPIC}/trim", persistent_only(trim, "Trim"), on_topic("TRIM_TOPIC")),
 )

@@ -55,6 +55,7 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
     write_private(owner, json.dumps(urls))
     try:
         announce(urls)
+        server.broker.on_shutdown = stop.set
         await server.admin_started()
         _tune_collector()
         await stop.wait()

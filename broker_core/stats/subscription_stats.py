@@ -98,6 +98,7 @@ class SubscriptionStats:
     out_of_order: bool = False
     throttled: Mapping[str, int] = field(default_factory=dict)
     read_failure: str = ""
+    replicated: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     consumers: tuple[ConsumerStats, ...] = ()
 
@@ -136,7 +137,8 @@ class SubscriptionStats:
             last_advanced_ms=subscription.last_advanced_ms,
             read_failure=subscription.dispatcher.reader.failure,
             ack_ranges=sum(1 for _range in cursor.ack_ranges()),
-            properties=cursor.properties,
+            replicated=subscription.is_replicated,
+            properties=subscription.properties,
             consumers=consumers,
             in_replay=facts.in_replay,
             blocked=facts.blocked,

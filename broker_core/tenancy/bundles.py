@@ -9,6 +9,7 @@ import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from broker_core.errors import BundleNotFound, InvalidRequest, InvalidValue
@@ -52,6 +53,10 @@ class Bundles:
         """The bundle of a full topic name, in Pulsar's notation: `0x40000000_0x80000000`."""
         upper = bisect_right(self.boundaries, zlib.crc32(topic.encode()), hi=len(self.boundaries) - 1)
         return _range_text(self.boundaries[upper - 1], self.boundaries[upper])
+
+    def ranges(self) -> list[str]:
+        """All bundles, in the notation of `bundle_of`."""
+        return [_range_text(lower, upper) for lower, upper in pairwise(self.boundaries)]
 
     def find(self, namespace: str, text: str) -> str:
         """The bundle that `text` names, in the notation of `bundle_of`.

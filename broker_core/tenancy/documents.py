@@ -23,6 +23,7 @@ TOPIC = "topic"
 TENANT = "tenant"
 NAMESPACE = "namespace"
 TOPIC_POLICIES = "topic-policies"
+GLOBAL_TOPIC_POLICIES = "global-topic-policies"
 PARTITIONED_TOPIC = "partitioned-topic"
 
 
@@ -153,6 +154,7 @@ def find_bad_values(documents: Iterable[tuple[str, str, Any]]) -> list[BadValue]
                 TENANT: reader.tenant,
                 NAMESPACE: reader.namespace,
                 TOPIC_POLICIES: reader.topic_policies,
+                GLOBAL_TOPIC_POLICIES: reader.topic_policies,
                 PARTITIONED_TOPIC: reader.partitioned_topic,
                 TOPIC: lambda key, document, on_bad: (key, read_topic(document, on_bad)),
             }

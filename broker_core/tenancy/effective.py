@@ -19,10 +19,11 @@ class EffectivePolicies:
 
     def of(self, topic: TopicName) -> TopicPolicies:
         """The policies in force for the topic. A loaded topic keeps them until `Tenancy.on_change` reports a change."""
-        own = self._records.topic_policies.get(topic.base)
-        if own is None and not is_system_topic(topic):
+        sets = (self._records.topic_policies, self._records.global_topic_policies)  # a local value takes precedence
+        own = [found for found in (one.get(topic.base) for one in sets) if found is not None]
+        if not own and not is_system_topic(topic):
             return self.in_namespace(topic.namespace)
-        levels = [own or NOTHING_SET, self._policies_of(topic.namespace)]
+        levels = [*own, self._policies_of(topic.namespace)]
         if is_system_topic(topic):  # brokers of several versions write to it
             anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
             levels = [PolicySet(allow_schema_update=True), *levels, anything]

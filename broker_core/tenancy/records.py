@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.names import NamespaceName, TopicName
-from broker_core.policies.topic_policies import PolicySet
+from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.tenancy.documents import (
-    CLUSTER,
+    GLOBAL_TOPIC_POLICIES,
     NAMESPACE,
     PARTITIONED_TOPIC,
     TENANT,
@@ -56,6 +56,9 @@ class Records:
         self.topic_policies: dict[TopicName, PolicySet] = read_stored(
             TOPIC_POLICIES, read.topic_policies, stored(TOPIC_POLICIES), _report
         )
+        self.global_topic_policies: dict[TopicName, PolicySet] = read_stored(
+            GLOBAL_TOPIC_POLICIES, read.topic_policies, stored(GLOBAL_TOPIC_POLICIES), _report
+        )
         self.partitioned: dict[TopicName, PartitionedTopic] = read_stored(
             PARTITIONED_TOPIC, read.partitioned_topic, stored(PARTITIONED_TOPIC), _report
         )
@@ -77,12 +80,6 @@ class Records:
                 changes.create_task(self.put_tenant(tenant, Tenant((), (self.cluster,))))
             for name in names:
                 changes.create_task(self.put_namespace(self.new_namespace(name, {})))
-
-    def cluster_record(self) -> Mapping[str, Any]:
-        return self._documents.get(CLUSTER, self.cluster) or {}
-
-    async def put_cluster_record(self, record: Mapping[str, Any]) -> None:
-        await self._documents.put(CLUSTER, self.cluster, dict(record))
 
     async def put_tenant(self, name: str, tenant: Tenant) -> None:
         document = tenant.to_document()
@@ -113,15 +110,22 @@ class Records:
             self.namespaces[name] = removed
             raise
 
-    async def put_topic_policies(self, topic: TopicName, policies: PolicySet) -> None:
+    def policies_of(self, topic: TopicName, *, is_global: bool) -> PolicySet:
+        """The policies set on the topic: for all clusters, or for this one (PIP 92)."""
+        sets = self.global_topic_policies if is_global else self.topic_policies
+        return sets.get(topic.base, NOTHING_SET)
+
+    async def put_topic_policies(self, topic: TopicName, policies: PolicySet, *, is_global: bool) -> None:
+        kind = GLOBAL_TOPIC_POLICIES if is_global else TOPIC_POLICIES
+        sets = self.global_topic_policies if is_global else self.topic_policies
         if policies.is_empty:
-            await self._documents.delete(TOPIC_POLICIES, str(topic))
-            self.topic_policies.pop(topic, None)
+            await self._documents.delete(kind, str(topic))
+            sets.pop(topic, None)
             return
         document = policies.to_document(self.cluster)
         _, in_force = self._reader.topic_policies(str(topic), document)
-        await self._documents.put(TOPIC_POLICIES, str(topic), document)
-        self.topic_policies[topic] = in_force
+        await self._documents.put(kind, str(topic), document)
+        sets[topic] = in_force
 
     async def put_partitioned(self, topic: TopicName, metadata: PartitionedTopic) -> None:
         document = metadata.to_document()

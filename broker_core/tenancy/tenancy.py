@@ -8,7 +8,8 @@ empty. Reasons of refusals are those of Pulsar's admin REST API.
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from broker_core.config.broker import BrokerConfig
@@ -31,10 +32,11 @@ from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_
 from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.policies.values import DispatchRate
-from broker_core.tenancy.documents import PartitionedTopic, PropertyChange, Tenant
+from broker_core.tenancy.documents import CLUSTER, PartitionedTopic, PropertyChange, Tenant
 from broker_core.tenancy.effective import EffectivePolicies
 from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.records import Documents, Records
+from broker_core.tenancy.tool_records import ToolRecords
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +46,9 @@ PolicyListener = Callable[[NamespaceName, TopicName | None], Awaitable[None]]
 class Tenancy:
     """Created by `await Tenancy.open(documents, config)`; every method without `async` answers from memory."""
 
-    def __init__(self, records: Records, config: BrokerConfig) -> None:
+    def __init__(self, records: Records, tool_records: ToolRecords, config: BrokerConfig) -> None:
         self._records = records
+        self.tool_records = tool_records
         self._config = config
         self.cluster = records.cluster
         self.effective = EffectivePolicies(records, config)
@@ -59,7 +62,7 @@ class Tenancy:
         records = Records(documents, config)
         if records.is_new:
             await records.create_defaults()
-        return cls(records, config)
+        return cls(records, ToolRecords(documents), config)
 
     def on_change(self, listener: PolicyListener) -> None:
         """Awaits `listener(namespace, topic)` after each change of policies; `topic` None means all topics."""
@@ -68,14 +71,14 @@ class Tenancy:
     # Clusters and tenants
 
     def clusters(self) -> list[str]:
-        return [self.cluster]
+        """This cluster, and the others that tools registered."""
+        return sorted({self.cluster, *self.tool_records.keys(CLUSTER)})
 
-    def cluster_record(self) -> Mapping[str, Any]:
-        """What tools have stored about this cluster, by Pulsar's names; empty if there is nothing."""
-        return self._records.cluster_record()
-
-    async def set_cluster_record(self, record: Mapping[str, Any]) -> None:
-        await self._records.put_cluster_record(record)
+    def uses_cluster(self, name: str) -> bool:
+        """Whether a tenant or a namespace names the cluster."""
+        tenants = (tenant.allowed_clusters for tenant in self._records.tenants.values())
+        namespaces = (namespace.replication_clusters for namespace in self._records.namespaces.values())
+        return any(name in clusters for clusters in chain(tenants, namespaces))
 
     def tenants(self) -> list[str]:
         return sorted(self._records.tenants)
@@ -115,6 +118,9 @@ class Tenancy:
             raise TenantNotFound("Tenant not found")
         return sorted((name for name in self._records.namespaces if name.tenant == tenant), key=str)
 
+    def all_namespaces(self) -> list[NamespaceName]:
+        return sorted(self._records.namespaces, key=str)
+
     def has_namespace(self, name: NamespaceName) -> bool:
         """Whether the namespace can have topics."""
         return name in self._records.namespaces or name.exists_by_use
@@ -138,6 +144,7 @@ class Tenancy:
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
             if name in self._records.namespaces:
                 raise AlreadyExists("Namespace already exists")
+            self.check_replication(namespace.replication_clusters)
             await self._records.put_namespace(namespace)
 
     async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
@@ -165,6 +172,16 @@ class Tenancy:
             namespace = self.namespace(name)
             await self._records.put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
 
+    def check_replication(self, clusters: Iterable[str]) -> None:
+        """Raises `Forbidden` for a cluster that does not exist, and `InvalidValue` for one that is not ours."""
+        for name in clusters:
+            if name not in self.clusters():
+                raise Forbidden(f"Invalid cluster id: {name}")
+            if name != self.cluster:
+                raise InvalidValue(
+                    f"cannot replicate to cluster {name}: this broker replicates to no other cluster; leave it out"
+                )
+
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
         """The caller checks that the clusters exist."""
         async with self._changing:
@@ -172,41 +189,51 @@ class Tenancy:
 
     # Topic policies
 
-    def topic_policies(self, topic: TopicName) -> PolicySet:
+    def topic_policies(self, topic: TopicName, *, is_global: bool = False) -> PolicySet:
         """The policies set on the topic itself; a partition has those of its partitioned topic."""
-        return self._records.topic_policies.get(topic.base, NOTHING_SET)
+        return self._records.policies_of(topic, is_global=is_global)
 
-    async def set_topic_policies(self, topic: TopicName, **policies: Any) -> None:
+    async def set_topic_policies(self, topic: TopicName, *, is_global: bool = False, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists."""
-        await self._change_topic_policies(topic, lambda _: policies)
+        await self._change_topic_policies(topic, lambda _: policies, is_global=is_global)
 
-    async def set_dispatch_rate(self, topic: TopicName, subscription: str, rate: DispatchRate | None) -> None:
+    async def set_dispatch_rate(
+        self, topic: TopicName, subscription: str, rate: DispatchRate | None, *, is_global: bool = False
+    ) -> None:
         """Sets the rate of one subscription and keeps those of the others; None removes it."""
 
         def changed(before: PolicySet) -> Mapping[str, Any]:
             rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
             return {"dispatch_rates": {name: one for name, one in rates.items() if one is not None} or None}
 
-        await self._change_topic_policies(topic, changed)
+        await self._change_topic_policies(topic, changed, is_global=is_global)
 
-    async def _change_topic_policies(self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]]) -> None:
+    async def _change_topic_policies(
+        self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]], *, is_global: bool
+    ) -> None:
         """`change` returns what to set; it is called when no other change can interfere."""
         if not self._config.policies.topic_policies:
             raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
         if topic.is_partition:
             raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
         async with self._changing:
-            before = self.topic_policies(topic)
+            before = self.topic_policies(topic, is_global=is_global)
             changes = change(before)
             check_fit(before, changes)
-            await self._records.put_topic_policies(topic, before.changed(**changes))
+            await self._records.put_topic_policies(topic, before.changed(**changes), is_global=is_global)
+        await self._tell(topic.namespace, topic)
+
+    async def remove_topic_policies(self, topic: TopicName) -> None:
+        """Removes all policies of a topic, local and global."""
+        await self.forget_topic(topic)
         await self._tell(topic.namespace, topic)
 
     async def forget_topic(self, topic: TopicName) -> None:
         """Removes the policies of a deleted topic."""
         async with self._changing:
-            if topic in self._records.topic_policies:
-                await self._records.put_topic_policies(topic, NOTHING_SET)
+            for is_global in (False, True):
+                if not self.topic_policies(topic, is_global=is_global).is_empty:
+                    await self._records.put_topic_policies(topic, NOTHING_SET, is_global=is_global)
 
     # Partitioned topics
 
@@ -275,7 +302,7 @@ class Tenancy:
     def _check_clusters(self, clusters: Sequence[str]) -> None:
         if not clusters or not all(cluster.strip() for cluster in clusters):
             raise InvalidValue("Clusters cannot be empty or blank")
-        if any(cluster != self.cluster for cluster in clusters):
+        if not {*clusters} <= {*self.clusters()}:
             raise InvalidValue("Clusters do not exist")
 
     def _check_policies(self, policies: PolicySet) -> None:

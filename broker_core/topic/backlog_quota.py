@@ -186,6 +186,11 @@ async def check_forever(quotas: Callable[[], Iterable[BacklogQuotas]], seconds: 
     """Checks the quotas of the loaded topics at every interval."""
     while True:
         await asyncio.sleep(seconds)
-        async for one in in_turns(list(quotas())):
-            if one.is_set:
-                await one.check()
+        await check_all(quotas())
+
+
+async def check_all(quotas: Iterable[BacklogQuotas]) -> None:
+    """Drops messages and disconnects producers where a quota is exceeded."""
+    async for one in in_turns(list(quotas)):
+        if one.is_set:
+            await one.check()

@@ -8,7 +8,7 @@ meantime are told to retry. A non-durable subscription lives as long as its cons
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 log = ClientLog(__name__)
 
+# Pulsar's name of this property of a cursor. It is kept among the properties of the subscription, and shown separately.
+REPLICATED_PROPERTY = "pulsar.replicated.subscription"
 RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after a disconnect
 
 
@@ -277,9 +279,23 @@ class Subscription:
         self._moved()
         await self.cursor.flush()
 
+    @property
+    def is_replicated(self) -> bool:
+        """Whether other clusters should have the subscription, too; stored and shown without effect."""
+        return REPLICATED_PROPERTY in self.cursor.properties
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {key: value for key, value in self.cursor.properties.items() if key != REPLICATED_PROPERTY}
+
     async def set_properties(self, properties: dict[str, str]) -> None:
         """Replaces the properties of the subscription; durable on return."""
-        await self._log.set_cursor_properties(self.name, properties)
+        await self._log.set_cursor_properties(self.name, with_replicated(properties, replicated=self.is_replicated))
+
+    async def set_replicated(self, replicated: bool) -> None:
+        """Durable on return."""
+        if replicated != self.is_replicated:
+            await self._log.set_cursor_properties(self.name, with_replicated(self.properties, replicated=replicated))
 
     async def expire_before(self, publish_time_ms: int) -> int:
         """Acknowledges the messages published before that time, up to the first later one; returns how many expired."""
@@ -356,3 +372,9 @@ class Subscription:
     def limit_dispatch(self) -> None:
         """Applies the dispatch rates in force."""
         self._context.throttles.limit(self.name, self.dispatcher)
+
+
+def with_replicated(properties: Mapping[str, str], *, replicated: bool) -> dict[str, str]:
+    """The properties of a cursor from those of its subscription; what a client sends under our key does not count."""
+    own = {key: value for key, value in properties.items() if key != REPLICATED_PROPERTY}
+    return {**own, REPLICATED_PROPERTY: "true"} if replicated else own

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
 from broker_core.rates.rate import Rate
 from broker_core.storage.position import EARLIEST, LATEST, Position
+from broker_core.topic.subscription import with_replicated
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
@@ -58,7 +59,14 @@ class Subscriptions(Mapping[str, "Subscription"]):
         self.by_name[name] = self._new(name, cursor)
 
     async def open(
-        self, name: str, *, durable: bool, start: Position | None, earliest: bool, properties: dict[str, str]
+        self,
+        name: str,
+        *,
+        durable: bool,
+        start: Position | None,
+        earliest: bool,
+        properties: dict[str, str],
+        replicated: bool = False,
     ) -> Subscription:
         """The subscription of that name, created at `start`, or at the earliest or latest entry, if missing."""
         self._lifecycle.check_open()
@@ -67,11 +75,14 @@ class Subscriptions(Mapping[str, "Subscription"]):
             if found.durable != durable:
                 kind = "Durable" if found.durable else "NonDurable"
                 raise NotAllowed(f"{kind} subscription with the same name already exists.")
+            if replicated:
+                await found.set_replicated(replicated)
             return found
         self._limits.check_subscriptions(len(self.by_name))
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         try:
-            await self._log.open_cursor(name, initial=initial, durable=durable, properties=properties)
+            stored = with_replicated(properties, replicated=replicated)
+            await self._log.open_cursor(name, initial=initial, durable=durable, properties=stored)
         finally:  # also if the caller is gone: the cursor exists, so its subscription must too
             cursor = self._log.cursors.get(name)
             if cursor is not None and not self._lifecycle.is_closed:

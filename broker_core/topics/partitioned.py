@@ -88,12 +88,17 @@ class PartitionedTopics:
         if not self._topics.exists(name.partition_name(0)):
             return
         model = await self._topics.get(name.partition_name(0))
-        wanted = {one.name: dict(one.cursor.properties) for one in model.subscriptions.values() if one.durable}
+        wanted = [one for one in model.subscriptions.values() if one.durable]
         for index in range(first, end):
             topic = await self._topics.get(name.partition_name(index))
-            for subscription, properties in wanted.items():
+            for one in wanted:
                 await topic.subscriptions.open(
-                    subscription, durable=True, start=None, earliest=True, properties=properties
+                    one.name,
+                    durable=True,
+                    start=None,
+                    earliest=True,
+                    properties=one.properties,
+                    replicated=one.is_replicated,
                 )
 
     async def delete(self, name: TopicName, *, force: bool = False) -> None:

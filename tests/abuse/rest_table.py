@@ -34,6 +34,9 @@ ORDINARY = {
     "seconds": "100",
     "ledger": "0",
     "entry": "0",
+    "domainName": "d",
+    "policyName": "p",
+    "broker": "localhost:8080",
     "version": "0",
 }
 TOPICS = ("t", "parted", "t-partition-0", "parted-partition-1", "messages")
@@ -139,6 +142,11 @@ POLICIES_OF = {
 }
 
 PATHS_WITHOUT_BODY_OR_QUERY = """
+/admin/v2/brokers/backlog-quota-check /admin/v2/brokers/{cluster}/{broker}/ownedNamespaces
+/admin/v2/clusters/{cluster}/failureDomains /admin/v2/clusters/{cluster}/namespaceIsolationPolicies
+/admin/v2/clusters/{cluster}/namespaceIsolationPolicies/brokers T/policies
+/admin/v2/clusters/{cluster}/namespaceIsolationPolicies/brokers/{broker}
+/admin/v2/{domain}/{tenant}/{namespace}/{bundle} /admin/v2/brokers/shutdown
 /admin/v2/brokers /admin/v2/brokers/{cluster} /admin/v2/brokers/leaderBroker /admin/v2/brokers/health
 /admin/v2/brokers/ready /admin/v2/brokers/version /admin/v2/brokers/configuration
 /admin/v2/brokers/configuration/values /admin/v2/brokers/configuration/runtime
@@ -166,6 +174,21 @@ ROWS: dict[str, Row] = {
         for name in names
     },
     "/admin/v2/clusters/{cluster}": Row({"serviceUrl": "http://x:1", "brokerServiceUrl": "pulsar://x:1"}),
+    "/admin/v2/clusters/{cluster}/peers": Row(["standalone"]),
+    "/admin/v2/clusters/{cluster}/migrate": Row({"serviceUrl": "http://x:1"}, ("migrated",)),
+    "/admin/v2/clusters/{cluster}/failureDomains/{domainName}": Row({"brokers": ["b:1"]}),
+    "/admin/v2/clusters/{cluster}/namespaceIsolationPolicies/{policyName}": Row(
+        {
+            "namespaces": ["abuse/.*"],
+            "primary": ["localhost.*"],
+            "secondary": [".*"],
+            "auto_failover_policy": {
+                "policy_type": "min_available",
+                "parameters": {"min_limit": "1", "usage_threshold": "80"},
+            },
+        }
+    ),
+    "T/subscription/{subscription}/replicatedSubscriptionStatus": Row(True),
     "/admin/v2/tenants/{tenant}": Row({"adminRoles": ["a"], "allowedClusters": ["standalone"]}, ("force",)),
     "N": Row(
         {
@@ -195,7 +218,7 @@ ROWS: dict[str, Row] = {
     "N/permissions/{role}": Row(["produce"]),
     "T/permissions/{role}": Row(["produce"]),
     "T/{subscription}/dispatchRate": Row(RATE, APPLIED),
-    "/admin/v2/{domain}/{tenant}/{namespace}": Row(None, ("includeSystemTopic",)),
+    "/admin/v2/{domain}/{tenant}/{namespace}": Row(None, ("includeSystemTopic", "bundle")),
     "T": Row(PROPERTIES, ("force",)),
     "T/partitions": Row({"partitions": 2, "properties": PROPERTIES}, ("force", "checkAllowAutoCreation")),
     "T/backlogSize": Row(POSITION),

@@ -36,6 +36,12 @@ def _persistence(copies: int) -> dict[str, Any]:
     return {**quorums, "managedLedgerMaxMarkDeleteRate": 1.5}
 
 
+def _isolation(scope: str) -> dict[str, Any]:
+    failover = {"policy_type": "min_available", "parameters": {"min_limit": "1", "usage_threshold": "80"}}
+    brokers = {"primary": ["localhost"], "secondary": ["other.*"]}
+    return {"namespaces": ["acme/.*"], **brokers, "auto_failover_policy": failover, "unload_scope": scope}
+
+
 # Policies of namespaces and topics, by the last part of their path.
 POLICIES: dict[str, Bodies] = {
     "retention": (
@@ -114,6 +120,18 @@ OTHERS: dict[tuple[str, str], Bodies | str] = {
         {"serviceUrl": "http://one:8080", "brokerServiceUrl": "pulsar://one:6650"},
         {"serviceUrl": "http://two:8080", "tlsAllowInsecureConnection": True},
     ),
+    ("PUT", f"{API}clusters/{{cluster}}"): "creates; tests/admin/test_clusters.py",
+    ("POST", f"{API}clusters/{{cluster}}/peers"): ([], []),
+    ("POST", f"{API}clusters/{{cluster}}/migrate"): (
+        {"serviceUrl": "http://one:8080", "brokerServiceUrl": "pulsar://one:6650"},
+        {"serviceUrlTls": "https://two:8443"},
+    ),
+    ("POST", f"{API}clusters/{{cluster}}/failureDomains/{{domainName}}"): ({"brokers": ["a:1"]}, {"brokers": []}),
+    ("POST", f"{API}clusters/{{cluster}}/namespaceIsolationPolicies/{{policyName}}"): (
+        _isolation("all_matching"),
+        _isolation("none"),
+    ),
+    ("POST", f"{TOPIC}/subscription/{{subscription}}/replicatedSubscriptionStatus"): (True, False),
     ("POST", f"{TOPIC}/partitions"): "asked of partitioned topics by the test itself",
     ("PUT", f"{TOPIC}/partitions"): "creates; the test makes its topics by it",
     ("PUT", TOPIC): "creates; the test makes its topics by it",
@@ -127,8 +145,9 @@ OTHERS: dict[tuple[str, str], Bodies | str] = {
 
 NOTHING_SET: dict[str, str] = {
     "brokers/configuration": "refused",
+    "brokers/shutdown": "ends the process: tests/admin/test_brokers.py",
     "permissions": "refused without authorization",
-    "clusters/{cluster}": "PUT is refused",
+    "}/policies": "removes: tests/admin/test_global_policies.py",
     "damage/accept": "tests of damage",
     "unload": "changes where a topic is, not what it is",
     "compaction": "starts work",

@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.admin.all_routes import all_routes
 from broker_core.names import parse_topic
+from broker_core.tenancy.tool_records import KINDS
 from tests.admin import setters
 from tests.admin.conftest import Admin
 from tests.admin.namespace_bodies import FULL
@@ -26,7 +27,11 @@ PARTS = {
     "count": "1",
     "timestamp": "1",
     "seconds": "1",
+    "domainName": "d",
+    "policyName": "p",
 }
+
+EXTRA = ("global-topic-policies", *KINDS)
 
 HUGE = "9" * 400
 # JSON texts that no route expects; each replaces every value of a sample body.
@@ -77,7 +82,7 @@ def _spoiled(body: Any, hostile: str) -> Iterator[str]:
 def _stored(admin: Admin) -> str:
     """Everything that a request could store, except positions of cursors."""
     metadata = admin.broker.storage.metadata
-    kinds = ("cluster", "tenant", "namespace", "topic", "topic-policies", "partitioned-topic", "schema")
+    kinds = ("cluster", "tenant", "namespace", "topic", "topic-policies", "partitioned-topic", "schema", *EXTRA)
     documents = {kind: metadata.list(kind) for kind in kinds}
     subscriptions = {
         name: {one.name: dict(one.cursor.properties) for one in topic.subscriptions.values()}

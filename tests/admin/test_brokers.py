@@ -1,10 +1,15 @@
+import urllib.request
 from pathlib import Path
 
 import pytest
 
+from broker_core.admin.brokers import broker_id
 from broker_core.config.broker import BrokerConfig
+from broker_core.names import parse_topic
+from broker_core.policies.values import BacklogQuota
 from broker_core.storage.errors import DamageReport, Lost
 from tests.admin.conftest import Admin
+from tests.broker_process import BrokerProcess
 
 
 async def test_health_is_ok_without_quotes_or_newline(admin: Admin) -> None:
@@ -64,6 +69,55 @@ async def test_this_broker_is_the_only_broker_and_the_leader(admin: Admin) -> No
     }
 
 
+async def test_brokers_of_another_cluster_are_not_found(admin: Admin) -> None:
+    assert (await admin("GET", "brokers/standalone")).json == [broker_id(admin.broker)]
+    reply = await admin("GET", "brokers/nope")
+    assert (reply.status, reply.reason) == (404, "Cluster does not exist")
+
+
+async def test_the_backlog_quota_check_runs_now(shop: Admin) -> None:
+    quota = {"limitSize": 1, "limitTime": -1, "policy": "consumer_backlog_eviction"}
+    await shop("PUT", "persistent/acme/shop/plain/subscription/s")
+    topic = await shop.broker.topics.get(parse_topic("persistent://acme/shop/plain"))
+    await shop.broker.tenancy.set_topic_policies(topic.name, size_quota=BacklogQuota.from_document(quota))
+    await shop.publish(str(topic.name), [b"1", b"2", b"3", b"4"])
+    assert topic.subscriptions["s"].cursor.backlog_entries == 4
+    assert (await shop("GET", "brokers/backlog-quota-check")).status == 204
+    assert topic.subscriptions["s"].cursor.backlog_entries == 1  # as much as whole entries allow
+
+
+async def test_this_broker_owns_every_bundle(shop: Admin) -> None:
+    own = broker_id(shop.broker)
+    found = (await shop("GET", f"brokers/standalone/{own}/ownedNamespaces")).json
+    owned = {"broker_assignment": "shared", "is_controlled": False, "is_active": True}
+    assert found["acme/shop/0x00000000_0x40000000"] == owned
+    assert len([name for name in found if name.startswith("acme/shop/")]) == 4
+    missing = await shop("GET", "brokers/standalone/x:1/ownedNamespaces")
+    assert (missing.status, missing.reason) == (404, "Broker id 'x:1' not found in available brokers.")
+
+
+async def test_health_is_checked_for_the_two_versions_of_topic_names(admin: Admin) -> None:
+    assert (await admin("GET", "brokers/health?topicVersion=V1")).text == "ok"
+    reply = await admin("GET", "brokers/health?topicVersion=V7")
+    assert (reply.status, reply.reason) == (404, "there is no topicVersion 'V7'; use V1 or V2")
+
+
+async def test_a_broker_inside_another_program_is_not_shut_down(admin: Admin) -> None:
+    reply = await admin("POST", "brokers/shutdown")
+    assert reply.status == 405
+    assert reply.reason == "cannot shut down: the broker runs inside another program; end that program"
+
+
+def test_a_shutdown_ends_the_process_cleanly(tmp_path: Path) -> None:
+    process = BrokerProcess(tmp_path / "data")
+    process.start()
+    request = urllib.request.Request(f"{process.http_url}/admin/v2/brokers/shutdown", method="POST")
+    with urllib.request.urlopen(request, timeout=30) as response:
+        assert response.status == 204
+    process.wait_ended()
+    assert "the broker did not stop in time" not in process.log_tail()
+
+
 async def test_the_configuration_in_force_is_shown_under_pulsars_keys(admin: Admin) -> None:
     shown = (await admin("GET", "brokers/configuration/runtime")).json
     assert set(shown) == {field.metadata["setting"].key for _, field, _ in BrokerConfig().settings()}
@@ -90,12 +144,6 @@ async def test_the_cluster_is_shown_with_its_addresses(admin: Admin) -> None:
         ("GET", "clusters/nope", 404, "Cluster does not exist"),
         ("PUT", "clusters/standalone", 409, "Cluster already exists"),
         ("PUT", "clusters/c%20x", 412, "Cluster name is not valid"),
-        (
-            "PUT",
-            "clusters/other",
-            405,
-            "Cluster other cannot be added: this broker does not replicate to others",
-        ),
     ],
 )
 async def test_invalid_cluster_requests_are_refused(

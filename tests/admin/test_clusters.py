@@ -44,13 +44,114 @@ async def test_cluster_records_survive_a_restart(tmp_path: Path) -> None:
         ("standalone", {"serviceUrl": ["x"]}, 400),
         ("standalone", {"serviceUrl": "pulsar://x:1"}, 400),
         ("standalone", {"brokerClientTlsEnabled": "perhaps"}, 400),
-        ("standalone", {"peerClusterNames": ["other"]}, 405),
+        ("standalone", {"peerClusterNames": ["other"]}, 412),
     ],
 )
 async def test_an_invalid_cluster_record_is_refused(admin: Admin, name: str, body: Any, status: int) -> None:
     before = await admin("GET", "clusters/standalone")
     assert (await admin("POST", f"clusters/{name}", body)).status == status
     assert await admin("GET", "clusters/standalone") == before
+
+
+async def test_another_cluster_is_registered_shown_and_deleted(admin: Admin) -> None:
+    assert (await admin("PUT", "clusters/r1", ADDRESSES)).status == 200
+    assert (await admin("PUT", "clusters/r1", ADDRESSES)).status == 409
+    assert (await admin("GET", "clusters")).json == ["r1", "standalone"]
+    assert (await admin("GET", "clusters/r1")).json["serviceUrl"] == "http://front:8080"
+    assert (await admin("PUT", "tenants/acme", {"allowedClusters": ["r1"]})).status == 204
+    assert (await admin("DELETE", "clusters/r1")).reason == "Cluster not empty"
+    await admin("DELETE", "tenants/acme")
+    assert (await admin("DELETE", "clusters/r1")).status == 204
+    assert (await admin("GET", "clusters/r1")).reason == "Cluster does not exist"
+
+
+async def test_our_own_cluster_is_not_deleted(admin: Admin) -> None:
+    reply = await admin("DELETE", "clusters/standalone")
+    assert (reply.status, reply.reason) == (412, "cannot delete cluster standalone: this broker belongs to it")
+
+
+async def test_a_cluster_without_data_is_refused(admin: Admin) -> None:
+    assert (await admin("PUT", "clusters/r1")).reason == "cluster data is required"
+    assert (await admin("PUT", "clusters/a$b", {})).reason == "Cluster name is not valid"
+
+
+async def test_a_registered_cluster_is_no_target_of_replication(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", ADDRESSES)
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
+    reason = "cannot replicate to cluster r1: this broker replicates to no other cluster; leave it out"
+    for path in (NAMESPACE, TOPIC):
+        reply = await shop("POST", path, ["standalone", "r1"])
+        assert (reply.status, reply.reason) == (412, reason)
+    reply = await shop("PUT", "namespaces/acme/far", {"replication_clusters": ["standalone", "r1"]})
+    assert (reply.status, reply.reason) == (412, reason)
+
+
+async def test_peers_are_known_clusters_other_than_the_cluster_itself(admin: Admin) -> None:
+    await admin("PUT", "clusters/r1", ADDRESSES)
+    assert (await admin("GET", "clusters/r1/peers")).status == 204
+    assert (await admin("POST", "clusters/r1/peers", ["r1"])).reason == "r1 itself can't be part of peer-list"
+    assert (await admin("POST", "clusters/r1/peers", ["nope"])).reason == "Peer cluster nope does not exist"
+    assert (await admin("POST", "clusters/r1/peers", ["standalone"])).status == 204
+    assert (await admin("GET", "clusters/r1/peers")).json == ["standalone"]
+    assert (await admin("POST", "clusters/r1/peers", raw=b"null")).status == 204
+    assert (await admin("GET", "clusters/r1/peers")).status == 204
+
+
+async def test_the_migration_of_another_cluster_is_stored_and_of_ours_refused(admin: Admin) -> None:
+    await admin("PUT", "clusters/r1", ADDRESSES)
+    assert (await admin("GET", "clusters/r1/migrate")).status == 404
+    assert (await admin("POST", "clusters/r1/migrate?migrated=true", ADDRESSES)).status == 200
+    shown = {"migrated": True, "migratedClusterUrl": {**ADDRESSES, "empty": False}}
+    assert (await admin("GET", "clusters/r1/migrate")).json == shown
+    refused = await admin("POST", "clusters/standalone/migrate?migrated=true", ADDRESSES)
+    assert refused.status == 501 and "change the service URL of the clients" in refused.reason
+
+
+async def test_a_broker_is_in_one_failure_domain(admin: Admin) -> None:
+    domains = "clusters/standalone/failureDomains"
+    assert (await admin("GET", domains)).json == {}
+    assert (await admin("POST", f"{domains}/d", {"brokers": ["b:1"]})).status == 204
+    assert (await admin("POST", f"{domains}/e", {"brokers": ["b:1"]})).reason == "[b:1] already exists in d"
+    assert (await admin("GET", f"{domains}/d")).json == {"brokers": ["b:1"]}
+    assert (await admin("DELETE", f"{domains}/d")).status == 204
+    assert (await admin("GET", f"{domains}/d")).reason == "Domain d for cluster standalone does not exist"
+    missing = await admin("DELETE", f"{domains}/d")
+    assert (missing.status, missing.reason) == (404, "Domain-name d or cluster standalone does not exist")
+    assert (await admin("POST", "clusters/nope/failureDomains/d", {})).reason == "Cluster nope does not exist."
+
+
+FAILOVER = {"policy_type": "min_available", "parameters": {"min_limit": "1", "usage_threshold": "80"}}
+ISOLATION = {"namespaces": ["a/.*"], "primary": ["local.*"], "secondary": [], "auto_failover_policy": FAILOVER}
+
+
+async def test_an_isolation_policy_is_stored_and_says_which_broker_it_means(admin: Admin) -> None:
+    policies = "clusters/standalone/namespaceIsolationPolicies"
+    broker = admin.broker.http_url.removeprefix("http://")
+    missing = await admin("GET", policies)
+    assert missing.reason == "NamespaceIsolationPolicies for cluster standalone does not exist"
+    assert (await admin("POST", f"{policies}/p", ISOLATION)).status == 204
+    assert (await admin("GET", policies)).json == {"p": ISOLATION}
+    assert (await admin("GET", f"{policies}/p")).json == ISOLATION
+    ours = {"brokerName": broker, "policyName": "p", "namespaceRegex": ["a/.*"], "primary": True}
+    assert (await admin("GET", f"{policies}/brokers")).json == [ours]
+    other = {"brokerName": "x:1", "namespaceRegex": [], "primary": False}
+    assert (await admin("GET", f"{policies}/brokers/x:1")).json == other
+    assert (await admin("DELETE", f"{policies}/p")).status == 204
+    assert (await admin("DELETE", f"{policies}/p")).status == 204
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"namespaces": ["a"], "primary": ["b"]},
+        {**ISOLATION, "auto_failover_policy": {"policy_type": "other"}},
+        {**ISOLATION, "auto_failover_policy": {**FAILOVER, "parameters": {"min_limit": "x", "usage_threshold": "1"}}},
+    ],
+)
+async def test_an_incomplete_isolation_policy_is_refused(admin: Admin, body: Any) -> None:
+    reply = await admin("POST", "clusters/standalone/namespaceIsolationPolicies/p", body)
+    assert reply.status == 400 and reply.reason
 
 
 async def test_our_own_cluster_is_accepted_where_clusters_are_listed(shop: Admin) -> None:

@@ -7,8 +7,10 @@ from email.message import Message
 import pytest
 
 from broker_core.names import parse_topic
+from broker_core.stats.health import OneEntry
 from broker_core.wire.compression import compress
-from broker_core.wire.pulsar_api_pb2 import CompressionType, KeyValue
+from broker_core.wire.message import add_broker_metadata, build_entry
+from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, KeyValue, MessageMetadata
 from tests.admin.conftest import Admin
 from tests.managed_ledgers import managed_ledger
 
@@ -90,6 +92,22 @@ async def test_metadata_of_a_message_is_in_headers(shop: Admin) -> None:
         "X-Pulsar-event-time": "2023-11-14T22:13:20.123Z",
         "X-Pulsar-Base64-ordering-key": "b2s=",
     }
+
+
+async def test_what_a_broker_and_a_chunk_add_to_a_message_is_in_headers(shop: Admin) -> None:
+    metadata = MessageMetadata(
+        producer_name="p", sequence_id=1, publish_time=1, num_chunks_from_msg=3, chunk_id=2, marker_type=10
+    )
+    entry = add_broker_metadata(build_entry(metadata, b"x"), BrokerEntryMetadata(broker_timestamp=1000, index=41))
+    written: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    topic = await shop.broker.topics.get(parse_topic(FULL))
+    topic.publish(OneEntry(entry, [0], [len(entry)], [1], [1]), lambda first, _error: written.set_result(first))
+    await written
+    headers, _ = await fetch(shop, "examinemessage")
+    assert headers["X-Pulsar-Broker-Entry-METADATA-timestamp"] == "1970-01-01T00:00:01.000Z"
+    assert headers["X-Pulsar-Broker-Entry-METADATA-index"] == "41"
+    assert (headers["X-Pulsar-PROPERTY-TOTAL-CHUNKS"], headers["X-Pulsar-PROPERTY-CHUNK-ID"]) == ("3", "2")
+    assert headers["X-Pulsar-marker-type"] == "10"
 
 
 async def test_a_payload_is_decompressed_and_a_batch_stays_whole(shop: Admin) -> None:

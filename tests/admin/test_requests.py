@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from broker_core.admin.call import Call
+from broker_core.admin.operations import ANYONE
 from broker_core.admin.routes import Match, Route, Routes
 from tests.admin.conftest import Admin
 
@@ -16,27 +17,24 @@ async def handler(call: Call) -> None: ...
 async def other(call: Call) -> None: ...
 
 
-ROUTES = Routes(
-    [
-        Route("GET", "/a/{tenant}/{namespace}/partitioned", handler),
-        Route("GET", "/a/{tenant}/{namespace}/{topic}", other),
-        Route("PUT", "/a/{tenant}/{namespace}/{topic}", other),
-    ]
-)
+PARTITIONED = Route("GET", "/a/{tenant}/{namespace}/partitioned", handler, ANYONE)
+GET_TOPIC = Route("GET", "/a/{tenant}/{namespace}/{topic}", other, ANYONE)
+PUT_TOPIC = Route("PUT", "/a/{tenant}/{namespace}/{topic}", other, ANYONE)
+ROUTES = Routes([PARTITIONED, GET_TOPIC, PUT_TOPIC])
 
 
 def test_a_literal_segment_wins_over_a_variable_one() -> None:
-    assert ROUTES.find("GET", "/a/t/n/partitioned") == Match(handler, {"tenant": "t", "namespace": "n"})
+    assert ROUTES.find("GET", "/a/t/n/partitioned") == Match(PARTITIONED, {"tenant": "t", "namespace": "n"})
 
 
 def test_a_variable_segment_takes_methods_that_the_literal_one_lacks() -> None:
     found = ROUTES.find("PUT", "/a/t/n/partitioned")
-    assert found == Match(other, {"tenant": "t", "namespace": "n", "topic": "partitioned"})
+    assert found == Match(PUT_TOPIC, {"tenant": "t", "namespace": "n", "topic": "partitioned"})
 
 
 @pytest.mark.parametrize("path", ["/a/t/n/x/", "//a//t/n/x", "/a/t/n/x"])
 def test_double_and_trailing_slashes_are_ignored(path: str) -> None:
-    assert ROUTES.find("GET", path) == Match(other, {"tenant": "t", "namespace": "n", "topic": "x"})
+    assert ROUTES.find("GET", path) == Match(GET_TOPIC, {"tenant": "t", "namespace": "n", "topic": "x"})
 
 
 def test_path_parts_are_passed_on_unchanged() -> None:
@@ -52,7 +50,7 @@ def test_the_methods_of_a_path_are_known() -> None:
 
 def test_a_duplicate_route_is_an_error() -> None:
     with pytest.raises(AssertionError, match="GET /a/\\{b\\} is routed twice"):
-        Routes([Route("GET", "/a/{b}", handler), Route("GET", "/a/{b}", other)])
+        Routes([Route("GET", "/a/{b}", handler, ANYONE), Route("GET", "/a/{b}", other, ANYONE)])
 
 
 async def test_an_unknown_path_is_404_and_an_unknown_method_405_both_with_a_reason(admin: Admin) -> None:

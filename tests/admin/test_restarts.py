@@ -112,7 +112,9 @@ def _of_each(broker: BrokerProcess, subjects: Iterable[Subject], work: Callable[
 
 
 def _create(client: Client) -> list[Subject]:
-    subjects = [Subject(f"{API}clusters", {"cluster": "standalone"}, takes_back=False)]
+    subjects = [
+        Subject(f"{API}clusters", {"cluster": "standalone", "domainName": "d", "policyName": "p"}, takes_back=False)
+    ]
     client.must("PUT", f"{API}tenants/acme", {"allowedClusters": ["standalone"]})
     subjects.append(Subject(f"{API}tenants", {"tenant": "acme"}, takes_back=False))
     for back in (False, True):

@@ -152,6 +152,14 @@ async def test_partitioned_stats_sum_up_and_show_each_partition(shop: Admin, cli
     assert list(partition) == TOPIC_FIELDS
 
 
+async def test_partitioned_stats_show_the_properties_of_the_topic(shop: Admin) -> None:
+    body = {"partitions": 1, "properties": {"a": "b"}}
+    await shop("PUT", "persistent/acme/shop/described/partitions", body)
+    for stats in ("partitioned-stats", "partitioned-internalStats"):
+        shown = (await shop("GET", f"persistent/acme/shop/described/{stats}")).json
+        assert shown["metadata"] == {"partitions": 1, "deleted": False, "properties": {"a": "b"}}
+
+
 async def test_partitioned_stats_leave_out_the_partitions_on_request(shop: Admin) -> None:
     shown = (await shop("GET", f"{PARTED}/partitioned-stats?perPartition=false")).json
     assert shown["partitions"] == {}

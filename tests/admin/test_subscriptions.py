@@ -212,3 +212,17 @@ async def test_a_subscription_keeps_its_position_over_an_unload(shop: Admin) -> 
     await shop("POST", f"{PLAIN}/subscription/s/skip/2")
     await shop("PUT", f"{PLAIN}/unload")
     assert (await subscription(shop, "s")).cursor.backlog_entries == 1
+
+
+async def test_a_subscription_can_be_marked_as_replicated(shop: Admin) -> None:
+    status = "persistent/acme/shop/plain/subscription/s/replicatedSubscriptionStatus"
+    await shop("PUT", "persistent/acme/shop/plain/subscription/s?replicated=true", {"properties": {"a": "b"}})
+    assert (await shop("GET", status)).json == {f"{FULL}/plain": True}
+    shown = (await shop("GET", "persistent/acme/shop/plain/stats")).json["subscriptions"]["s"]
+    assert (shown["isReplicated"], shown["replicated"], shown["subscriptionProperties"]) == (True, True, {"a": "b"})
+    await shop("PUT", "persistent/acme/shop/plain/subscription/s/properties", {"c": "d"})
+    await shop("PUT", "persistent/acme/shop/plain/unload")
+    assert (await shop("GET", status)).json == {f"{FULL}/plain": True}
+    assert (await shop("POST", status, False)).status == 204
+    assert (await shop("GET", status)).json == {f"{FULL}/plain": False}
+    assert (await shop("GET", "persistent/acme/shop/plain/subscription/s/properties")).json == {"c": "d"}

@@ -153,6 +153,29 @@ async def test_invalid_requests_are_refused_before_the_topic_is_looked_up(
     assert (reply.status, reply.reason) == (status, reason)
 
 
+async def test_the_list_of_a_bundle_has_only_its_topics(shop: Admin) -> None:
+    everything = (await shop("GET", SHOP)).json
+    bundles = ["0x00000000_0x40000000", "0x40000000_0x80000000", "0x80000000_0xc0000000", "0xc0000000_0xffffffff"]
+    lists = [(await shop("GET", f"{SHOP}?bundle={bundle}")).json for bundle in bundles]
+    assert sorted(name for names in lists for name in names) == everything
+    assert max(map(len, lists)) < len(everything)
+    reply = await shop("GET", f"{SHOP}?bundle=nope")
+    assert (reply.status, reply.reason) == (412, "Invalid bundle range: nope")
+
+
+async def test_non_persistent_topics_are_listed_by_bundle(shop: Admin) -> None:
+    await shop("PUT", "non-persistent/acme/shop/quick")
+    bundle = (await shop("GET", "/lookup/v2/topic/non-persistent/acme/shop/quick/bundle")).text
+    assert (await shop("GET", f"non-persistent/acme/shop/{bundle}")).json == ["non-persistent://acme/shop/quick"]
+    assert (await shop("GET", f"{SHOP}/{bundle}")).status == 405
+
+
+async def test_unloading_a_namespace_unloads_non_persistent_topics(shop: Admin) -> None:
+    await shop("PUT", "non-persistent/acme/shop/quick")
+    assert (await shop("PUT", "namespaces/acme/shop/unload")).status == 204
+    assert (await shop("GET", "non-persistent/acme/shop")).json == []
+
+
 async def test_listings_show_topics_partitions_and_partitioned_topics_apart(shop: Admin) -> None:
     assert (await shop("GET", SHOP)).json == [
         f"{FULL}/parted-partition-0",

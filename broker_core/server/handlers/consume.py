@@ -72,6 +72,7 @@ async def _subscription(session: Session, topic: Topic, command: pb.CommandSubsc
         start=start,
         earliest=command.durable and command.initialPosition == pb.CommandSubscribe.Earliest,
         properties={pair.key: pair.value for pair in command.subscription_properties},
+        replicated=command.replicate_subscription_state,
     )
 
 
