@@ -2,7 +2,8 @@
 
 Four things limit a step: the permits of the consumers and the room in their sockets, the unacknowledged messages of
 the consumer, the subscription, and the broker, the share that the policy gives each consumer, and the dispatch rates.
-A dispatcher asks for all of them at once, before it reads anything.
+A dispatcher asks for all of them at once, before it reads anything. Where one consumer gets everything, a number says
+it all: `for_only`.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ class DispatchBudget:
         if consumer.permits <= 0 or not consumer.writable:
             return 0
         return consumer.permits if unacked is None else unacked.allowed(consumer)
+
+    def for_only(self, consumer: Consumer) -> int:
+        """Messages that may leave now where this consumer gets everything, and acks are cumulative."""
+        messages = self.can_take(consumer)
+        return messages if self.rates is None or messages <= 0 else self.rates.allowed(messages)
 
     def allowance(
         self, consumers: Sequence[Consumer], divide: Callable[[Shares], Shares] | None = None

@@ -81,11 +81,15 @@ class EntryReader:
             self._ahead = block
             self._wake()
 
-    def passed(self, block: Block, count: int) -> None:
-        """The dispatcher is done with the first `count` entries of a new block; the next step gets the rest."""
-        self._cursor.read_position = Position(block.ledger_id, block.first_entry_id + count)
+    def passed(self, block: Block, count: int) -> bool:
+        """The dispatcher is done with the first `count` entries of a new block; the next step gets the rest.
+
+        Returns whether there is a next step: False at the last entry, where a step would find nothing.
+        """
+        position = self._cursor.read_position = Position(block.ledger_id, block.first_entry_id + count)
         if self._ahead is block:
             self._ahead = block.slice(count, len(block)) if count < len(block) else None
+        return self._ahead is not None or position <= self._source.last_confirmed
 
     def again(self, run: Run, discard: Callable[[int, int, int], None]) -> Block | None:
         """Entries from the start of the run, none after its end; None while they are read from disk.

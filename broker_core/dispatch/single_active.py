@@ -52,12 +52,11 @@ class SingleActiveDispatcher(Dispatcher):
 
     def step(self) -> bool:
         consumer = self._active
-        allowance = None if consumer is None else self.budget.allowance((consumer,))
-        block = None if allowance is None else self.reader.new_block(allowance.messages)
-        if consumer is None or allowance is None or block is None:
+        messages = 0 if consumer is None else self.budget.for_only(consumer)
+        block = self.reader.new_block(messages) if messages > 0 else None
+        if consumer is None or block is None:
             return False
-        self.reader.passed(block, self._send(consumer, block, allowance.messages))
-        return True
+        return self.reader.passed(block, self._send(consumer, block, messages))
 
     def _send(self, consumer: Consumer, block: Block, messages: int) -> int:
         """Sends as many messages of the block as may go; returns how many entries it is done with."""

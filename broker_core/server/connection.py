@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         self._flush_due = False
         self._holds_much = False  # of an unfinished frame, so that it counts against the limit
         self._tasks: set[asyncio.Task[None]] = set()
-        self._writable = True
+        self.writable = True  # a plain attribute: each step of a dispatcher asks
         self._heard = False  # something arrived since the last PING
         self._ping_sent = False
         self._listening: list[asyncio.Future[bool]] = []  # callers that wait to learn whether the peer is alive
@@ -236,15 +236,11 @@ class Connection(asyncio.Protocol):
         if outgoing and not self._transport.is_closing():
             self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
 
-    @property
-    def writable(self) -> bool:
-        return self._writable
-
     def pause_writing(self) -> None:
-        self._writable = False
+        self.writable = False
 
     def resume_writing(self) -> None:
-        self._writable = True
+        self.writable = True
         self._gate.drained()
         self.session.on_writable()
 

@@ -167,7 +167,7 @@ class ManagedLedger:
 
     def read_cached(self, start: Position, max_entries: int, max_bytes: int) -> Block | None:
         """Entries from `start` on out of memory; None when they are not there. An empty block: nothing to read yet."""
-        if start > self.last_confirmed:
+        if start > self._writer.last_confirmed:
             return EMPTY
         return self._reader.read_cached(start, max_entries, max_bytes)
 
