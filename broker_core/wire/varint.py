@@ -30,6 +30,11 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
+def varint_size(value: int) -> int:
+    """The number of bytes of an unsigned `value`."""
+    return max(1, (value.bit_length() + 6) // 7)
+
+
 def decode_varint(encoded: bytes) -> int:
     """The value of one complete varint as unsigned 64 bits; higher bits are dropped, as in protobuf."""
     value = 0

@@ -12,6 +12,7 @@ from broker_core.storage.position import Position
 from broker_core.topic.subscription_type import INDIVIDUAL_ACK_TYPES
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.ack_ids import plain_ids
 
 log = ClientLog(__name__)
 
@@ -52,6 +53,14 @@ async def _acknowledged(attached: Attachment, command: pb.CommandAck) -> bytes |
 
 
 def _ack_individual(attached: Attachment, command: pb.CommandAck) -> None:
+    plain = plain_ids(command)
+    if plain is not None:
+        attached.subscription.acknowledge(attached.consumer, *plain)
+    else:
+        _ack_each(attached, command)
+
+
+def _ack_each(attached: Attachment, command: pb.CommandAck) -> None:
     by_ledger: dict[int, list[int]] = {}
     for message_id in command.message_id:
         if message_id.ack_set:
