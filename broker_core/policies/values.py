@@ -93,10 +93,6 @@ class PublishRate(PolicyObject):
     messages: int = member("publishThrottlingRateInMsg", int32, -1)
     bytes: int = member("publishThrottlingRateInByte", whole_number, -1)
 
-    @property
-    def is_limited(self) -> bool:
-        return self.messages > 0 or self.bytes > 0
-
 
 @dataclass(frozen=True, slots=True)
 class DispatchRate(PolicyObject):
@@ -106,10 +102,6 @@ class DispatchRate(PolicyObject):
     bytes: int = member("dispatchThrottlingRateInByte", whole_number, 0)
     relative: bool = member("relativeToPublishRate", truth, False)
     period_seconds: int = member("ratePeriodInSecond", int32, 0)
-
-    @property
-    def is_limited(self) -> bool:
-        return self.messages > 0 or self.bytes > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,17 +93,6 @@ def add_checksum(metadata_and_payload: bytes) -> bytes:
     return MAGIC + SIZE.pack(crc32c(metadata_and_payload)) + metadata_and_payload
 
 
-def add_broker_metadata(entry: bytes, broker_metadata: BrokerEntryMetadata) -> bytes:
-    encoded = broker_metadata.SerializeToString()
-    return BROKER_METADATA_MAGIC + SIZE.pack(len(encoded)) + encoded + entry
-
-
-def remove_broker_metadata(entry: bytes) -> bytes:
-    """The entry as most clients expect it: from the magic 0x0e01 on. Raises `MalformedEntry`."""
-    end = _broker_metadata_end(entry)
-    return entry[end:] if end else entry
-
-
 def _broker_metadata(entry: bytes) -> tuple[BrokerEntryMetadata | None, int]:
     end = _broker_metadata_end(entry)
     if not end:

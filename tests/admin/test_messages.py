@@ -9,9 +9,10 @@ import pytest
 from broker_core.names import parse_topic
 from broker_core.stats.health import OneEntry
 from broker_core.wire.compression import compress
-from broker_core.wire.message import add_broker_metadata, build_entry
+from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, KeyValue, MessageMetadata
 from tests.admin.conftest import Admin
+from tests.broker_metadata import add_broker_metadata
 from tests.managed_ledgers import managed_ledger
 
 TOPIC = "persistent/acme/shop/plain"

@@ -3,6 +3,7 @@ import pytest
 from broker_core.wire import message
 from broker_core.wire.errors import ChecksumMismatch, EntryError, MalformedEntry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, KeyValue, MessageMetadata
+from tests.broker_metadata import add_broker_metadata
 from tests.wire.send_frames import entry
 
 ENTRY = entry(b"payload", sequence_id=5, partition_key="key")
@@ -51,22 +52,17 @@ def test_the_metadata_can_be_read_without_verifying_the_checksum() -> None:
 
 
 def test_the_golden_broker_metadata_is_written_and_read() -> None:
-    with_prefix = message.add_broker_metadata(ENTRY, BROKER_METADATA)
+    with_prefix = add_broker_metadata(ENTRY, BROKER_METADATA)
     assert with_prefix.startswith(bytes.fromhex("0e02000000090880d095ffbc311004"))
     assert message.parse_entry(with_prefix).broker_metadata == BROKER_METADATA
     assert message.parse_metadata(with_prefix).sequence_id == 5
-    assert message.remove_broker_metadata(with_prefix) == ENTRY
-
-
-def test_an_entry_without_broker_metadata_stays_as_it_is() -> None:
-    assert message.remove_broker_metadata(ENTRY) is ENTRY
 
 
 @pytest.mark.parametrize("size", range(3, 15))
 def test_torn_broker_metadata_is_refused(size: int) -> None:
-    with_prefix = message.add_broker_metadata(ENTRY, BROKER_METADATA)
+    with_prefix = add_broker_metadata(ENTRY, BROKER_METADATA)
     with pytest.raises(MalformedEntry):
-        message.remove_broker_metadata(with_prefix[:size])
+        message.parse_entry(with_prefix[:size])
 
 
 def test_an_entry_without_a_checksum_is_read_and_gets_one() -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker_core.wire.message import add_broker_metadata, add_checksum, build_entry
+from broker_core.wire.message import add_checksum, build_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, KeyValue, MessageMetadata
 from broker_core.wire.sticky_key import NONE_KEY, key_hash, key_of, sticky_key
+from tests.broker_metadata import add_broker_metadata
 
 texts = st.text(max_size=140)
 metadatas = st.builds(

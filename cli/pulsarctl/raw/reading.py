@@ -26,7 +26,6 @@ from pulsarctl.values.positions import (
 
 GATHER_SECONDS = 0.05  # how long to collect records for one write
 
-Ends = Mapping[int, MessageId | None]
 Filter = Callable[[EntryRecord], bool]
 
 

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from broker_core.wire.batch import BatchMessage, build_batch
-from broker_core.wire.message import add_broker_metadata, build_entry
+from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import (
     BrokerEntryMetadata,
     CompressionType,
@@ -15,6 +15,7 @@ from broker_core.wire.pulsar_api_pb2 import (
 )
 from pulsarctl.raw.entry import DamagedEntry, Entry, StoredMessage
 from pulsarctl.values.message_ids import MessageId
+from tests.broker_metadata import add_broker_metadata
 
 TOPIC = "persistent://public/default/t"
 
