@@ -51,8 +51,11 @@ class ConsumerOwner(Protocol):
     def wake(self) -> None:
         """There may be room for more messages."""
 
-    async def remove_consumer(self, consumer: Consumer) -> None:
-        """What the consumer acknowledged is synced on return."""
+    def remove_consumer(self, consumer: Consumer) -> bool:
+        """What it has pending becomes available to others; False if it is not one of the consumers."""
+
+    async def settle(self) -> None:
+        """What a consumer that has left acknowledged is synced on return."""
 
 
 class Consumer:
@@ -187,10 +190,19 @@ class Consumer:
             self.client.outbound.send(commands.active_consumer_change(self.consumer_id, is_active))
 
     async def close(self) -> None:
-        """The client or its connection is gone; what it had pending becomes available again."""
-        if not self.closed:
-            self.closed = True
-            await self._owner.remove_consumer(self)
+        """The client or its connection is gone. What it acknowledged is synced on return."""
+        if self.leave():
+            await self.settle()
+
+    def leave(self) -> bool:
+        """What it had pending becomes available again; False if it has left before. `settle` follows."""
+        if self.closed:
+            return False
+        self.closed = True
+        return self._owner.remove_consumer(self)
+
+    async def settle(self) -> None:
+        await self._owner.settle()
 
     async def disconnect(self) -> None:
         """The broker closes this consumer; its client subscribes again."""

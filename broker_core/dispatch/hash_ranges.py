@@ -58,7 +58,11 @@ class HashRanges(ABC, Generic[Owner]):
     def owner(self, sticky_hash: int) -> Owner | None:
         """The owner of the hash; None if it has none."""
         index = bisect_left(self._lasts, sticky_hash)
-        return self._owners[index] if index < len(self._owners) else None
+        return self._owners[index] if index < len(self._owners) else self._owner_beyond(sticky_hash)
+
+    def _owner_beyond(self, sticky_hash: int) -> Owner | None:
+        """The owner of a hash after the end of the table."""
+        return None
 
     def of(self, consumer: Owner) -> list[Range]:
         """The ranges that the consumer owns, ascending, neighbors joined."""
@@ -117,6 +121,8 @@ class ConsistentRanges(HashRanges[Owner]):
 
     A point is made of the consumer's name and the lowest number that no other consumer of that name has, so that
     one that comes back gets its points again. The first to have a point keeps it; others there inherit it.
+
+    The table is made when it is asked for: thousands of consumers that come or go together cost one table.
     """
 
     first = 1
@@ -127,30 +133,56 @@ class ConsistentRanges(HashRanges[Owner]):
         self._points_each = points
         self._ring: dict[int, list[Owner]] = {}
         self._numbers: dict[Owner, int] = {}
+        self._taken: dict[str, set[int]] = {}  # numbers by name
+        self._is_stale = False
 
     def add(self, consumer: Owner, wanted: Sequence[Range] = ()) -> None:
-        taken = {number for other, number in self._numbers.items() if other.name == consumer.name}
+        taken = self._taken.setdefault(consumer.name, set())
         number = next(one for one in range(len(taken) + 1) if one not in taken)
         self._numbers[consumer] = number
+        taken.add(number)
         for point in self._points(consumer.name, number):
             there = self._ring.setdefault(point, [])
             if consumer not in there:
                 there.append(consumer)
-        self._lay_out()
+        self._forget_table()
 
     def remove(self, consumer: Owner) -> None:
-        for point in self._points(consumer.name, self._numbers.pop(consumer)):
+        number = self._numbers.pop(consumer)
+        self._free(consumer.name, number)
+        for point in self._points(consumer.name, number):
             there = self._ring.get(point, [])
             if consumer in there:
                 there.remove(consumer)
             if not there:
                 self._ring.pop(point, None)
-        self._lay_out()
+        self._forget_table()
+
+    def _free(self, name: str, number: int) -> None:
+        self._taken[name].remove(number)
+        if not self._taken[name]:
+            del self._taken[name]
 
     def _points(self, name: str, number: int) -> list[int]:
         return [self.hash_of(f"{name}\0{number}\0{point}".encode()) for point in range(self._points_each)]
 
+    def _forget_table(self) -> None:
+        """Without a table every hash is beyond its end, so that `owner` need not ask whether it is stale."""
+        self._lasts, self._owners, self._is_stale = [], [], True
+
+    def _owner_beyond(self, sticky_hash: int) -> Owner | None:
+        if not self._is_stale:
+            return None
+        self._lay_out()
+        return self.owner(sticky_hash)
+
+    def by_owner(self) -> dict[Owner, list[Range]]:
+        if self._is_stale:
+            self._lay_out()
+        return super().by_owner()
+
     def _lay_out(self) -> None:
+        self._is_stale = False
         self._lasts = sorted(self._ring)
         self._owners = [self._ring[point][0] for point in self._lasts]
         if self._lasts and self._lasts[-1] < RANGE_SIZE - 1:  # behind the last point the ring begins again

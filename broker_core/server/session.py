@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from broker_core.client_log import ClientLog
 from broker_core.errors import MetadataFailed, ProtocolViolation, TooManyRequests, TopicFenced
+from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.storage.errors import StorageError
 from broker_core.wire import pulsar_api_pb2 as pb
 
 if TYPE_CHECKING:
@@ -167,11 +169,15 @@ class Session:
             producer.close()
         self.producers.clear()
         consumers, self.consumers = [one.consumer for one in self.consumers.values()], {}
-        # Concurrently: all of them leave before the first one waits for the disk, or fails.
-        closed = await asyncio.gather(*(consumer.close() for consumer in consumers), return_exceptions=True)
-        for consumer, error in zip(consumers, closed, strict=True):
-            if isinstance(error, Exception):
-                log.warning(self.host, "", "what consumer %s acknowledged is not synced: %s", consumer.name, error)
+        # All of them leave before the first one waits for the disk, or fails.
+        left = [consumer async for consumer in in_turns(consumers) if consumer.leave()]
+        await side_by_side(left, self._settle)
+
+    async def _settle(self, consumer: Consumer) -> None:
+        try:
+            await consumer.settle()
+        except StorageError as error:
+            log.warning(self.host, "", "what consumer %s acknowledged is not synced: %s", consumer.name, error)
 
 
 @contextlib.contextmanager

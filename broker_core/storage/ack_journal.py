@@ -8,6 +8,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 
+from broker_core.rates.turns import in_turns
+from broker_core.storage import changes
 from broker_core.storage.catalog import Catalog
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.errors import StorageError
@@ -43,8 +45,16 @@ class AckJournal:
 
     def _flush(self) -> None:
         self._timer = None
-        for cursor, owner in list(self._dirty.items()):
+        self._spawn(self._write_all(list(self._dirty.items())))
+
+    async def _write_all(self, dirty: list[tuple[ManagedCursor, int]]) -> None:
+        async for cursor, owner in in_turns(dirty):
             self.write(owner, cursor)
+
+    async def written(self) -> None:
+        """Writes all acknowledgments so far, and waits until they are durable."""
+        await self._write_all(list(self._dirty.items()))
+        await self._journal.synced(changes.nothing())
 
     def write(self, owner: int, cursor: ManagedCursor) -> None:
         """Journal what was acknowledged since the last time; `cursor.acks_written` is told."""
@@ -68,13 +78,16 @@ class AckJournal:
 
     async def _measure_all(self) -> None:
         while self._unmeasured and not self._closed:
-            cursor = next(iter(self._unmeasured))
-            try:
-                await cursor.measure()
-            except (StorageError, OSError) as error:
-                log.warning("the backlog of cursor %s is an estimate: %s", cursor.name, error)
-            finally:
+            async for cursor in in_turns(list(self._unmeasured)):
+                if not self._closed:
+                    await self._measure_one(cursor)
                 del self._unmeasured[cursor]
+
+    async def _measure_one(self, cursor: ManagedCursor) -> None:
+        try:
+            await cursor.measure()
+        except (StorageError, OSError) as error:
+            log.warning("the backlog of cursor %s is an estimate: %s", cursor.name, error)
 
     def close(self) -> None:
         self._closed = True

@@ -40,6 +40,11 @@ class CursorInfo:
     dirty_windows: set[int] = field(default_factory=set)  # ledgers whose window changed since the checkpoint
     batches: OpenBatches = field(default_factory=OpenBatches)
 
+    @property
+    def has_acks(self) -> bool:
+        """Whether anything above mark-delete is acknowledged, or was at the last checkpoint."""
+        return bool(self.windows or self.dirty_windows or self.batches or self.batches.dirty)
+
 
 @dataclass(slots=True)
 class ManagedLedgerInfo:
@@ -86,26 +91,34 @@ class Catalog:
         self.owners[cursor.id] = owner
 
     def remove_ledgers(self, info: ManagedLedgerInfo, ledger_ids: Iterable[int]) -> None:
+        ledger_ids = list(ledger_ids)
         for ledger_id in ledger_ids:
             if info.ledgers.pop(ledger_id, None):
                 self.changed_ledgers.pop(ledger_id, None)
                 self.removed_ledgers.add(ledger_id)
-            for cursor in info.cursors.values():
-                cursor.batches.discard_ledger(ledger_id)
-                if cursor.windows.pop(ledger_id, None):
-                    cursor.dirty_windows.add(ledger_id)
-                if ledger_id in cursor.dirty_windows or ledger_id in cursor.batches.dirty:
-                    self.cursor_changed(info.id, cursor)
+                self.owners.pop(ledger_id, None)
+        for cursor in info.cursors.values():
+            if cursor.has_acks:  # few of many thousands have
+                self._forget_acks(info, cursor, ledger_ids)
+
+    def _forget_acks(self, info: ManagedLedgerInfo, cursor: CursorInfo, ledger_ids: list[int]) -> None:
+        for ledger_id in ledger_ids:
+            cursor.batches.discard_ledger(ledger_id)
+            if cursor.windows.pop(ledger_id, None):
+                cursor.dirty_windows.add(ledger_id)
+            if ledger_id in cursor.dirty_windows or ledger_id in cursor.batches.dirty:
+                self.cursor_changed(info.id, cursor)
 
     def remove_cursor(self, info: ManagedLedgerInfo, cursor_id: int) -> None:
         if info.cursors.pop(cursor_id, None):
             self.changed_cursors.pop(cursor_id, None)
             self.removed_cursors.add(cursor_id)
+            self.owners.pop(cursor_id, None)
 
     def remove(self, info: ManagedLedgerInfo) -> None:
-        self.remove_ledgers(info, list(info.ledgers))
         for cursor_id in list(info.cursors):
             self.remove_cursor(info, cursor_id)
+        self.remove_ledgers(info, list(info.ledgers))
         self.names.pop(info.name, None)
         self.infos.pop(info.id, None)
         self.changed.discard(info.id)

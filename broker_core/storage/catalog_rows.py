@@ -3,28 +3,39 @@
 import json
 from functools import partial
 
+from broker_core.rates.turns import in_turns
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.open_batches import encode_batches
 from broker_core.storage.tables import Deflated, RowChange, delete, put
 
 
 def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
-    """Afterwards the catalog counts as clean. Cheap: blobs are copied, not deflated."""
+    """The rows of everything but cursors, in one turn: they and the buffers that are written are one state."""
     rows = [put("instance", "next_id", catalog.next_id), put("instance", "first_journal", first_journal)]
     rows += [delete("managed_ledger", i) for i in catalog.removed]
     rows += [delete("ledger", i) for i in catalog.removed_ledgers]
-    for table in ("cursor", "ack_window", "ack_batches"):
-        rows += [delete(table, i) for i in catalog.removed_cursors]
     rows += [_managed_ledger_row(catalog.infos[i]) for i in catalog.changed]
-    rows += [ledger_row(catalog.owners[ledger.id], ledger) for ledger in catalog.changed_ledgers.values()]
-    for cursor in catalog.changed_cursors.values():
-        rows += _cursor_rows(catalog.owners[cursor.id], cursor)
-    for touched in (catalog.changed, catalog.removed, catalog.removed_ledgers, catalog.removed_cursors):
+    rows += [ledger_row(catalog.owners.pop(ledger.id), ledger) for ledger in catalog.changed_ledgers.values()]
+    for touched in (catalog.changed, catalog.removed, catalog.removed_ledgers):
         touched.clear()
     catalog.changed_ledgers.clear()
-    catalog.changed_cursors.clear()
-    catalog.owners.clear()
     return rows
+
+
+async def add_cursor_rows(catalog: Catalog, rows: list[RowChange]) -> None:
+    """Adds the rows of the cursors that changed. Cheap: blobs are copied, not deflated.
+
+    A row may be newer than the first journal file that will be replayed over it: its changes since then are in that
+    journal, and repeating them in order ends in the same state. What changes meanwhile is for the next checkpoint. A
+    failure in between loses nothing, because a cursor counts as clean only once its rows are in the list.
+    """
+    async for cursor_id in in_turns(list(catalog.removed_cursors)):
+        rows += [delete(table, cursor_id) for table in ("cursor", "ack_window", "ack_batches")]
+        catalog.removed_cursors.discard(cursor_id)
+    async for cursor_id in in_turns(list(catalog.changed_cursors)):
+        cursor = catalog.changed_cursors.pop(cursor_id, None)
+        if cursor is not None:  # else it was deleted meanwhile
+            rows += _cursor_rows(catalog.owners.pop(cursor_id), cursor)
 
 
 def _text(properties: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from broker_core.config.broker import StorageConfig
 from broker_core.storage.catalog import Catalog
-from broker_core.storage.catalog_rows import checkpoint_rows
+from broker_core.storage.catalog_rows import add_cursor_rows, checkpoint_rows
 from broker_core.storage.disk import Disk
 from broker_core.storage.journal import Journal
 from broker_core.storage.ledger_file import Ledger
@@ -93,7 +93,7 @@ class Checkpoints:
             self._disarm()
             self._journaled = 0
             number = await self._journal.rotate()
-            # No await until the rows are made: they and the flushed buffers are one state.
+            # No await until the rows of ledgers are made: they and the flushed buffers are one state.
             self._writer.flush_buffers()
             written = self._writer.barrier()
             for ledger in self._changed:
@@ -101,6 +101,7 @@ class Checkpoints:
                 self._unsynced[ledger.info.id] = ledger.path
             self._changed.clear()
             self._uncommitted += checkpoint_rows(self._catalog, number)
+            await add_cursor_rows(self._catalog, self._uncommitted)
             await written
             await self._sync_files()
             await self._metadata.run(partial(self._metadata.commit, list(self._uncommitted)))

@@ -6,6 +6,7 @@ A durable cursor is in the catalog and in the journal; a non-durable one lives i
 import asyncio
 from collections.abc import Callable
 
+from broker_core.rates.turns import in_turns
 from broker_core.storage import changes
 from broker_core.storage.catalog import CursorInfo, ManagedLedgerInfo
 from broker_core.storage.cursor import ManagedCursor
@@ -33,7 +34,13 @@ class CursorList:
         self._register = register
         self.ledgers = ledgers
         self.weights = weights
-        self.by_name = {c.name: ManagedCursor(self, c, durable=True) for c in info.cursors.values()}
+        self.by_name: dict[str, ManagedCursor] = {}
+
+    async def load(self) -> None:
+        """Opens the durable cursors that the catalog has. Call it once, before anything else."""
+        async for info in in_turns(list(self._info.cursors.values())):
+            cursor = self.by_name[info.name] = ManagedCursor(self, info, durable=True)
+            cursor.prepare_backlog()  # what cannot be known at once is measured in the background
 
     @property
     def owner_id(self) -> int:

@@ -11,6 +11,7 @@ any -> closed. A full disk refuses appends too, but heals by itself.
 from collections.abc import Callable
 from pathlib import Path
 
+from broker_core.rates.turns import in_turns
 from broker_core.storage import changes, retention
 from broker_core.storage.block import EMPTY, Block, EntryRun
 from broker_core.storage.catalog import LedgerInfo, ManagedLedgerInfo
@@ -53,6 +54,10 @@ class ManagedLedger:
         self.append: Callable[[EntryRun, Done], Position] = self._writer.append
         if info.terminated is not None:
             self._writer.refusal = Terminated(f"{info.name} is terminated at {info.terminated}")
+
+    async def load(self) -> None:
+        """Opens the cursors. Call it once, before anything else."""
+        await self._cursors.load()
 
     @property
     def on_disk(self) -> "ManagedLedger":
@@ -295,7 +300,7 @@ class ManagedLedger:
             return
         self._writer.refusal = Closed(f"{self.name} is closed")
         self._writer.seal_for_good()
-        for cursor in self.cursors.values():
+        async for cursor in in_turns(list(self.cursors.values())):
             cursor.write_acks()
         ledgers = list(self._ledgers.values())
         try:

@@ -76,8 +76,7 @@ class OpenLedgers:
                 ledger.info.sealed_ms = self._services.clock.wall_ms()
                 self._catalog.ledger_changed(info.id, ledger.info)
         owner = self._new(info, ledgers)
-        for cursor in owner.cursors.values():
-            cursor.prepare_backlog()  # what cannot be known at once is measured in the background
+        await owner.load()
         return owner
 
     def _new(self, info: ManagedLedgerInfo, ledgers: dict[int, Ledger]) -> ManagedLedger:

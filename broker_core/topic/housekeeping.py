@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compaction import CompactionState
+from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Housekeeping:
         if ttl_ms <= 0:
             return
         oldest_kept = self._context.expiry.now_ms() - ttl_ms
-        for subscription in list(self._subscriptions.values()):
+        async for subscription in in_turns(list(self._subscriptions.values())):
             if subscription.durable:
                 await subscription.expire_before(oldest_kept)
 
@@ -151,7 +152,7 @@ class Housekeeping:
         due = [None if self._log is None else self._log.next_trim_due(self._retention(), now)]
         ttl_ms = policies.ttl_seconds * 1000
         if ttl_ms > 0:
-            for subscription in self._subscriptions.values():
+            async for subscription in in_turns(list(self._subscriptions.values())):
                 published = await self._oldest_unacknowledged_ms(subscription)
                 due.append(None if published is None else published + ttl_ms + 1)
         outgrown = 0 < policies.compaction_threshold <= self._compaction.backlog_bytes

@@ -154,10 +154,15 @@ class Subscription:
         if self.fenced or self.closed:
             raise TopicFenced(f"Subscription {self.name} is being moved, deleted or unloaded; try again")
 
-    async def remove_consumer(self, consumer: Consumer) -> None:
+    def remove_consumer(self, consumer: Consumer) -> bool:
+        """What it has pending becomes available to others; False if it is no consumer here. `settle` follows."""
         if consumer not in self.consumers:
-            return
+            return False
         self._detach(consumer)
+        return True
+
+    async def settle(self) -> None:
+        """After a consumer has left: what it acknowledged is synced on return, or its reader is forgotten."""
         if self.durable:
             await self.cursor.flush()
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
 from broker_core.rates.rate import Rate
+from broker_core.rates.turns import in_turns
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.topic.subscription import with_replicated
 
@@ -110,6 +111,12 @@ class Subscriptions(Mapping[str, "Subscription"]):
             subscription.closed = True
             subscription.dispatcher.close()
             await self._log.delete_cursor(subscription.name)
+
+    async def policies_changed(self) -> None:
+        async for one in in_turns(list(self.by_name.values())):
+            if self.by_name.get(one.name) is one:
+                one.limit_dispatch()
+                one.wake()
 
     def _new(self, name: str, cursor: ManagedCursor) -> Subscription:
         return self._kind(self, self._context, name, cursor)

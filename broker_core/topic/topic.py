@@ -25,7 +25,7 @@ from broker_core.publishing.deduplication import Deduplication
 from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
-from broker_core.rates.turns import side_by_side
+from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
@@ -134,7 +134,7 @@ class Topic:
 
     async def load(self) -> None:
         """Restores the durable subscriptions and the compacted view."""
-        for name, cursor in list(self.ledger.cursors.items()):
+        async for name, cursor in in_turns(list(self.ledger.cursors.items())):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
             elif name != deduplication_snapshot.CURSOR:
@@ -249,23 +249,22 @@ class Topic:
         special = self.publish_limit is not None or self.deduplication.enabled
         self.publishes_plainly = not (special or may_refuse(policies))
 
-    def policies_changed(self) -> None:
+    async def policies_changed(self) -> None:
+        """Everything follows the new policies on return."""
         self._in_force.renew()
-        self._renew_rates()
+        self._renew_publish_rate()
         self.publishing_changed()
         self.quotas.renew()
         self.deduplication.policies_changed()
         self._housekeeping.rearm()
+        await self.subscriptions.policies_changed()
 
-    def _renew_rates(self) -> None:
+    def _renew_publish_rate(self) -> None:
         if self.throttles.renew():
             self.publish_limit = self.throttles.publish_limit
             for producer in list(self.producers.values()):
                 producer.throttle.renewed()
-        self.throttles.forget_subscriptions(self.subscriptions)
-        for subscription in self.subscriptions.values():
-            subscription.limit_dispatch()
-            subscription.wake()
+        self.throttles.forget_subscriptions(self.subscriptions.by_name)
 
     def _taken(self) -> tuple[int, int]:
         """Messages and bytes published to the topic so far."""

@@ -187,7 +187,7 @@ class TopicRegistry:
             await topic.load()
             self.loaded[key] = topic
             if topic.policies != self._policies_of(name):
-                topic.policies_changed()  # changes during the load did not reach it
+                await topic.policies_changed()  # changes during the load did not reach it
             return topic
         except StorageError as error:
             raise PersistenceFailed(f"{name}: {error}") from error
@@ -323,7 +323,7 @@ class TopicRegistry:
         async for key, loaded in in_turns(list(self.loaded.items())):
             meant = loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base)
             if meant and self.loaded.get(key) is loaded:  # topics loaded in the meantime read the new policies
-                loaded.policies_changed()
+                await loaded.policies_changed()
         self._spawn(self.load_aging(f"{PERSISTENT}://{namespace}/" if topic is None else str(topic.base)))
 
     async def stop(self) -> None:
