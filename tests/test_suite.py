@@ -4,7 +4,31 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
+# Where time itself is the subject, so that no condition can end the wait.
+SLEEPS = {
+    "abuse/client.py": "paces the load",
+    "abuse/http_table.py": "a client that holds its connections open",
+    "abuse/probed_broker.py": "samples the stack at intervals",
+    "abuse/run.py": "samples memory and stalls for a given time",
+    "bench/bounds.py": "measures the CPU time of a second",
+    "bench/load.py": "paces the load",
+    "bench/rest.py": "measures a broker that has nothing to do",
+    "bench/throttled_broker.py": "a slow disk",
+    "broker_core/dispatch/test_failover.py": "a slow journal",
+    "broker_core/storage/faulty_disk.py": "a slow disk",
+    "broker_core/storage/test_waiting.py": "counts the turns of the event loop while the disk is slow",
+    "soak/broker_events.py": "samples the journal for a given time",
+    "soak/rounds.py": "kills the broker at a random moment of its recovery",
+    "soak/writer.py": "paces the load",
+    "soak_messaging/compaction.py": "kills the broker at a random moment; lets another compaction end",
+    "soak_messaging/dedup.py": "kills the broker at a random moment of its recovery",
+    "soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
+    "soak_messaging/order.py": "moves consumers at random times",
+    "soak_messaging/rebalance.py": "paces the load",
+}
 TREES = {path.relative_to(TESTS): ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
 
 
@@ -36,3 +60,33 @@ def test_an_import_from_a_test_module_is_recognized() -> None:
     assert is_in_a_test_module("tests.test_suite.TREES")
     assert is_in_a_test_module("tests.broker_core.test_names")
     assert not is_in_a_test_module("tests.condition.wait_until")
+
+
+def sleeps(tree: ast.Module) -> bool:
+    """Whether a module waits for time to pass. `asyncio.sleep(0)` is a turn of the event loop and waits for none."""
+    return any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("time.sleep", "sleep", "asyncio.sleep", "threading.Event().wait")
+        and not (len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0)
+        for node in ast.walk(tree)
+    )
+
+
+def test_no_module_sleeps_unless_time_is_its_subject() -> None:
+    found = {path.as_posix() for path, tree in TREES.items() if sleeps(tree)}
+    assert found - set(SLEEPS) == set(), "use tests/condition.py, or move the clock (tests/clocks.py)"
+    assert set(SLEEPS) - found == set(), "these no longer sleep: delete them here"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("time.sleep(0.1)", True),
+        ("asyncio.sleep(SECONDS)", True),
+        ("threading.Event().wait(1)", True),
+        ("asyncio.sleep(0)", False),
+        ("stopped.wait(1)", False),
+    ],
+)
+def test_a_sleep_is_recognized(code: str, found: bool) -> None:
+    assert sleeps(ast.parse(code)) is found

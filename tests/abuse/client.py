@@ -36,11 +36,11 @@ class WellBehaved:
             self._failure = f"{type(error).__name__}: {error}"
 
     def _publish(self) -> None:
-        number, pause = 0, threading.Event()
+        number = 0
         while True:
             self._producer.send(f"{number} {time.monotonic()}".encode())
             number += 1
-            pause.wait(PAUSE_SECONDS)
+            time.sleep(PAUSE_SECONDS)  # paces the load
 
     def _consume(self) -> None:
         expected = 0

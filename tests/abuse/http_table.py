@@ -5,7 +5,7 @@ import gzip
 import http.client
 import socket
 import struct
-import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -97,7 +97,7 @@ def _held(count: int, data: bytes) -> Script:
                 with contextlib.suppress(ConnectionError):
                     one.sendall(data)
             yield from target_is_there(target)
-            threading.Event().wait(HELD_SECONDS)
+            time.sleep(HELD_SECONDS)  # a client that holds its connections open
             yield from target_is_there(target)
 
     return script
@@ -112,7 +112,7 @@ def _unread(path: str) -> Script:
             for _ in range(20):
                 one = open_ones.enter_context(target.open(receive_buffer=4096))
                 one.sendall(f"GET {path} HTTP/1.1\r\nHost: {target.requests.host}\r\n\r\n".encode())
-            threading.Event().wait(HELD_SECONDS)
+            time.sleep(HELD_SECONDS)  # a client that holds its connections open
             yield from target_is_there(target)
 
     return script

@@ -85,7 +85,7 @@ class LoopWatch:
 
     def _look(self) -> None:
         while True:
-            time.sleep(TICK_SECONDS)
+            time.sleep(TICK_SECONDS)  # samples the stack at intervals
             if time.monotonic() - self._due > SUSPICIOUS_SECONDS and not self._stack:
                 frames = traceback.extract_stack(sys._current_frames()[self._thread])[-FRAMES:]
                 self._stack = [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]

@@ -1,6 +1,5 @@
 """One abusive run: a live broker, a well-behaved client, three attackers, and the result."""
 
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from tests.abuse.monitor import LONGEST_LINE, Log, WorstStalls, peak_mb, read_lo
 from tests.abuse.probed_broker import COMMAND
 from tests.abuse.tally import SHOWN, Tally
 from tests.broker_process import BrokerProcess
+from tests.condition import holds_within
 from tests.soak.client_process import ClientProcess
 
 STALL_SECONDS = 0.05
@@ -86,11 +86,10 @@ def _attack(
     client.ask("report")
     started = time.monotonic()
     threads = attack.start()
-    pause = threading.Event()
 
     def watch(until: float) -> None:
         while time.monotonic() < until:
-            pause.wait(LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)  # samples for a given time
             report.stalls.read(stall_file, report.tally)
 
     watch(started + seconds * WARM_UP_SHARE)
@@ -101,18 +100,14 @@ def _attack(
         thread.join()
     report.seconds = time.monotonic() - started
     report.client = client.ask("report")
-    deadline = time.monotonic() + SETTLE_SECONDS
-    after = resident_mb(broker.pid)
-    while after > before + GROWTH_MB and time.monotonic() < deadline:
-        pause.wait(LOOK_SECONDS)
-        after = resident_mb(broker.pid)
-    report.memory = (before, after, 0.0)
+    holds_within(lambda: resident_mb(broker.pid) <= before + GROWTH_MB, SETTLE_SECONDS, LOOK_SECONDS)
+    report.memory = (before, resident_mb(broker.pid), 0.0)
 
 
 def _settled(pid: int, seconds: float) -> float:
     """The minimum within that time, so that requests in progress do not count."""
     least, deadline = resident_mb(pid), time.monotonic() + seconds
     while time.monotonic() < deadline:
-        threading.Event().wait(min(LOOK_SECONDS, seconds))
+        time.sleep(min(LOOK_SECONDS, seconds))  # samples for a given time
         least = min(least, resident_mb(pid))
     return least

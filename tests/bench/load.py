@@ -166,7 +166,7 @@ def send_paced(producer: pulsar.Producer, load: Load) -> list[int]:
         due = start + index * 10**9 // load.rate
         now = time.monotonic_ns()
         if now < due:
-            time.sleep((due - now) / 1e9)
+            time.sleep((due - now) / 1e9)  # paces the load
             now = time.monotonic_ns()
         lateness.append(now - due)
         producer.send_async(now.to_bytes(STAMP_BYTES, "big") + padding, lambda *_: None)

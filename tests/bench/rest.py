@@ -11,7 +11,7 @@ IDLE_SECONDS = 20.0
 
 def rest(process: BrokerProcess) -> tuple[float, float]:
     """(share of a core, resident MB) of an idle broker some time after its start."""
-    time.sleep(SETTLE_SECONDS)
+    time.sleep(SETTLE_SECONDS)  # what is measured is a broker that has nothing to do
     before = cpu_seconds(process.pid)
     time.sleep(IDLE_SECONDS)
     return (cpu_seconds(process.pid) - before) / IDLE_SECONDS, resident_mb(process.pid)

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.condition import holds_within
+
 PROBE_WRITES = 300
 SYNC_CALLS = ("fdatasync", "fsync", "pwritev2")  # the last one as RealDisk.write_synced has it
 ATTACH_SECONDS = 5.0
@@ -50,8 +52,6 @@ def total_calls(summary: str) -> int:
 
 
 def wait_attached(pid: int) -> None:
-    deadline = time.monotonic() + ATTACH_SECONDS
-    while "TracerPid:\t0\n" in Path(f"/proc/{pid}/status").read_text():
-        if time.monotonic() > deadline:
-            raise TimeoutError("strace did not attach; is tracing of other processes allowed here?")
-        time.sleep(0.01)
+    status = Path(f"/proc/{pid}/status")
+    if not holds_within(lambda: "TracerPid:\t0\n" not in status.read_text(), ATTACH_SECONDS):
+        raise TimeoutError("strace did not attach; is tracing of other processes allowed here?")

@@ -29,21 +29,16 @@ class ThrottledDisk(RealDisk):
             with self._lock:
                 self._free_at = max(self._free_at, time.monotonic()) + len(data) / self._bytes_per_second
                 due = self._free_at
-            wait(due - time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))  # a slow disk
         super().pwrite(fd, data, offset)
 
     def sync(self, fd: int) -> None:
-        wait(self._sync_seconds)
+        time.sleep(self._sync_seconds)  # a slow disk
         super().sync(fd)
 
     def write_synced(self, fd: int, data: bytes, offset: int) -> None:
         self.pwrite(fd, data, offset)
         self.sync(fd)
-
-
-def wait(seconds: float) -> None:
-    if seconds > 0:
-        threading.Event().wait(seconds)
 
 
 def main() -> None:

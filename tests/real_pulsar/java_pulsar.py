@@ -9,9 +9,10 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
+
+from tests.condition import holds_within
 
 HERE = Path(__file__).parent
 VERSION = "4.0.7"
@@ -115,15 +116,18 @@ class JavaPulsar:
 
     def _wait_until_ready(self) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + START_SECONDS
-        while self._process.poll() is None and time.monotonic() < deadline:
-            with contextlib.suppress(OSError):
-                if b"public/default" in _read(f"{self.http_url}/admin/v2/namespaces/public"):
-                    _read(f"{self.http_url}/admin/v2/brokers/health")
-                    return
-            time.sleep(0.2)  # another process starts and offers nothing to wait for
-        self.stop()
-        raise TimeoutError(f"Apache Pulsar did not start; see {self._directory / 'pulsar.log'}")
+        process = self._process
+        holds_within(lambda: self._is_ready() or process.poll() is not None, START_SECONDS, interval=0.2)
+        if not self._is_ready():
+            self.stop()
+            raise TimeoutError(f"Apache Pulsar did not start; see {self._directory / 'pulsar.log'}")
+
+    def _is_ready(self) -> bool:
+        with contextlib.suppress(OSError):
+            if b"public/default" in _read(f"{self.http_url}/admin/v2/namespaces/public"):
+                _read(f"{self.http_url}/admin/v2/brokers/health")
+                return True
+        return False
 
 
 _DRIVER_CLASSES = (("bookie", "PulsarMetadataBookieDriver"), ("client", "PulsarMetadataClientDriver"))

@@ -14,7 +14,7 @@ def watch_checkpoints(journal: Path, seconds: float) -> int:
     found, deadline = 0, time.monotonic() + seconds
     before = journal_files(journal)
     while time.monotonic() < deadline:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)  # samples for a given time
         now = journal_files(journal)
         found += not before <= now
         before = now

@@ -10,6 +10,7 @@ from typing import Any
 import pulsar
 
 from tests.broker_process import BrokerProcess
+from tests.condition import holds_within
 from tests.official_client import connect
 from tests.soak.broker_events import rolled_ledgers, watch_checkpoints
 from tests.soak.client_process import ClientProcess
@@ -105,7 +106,7 @@ class Soak:
         self.tally.rounds += 1
         if self.tally.rounds % RECOVERY_KILL_EVERY == 0:
             self._broker.start(wait=False)
-            time.sleep(self._chance.uniform(*RECOVERY_KILL_SECONDS))
+            time.sleep(self._chance.uniform(*RECOVERY_KILL_SECONDS))  # killed at a random moment of its recovery
             self.tally.recovery_kills += not self._broker.is_ready()
             self._broker.kill()
         self._broker.start()
@@ -157,19 +158,18 @@ class Soak:
 
     def _await_consumer(self, results: dict[str, Any], killed_at: float) -> None:
         """The consumer gets all messages too, and none again that it acknowledged long before the kill."""
-        deadline, gaps = time.monotonic() + CATCH_UP_SECONDS, self.tally.out_of_order
-        while True:
+        gaps, report, behind = self.tally.out_of_order, {}, {}
+
+        def has_caught_up() -> bool:
+            nonlocal report, behind
             report = self._acknowledger.ask("report")
             self._judge_redelivered(report["forgotten"], killed_at)
-            behind = {
-                kind: result["acknowledged"] - report["following"][kind]
-                for kind, result in results.items()
-                if report["following"][kind] < result["acknowledged"]
-            }
-            if not behind or time.monotonic() > deadline:
-                break
-            time.sleep(0.02)
-        if behind:
+            following = report["following"]
+            wanted = {kind: result["acknowledged"] for kind, result in results.items()}
+            behind = {kind: count - following[kind] for kind, count in wanted.items() if following[kind] < count}
+            return not behind
+
+        if not holds_within(has_caught_up, CATCH_UP_SECONDS):
             self.tally.lost += sum(behind.values())
             self._fail(f"the consumer never got: {behind}")
         if report["gaps"] > gaps:

@@ -54,7 +54,7 @@ class Writer:
         due = time.monotonic() + TICK_SECONDS
         for _ in range(int(RATE * TICK_SECONDS)):
             self._producer.send_async(self._next(), self._on_receipt)
-        time.sleep(max(0.0, due - time.monotonic()))
+        time.sleep(max(0.0, due - time.monotonic()))  # paces the load
 
     def _next(self) -> bytes:
         message = b"%d:" % self.sent + bytes(50 + self.sent % 100)

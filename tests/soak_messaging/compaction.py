@@ -84,7 +84,7 @@ class CompactionSoak:
             killer.join(TICK_SECONDS)
         if self.tally.rounds % RECOVERY_KILL_EVERY == 0:
             self._broker.start(wait=False)
-            time.sleep(self._chance.uniform(0, 0.3))
+            time.sleep(self._chance.uniform(0, 0.3))  # killed at a random moment of its start
             self._broker.kill()
         self._broker.start()
         self._producer.flush()
@@ -112,7 +112,7 @@ class CompactionSoak:
             if not any(wrong):
                 return
             self.tally.overtaken += 1
-            time.sleep(SETTLE_SECONDS)
+            time.sleep(SETTLE_SECONDS)  # the next compaction may start at any time, so no state says that it is over
         self.tally.wrong += wrong[0]
         self.tally.missing += wrong[1]
         self.tally.risen += wrong[2]

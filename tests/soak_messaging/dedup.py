@@ -16,6 +16,7 @@ from pathlib import Path
 import pulsar
 
 from tests.broker_process import BrokerProcess
+from tests.condition import holds_within
 from tests.official_client import connect
 from tests.soak_messaging.command_line import run_rounds
 
@@ -101,10 +102,9 @@ class Publisher:
 
     def await_receipt(self) -> None:
         """Waits until the client has found the broker; otherwise the kill would hit an idle one."""
-        before, deadline = self.acknowledged, time.monotonic() + RECONNECT_SECONDS
+        before = self.acknowledged
         self.send_some()
-        while self.acknowledged == before and time.monotonic() < deadline:
-            time.sleep(0.01)
+        holds_within(lambda: self.acknowledged != before, RECONNECT_SECONDS)
 
     def flush(self) -> None:
         self._producer.flush()
@@ -151,7 +151,7 @@ class DedupSoak:
     def _restart(self) -> None:
         if self.tally.rounds % RECOVERY_KILL_EVERY == 0:
             self._broker.start(wait=False)
-            time.sleep(self._chance.uniform(0, 0.3))
+            time.sleep(self._chance.uniform(0, 0.3))  # killed at a random moment of its start
             self._broker.kill()
         self._broker.start()
 

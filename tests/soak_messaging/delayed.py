@@ -19,6 +19,7 @@ from urllib.request import urlopen
 import pulsar
 
 from tests.broker_process import BrokerProcess
+from tests.condition import holds_within
 from tests.official_client import connect
 from tests.soak_messaging.command_line import run_rounds
 
@@ -120,16 +121,15 @@ class DelayedSoak:
             killer.join(TICK_SECONDS)
         if self.tally.rounds % RECOVERY_KILL_EVERY == 0:
             self._broker.start(wait=False)
-            time.sleep(self._chance.uniform(0, 0.3))
+            time.sleep(self._chance.uniform(0, 0.3))  # killed at a random moment of its start
             self._broker.kill()
         self._broker.start()
 
     def _await_receipt(self) -> None:
         """The client has found the broker: otherwise it would be killed with nothing going on."""
-        before, deadline = self.tally.acknowledged, time.monotonic() + RECONNECT_SECONDS
+        before = self.tally.acknowledged
         self._send_some()
-        while self.tally.acknowledged == before and time.monotonic() < deadline:
-            time.sleep(0.01)
+        holds_within(lambda: self.tally.acknowledged != before, RECONNECT_SECONDS)
 
     def _send_some(self) -> None:
         for _ in range(int(RATE * TICK_SECONDS)):
@@ -150,9 +150,7 @@ class DelayedSoak:
         self._producer.flush()
         far = self._far_in_the_log()
         self.tally.far = len(far)
-        deadline = time.monotonic() + CATCH_UP_SECONDS
-        while time.monotonic() < deadline and not (self._missing == 0 and self._held_back() == len(far)):
-            time.sleep(0.1)
+        holds_within(lambda: self._missing == 0 and self._held_back() == len(far), CATCH_UP_SECONDS, interval=0.1)
         self.tally.lost = self._missing + len(self._far - set(far)) + abs(len(far) - self._held_back())
 
     @property

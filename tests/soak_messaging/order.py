@@ -148,7 +148,7 @@ def _drive(plan: Plan, publisher: Publisher, group: Group) -> None:
             if published + room == plan.messages:
                 publisher.flush()
         else:
-            time.sleep(TALLY_SECONDS)
+            time.sleep(TALLY_SECONDS)  # consumers are moved at random times, whether or not they acknowledge
         new = group.newly_acknowledged() - acknowledged
         if new:
             acknowledged |= new

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from tests.broker_process import BrokerProcess
+from tests.condition import holds_within
 from tests.official_client import connect
 from tests.soak_messaging.command_line import run_rounds
 from tests.soak_messaging.key_events import BROKER_GONE, Event, OrderCheck, Verdict
@@ -74,7 +75,7 @@ class Rebalancing:
                 self._publisher.publish(TURN_MESSAGES)
             if turn % MOVE_EVERY == 0:
                 self._group.move()
-            time.sleep(TURN_SECONDS)
+            time.sleep(TURN_SECONDS)  # paces the load
 
     def _kill(self) -> None:
         """Until it is ready, consumers may still take earlier deliveries; then they start over."""
@@ -84,10 +85,13 @@ class Rebalancing:
         self._kills.append(Event(time.monotonic(), EVERYBODY, BROKER_GONE, 0))
 
     def _catch_up(self) -> None:
-        count, deadline = len(self._publisher.load.keys), time.monotonic() + CATCH_UP_SECONDS
-        while len(self._acknowledged) < count and time.monotonic() < deadline:
-            time.sleep(TURN_SECONDS)
+        count = len(self._publisher.load.keys)
+
+        def has_caught_up() -> bool:
             self._acknowledged |= self._group.newly_acknowledged()
+            return len(self._acknowledged) >= count
+
+        holds_within(has_caught_up, CATCH_UP_SECONDS)
 
 
 def run(folder: Path, rounds: int, seed: int) -> Verdict:

@@ -173,7 +173,7 @@ def test_a_read_that_began_before_a_seek_does_not_move_the_cursor(
 
         async def slowly(cursor: ManagedCursor, record: bytes) -> None:
             subscription.consumers[0].flow(100)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.2)  # a slow journal, during which a read could deliver the old position
             await written(cursor, record)
 
         monkeypatch.setattr(cursors, "cursor_reset", slowly)

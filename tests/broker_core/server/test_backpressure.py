@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from broker_core.server.backpressure import BUSY_WINDOW, GATHER_SECONDS, GATHER_SENDS, REST_SECONDS, ReadGate
 from broker_core.storage.pressure import Pressure
 
@@ -98,11 +100,12 @@ def test_on_a_busy_connection_even_a_chunk_of_one_send_waits_for_its_receipt() -
     with_gate(scenario)
 
 
-def test_a_connection_that_slows_down_is_no_longer_busy() -> None:
+def test_a_connection_that_slows_down_is_no_longer_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(gate: ReadGate, transport: NotingTransport) -> None:
         make_busy(gate)
         await asyncio.wait_for(transport.resumed.wait(), DEADLINE)
-        await asyncio.sleep(BUSY_WINDOW / 5_000)  # the SENDs of one window in that time: 5,000 a second
+        later = asyncio.get_running_loop().time() + BUSY_WINDOW / 5_000  # the SENDs of one window: 5,000 a second
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: later)
         chunk(gate, BUSY_WINDOW)
         gate.finished(BUSY_WINDOW)
         assert transport.reading

@@ -46,7 +46,7 @@ class FaultyDisk(RealDisk):
 
     def sync(self, fd: int) -> None:
         self._check("sync", self._paths[fd])
-        time.sleep(self.sync_seconds)
+        time.sleep(self.sync_seconds)  # a slow disk
         super().sync(fd)
 
     def write_synced(self, fd: int, data: bytes, offset: int) -> None:
@@ -57,7 +57,7 @@ class FaultyDisk(RealDisk):
     def commit(self, connection: sqlite3.Connection) -> None:
         if ("commit", "") in self.failures:
             raise sqlite3.OperationalError("disk I/O error")
-        time.sleep(self.sync_seconds)
+        time.sleep(self.sync_seconds)  # a slow disk
         super().commit(connection)
 
     def free_bytes(self, path: Path) -> int:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from broker_core.config.broker import StorageConfig
 from broker_core.storage.disk import RealDisk
@@ -58,7 +59,7 @@ class WatchingDisk(FaultyDisk):
                 with self._turned:
                     self._turns += 1
                     self._turned.notify_all()
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.001)  # the turns of the loop are what the test counts
 
         self._watched = True
         task = asyncio.create_task(turn())
@@ -99,11 +100,12 @@ async def test_a_slow_disk_does_not_block_the_event_loop(tmp_path: Path) -> None
         checkpoint = asyncio.ensure_future(engine.checkpoint())
         document = asyncio.ensure_future(engine.metadata.put("tenant", "t", {}))
         cursor = asyncio.ensure_future(ledger.open_cursor("s"))
-        while not all(future.done() for future in (*waiting, checkpoint, document, cursor)):
+        pending: set[asyncio.Future[Any]] = {*waiting, checkpoint, document, cursor}
+        while pending:
             block = ledger.read_cached(first, 1, 100)
             assert block is not None
             assert block.entry(0) == b"cached"
-            await asyncio.sleep(0.002)
+            _, pending = await asyncio.wait(pending, timeout=0.002)
         await (await cursor).reset(EARLIEST)
         await ledger.roll()
         await ledger.delete_cursor("s")
