@@ -9,27 +9,27 @@ import pytest
 TESTS = Path(__file__).parent
 # Where time itself is the subject, so that no condition can end the wait.
 SLEEPS = {
-    "abuse/client.py": "paces the load",
-    "abuse/http_table.py": "a client that holds its connections open",
-    "abuse/probed_broker.py": "samples the stack at intervals",
-    "abuse/run.py": "samples memory and stalls for a given time",
-    "bench/bounds.py": "measures the CPU time of a second",
-    "bench/load.py": "paces the load",
-    "bench/rest.py": "measures a broker that has nothing to do",
-    "bench/throttled_broker.py": "a slow disk",
-    "broker_core/dispatch/test_failover.py": "a slow journal",
-    "broker_core/storage/faulty_disk.py": "a slow disk",
-    "broker_core/storage/test_waiting.py": "counts the turns of the event loop while the disk is slow",
-    "soak/broker_events.py": "samples the journal for a given time",
-    "soak/rounds.py": "kills the broker at a random moment of its recovery",
-    "soak/writer.py": "paces the load",
-    "soak_messaging/compaction.py": "kills the broker at a random moment; lets another compaction end",
-    "soak_messaging/dedup.py": "kills the broker at a random moment of its recovery",
-    "soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
-    "soak_messaging/order.py": "moves consumers at random times",
-    "soak_messaging/rebalance.py": "paces the load",
+    "tests/abuse/client.py": "paces the load",
+    "tests/abuse/http_table.py": "a client that holds its connections open",
+    "tests/abuse/probed_broker.py": "samples the stack at intervals",
+    "tests/abuse/run.py": "samples memory and stalls for a given time",
+    "tests/bench/bounds.py": "measures the CPU time of a second",
+    "tests/bench/load.py": "paces the load",
+    "tests/bench/rest.py": "measures a broker that has nothing to do",
+    "tests/bench/throttled_broker.py": "a slow disk",
+    "tests/broker_core/dispatch/test_failover.py": "a slow journal",
+    "tests/broker_core/storage/faulty_disk.py": "a slow disk",
+    "tests/broker_core/storage/test_waiting.py": "counts the turns of the event loop while the disk is slow",
+    "tests/soak/broker_events.py": "samples the journal for a given time",
+    "tests/soak/rounds.py": "kills the broker at a random moment of its recovery",
+    "tests/soak/writer.py": "paces the load",
+    "tests/soak_messaging/compaction.py": "kills the broker at a random moment; lets another compaction end",
+    "tests/soak_messaging/dedup.py": "kills the broker at a random moment of its recovery",
+    "tests/soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
+    "tests/soak_messaging/order.py": "moves consumers at random times",
+    "tests/soak_messaging/rebalance.py": "paces the load",
 }
-TREES = {path.relative_to(TESTS): ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
+TREES = {path.relative_to(TESTS.parent).as_posix(): ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -73,7 +73,7 @@ def sleeps(tree: ast.Module) -> bool:
 
 
 def test_no_module_sleeps_unless_time_is_its_subject() -> None:
-    found = {path.as_posix() for path, tree in TREES.items() if sleeps(tree)}
+    found = {path for path, tree in TREES.items() if sleeps(tree)}
     assert found - set(SLEEPS) == set(), "use tests/condition.py, or move the clock (tests/clocks.py)"
     assert set(SLEEPS) - found == set(), "these no longer sleep: delete them here"
 

@@ -1,4 +1,4 @@
-"""`cli`: the program against a broker of our own; `cli_alone`: without any; `client`: the official one beside it."""
+"""`cli` runs the program against an embedded broker, `cli_alone` without one; `client` is the official client."""
 
 import signal
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
 
-# A suite started in the background, or by nohup, inherits "ignored", and so would every program that a test interrupts.
+# In the background or under nohup, these signals are ignored, which every program that a test interrupts would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -34,5 +34,5 @@ def client(pulsar_broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:
-    """A fresh topic for each test, as one types it: the test's name."""
+    """A new topic for each test, with a short name: that of the test."""
     return str(request.node.name).replace("[", "-").replace("]", "")

@@ -1,4 +1,4 @@
-"""A web server that answers what a test tells it to: for what a broker does only when something is wrong."""
+"""A web server with the answers of a test, for what a broker does only when something is wrong."""
 
 import json
 import threading
@@ -24,7 +24,7 @@ class Reply:
 
 
 class HttpStub:
-    """`answer` is called with each request; `requests` keeps them."""
+    """Calls `answer` with each request; `requests` has all of them."""
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self.requests: list[Request] = []
@@ -56,7 +56,7 @@ class HttpStub:
                 self.close_connection = reply.headers.get("Connection") == "close"
 
             def log_message(self, format: str, *arguments: Any) -> None:
-                """Silence."""
+                """Logs nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"

@@ -1,11 +1,11 @@
-"""The modules that a command has imported when it ends."""
+"""The modules that a command has imported by its end."""
 
 import subprocess
 import sys
 
 
 def imported_by(arguments: list[str]) -> set[str]:
-    """Top-level names and command modules that the process had imported when it ended."""
+    """The full names of the modules."""
     script = (
         "import sys, atexit\n"
         "atexit.register(lambda: sys.stderr.write('\\nMODULES ' + ' '.join(sys.modules)))\n"
@@ -18,5 +18,5 @@ def imported_by(arguments: list[str]) -> set[str]:
 
 
 def roots(modules: set[str]) -> set[str]:
-    """Top-level names. Of the broker, its version alone is light and does not count."""
+    """Top-level names. `broker_core` itself contains only the version and does not count."""
     return {name.partition(".")[0] for name in modules - {"broker_core"}}

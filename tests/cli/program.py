@@ -1,4 +1,4 @@
-"""`pulsarctl` as a process of its own, for what needs one: signals, pipes, descriptors."""
+"""`pulsarctl` as a separate process, for tests of signals, pipes, and descriptors."""
 
 import os
 import select
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import IO, Self
 
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
-SECONDS = 60.0  # a busy machine takes twenty for a few of them; only a failing test takes all
+SECONDS = 60.0  # a busy machine needs twenty for some tests; only a failing test takes all
 
 
 class Program:
-    """Started with nothing of the developer's own settings; killed at the end of the block if it still runs."""
+    """Runs without the developer's settings. The end of the block kills it if it still runs."""
 
     def __init__(self, home: Path, *words: str, environ: Mapping[str, str] | None = None, stdin: bool = False) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PULSAR")}
@@ -28,7 +28,7 @@ class Program:
             env={**kept, "HOME": str(home), **(environ or {})},
             cwd=home,
         )
-        self.stdout = b""  # what was read of it so far
+        self.stdout = b""  # what has been read so far
         self.stderr = b""
 
     @property
@@ -36,7 +36,7 @@ class Program:
         return self._process.pid
 
     def read_lines(self, count: int, seconds: float = SECONDS) -> list[bytes]:
-        """Waits until stdout has brought `count` lines in all; returns them."""
+        """Waits until stdout has had `count` lines in total; returns them."""
         self.stdout = _read(self._process.stdout, self.stdout, lambda data: data.count(b"\n") >= count, seconds)
         return self.stdout.splitlines(keepends=True)[:count]
 
@@ -46,7 +46,7 @@ class Program:
         self._process.stdin.flush()
 
     def close_stdout(self) -> None:
-        """As a reader does that has seen enough."""
+        """Closes the pipe, as `head` does."""
         assert self._process.stdout is not None
         self._process.stdout.close()
 
@@ -85,7 +85,7 @@ class Ended:
 
 
 def run(home: Path, *words: str, environ: Mapping[str, str] | None = None, stdin: bytes = b"") -> Ended:
-    """Runs it to its end."""
+    """Runs it until it exits."""
     with Program(home, *words, environ=environ, stdin=True) as program:
         if stdin:
             program.write(stdin)

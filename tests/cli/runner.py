@@ -1,4 +1,4 @@
-"""Runs `pulsarctl` in this process, with nothing of the developer's own settings."""
+"""Runs `pulsarctl` in this process, without the developer's settings."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +16,14 @@ class Outcome:
 
 
 class Cli:
-    """`cli("tenants", "list")`; `home` is an empty folder, the URLs may be left out."""
+    """`cli("tenants", "list")`; `home` is an empty directory, and the URLs are optional."""
 
     def __init__(self, home: Path, web_url: str | None = None, service_url: str | None = None) -> None:
         self.environ = {"HOME": str(home), "PULSARCTL_ADMIN_URL": web_url, "PULSARCTL_SERVICE_URL": service_url}
         self.environ |= dict.fromkeys(("PULSAR_CLIENT_CONF", "PULSARCTL_CONTEXT", "PULSARCONFIG", "PULSARCTL_OUTPUT"))
 
     def __call__(self, *words: str, stdin: str | bytes | None = None) -> Outcome:
-        """An exception that the program did not turn into an exit code is raised here."""
+        """Raises an exception that the program did not turn into an exit code."""
         result = CliRunner().invoke(application(), list(words), input=stdin, env=self.environ)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

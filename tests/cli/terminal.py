@@ -1,4 +1,4 @@
-"""A process on a terminal of its own."""
+"""A process on a pseudoterminal."""
 
 import os
 import pty
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 
 def on_a_terminal(command: Sequence[str], answer: str = "", environ: Mapping[str, str] | None = None) -> str:
-    """What a process writes to its terminal, after typing `answer`; in colors only with an empty NO_COLOR."""
+    """Types `answer` and returns what the process prints; in colors only with an empty NO_COLOR."""
     ours, theirs = pty.openpty()
     settings = {**os.environ, "NO_COLOR": "1", **(environ or {})}
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=settings) as process:

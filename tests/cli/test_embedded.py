@@ -1,4 +1,4 @@
-"""`--embedded DIR`: one owner at a time, whatever happened to the last one."""
+"""`--embedded DIR`: one owner at a time, even after the last one was killed."""
 
 import json
 import os
@@ -16,17 +16,17 @@ def embedded(home: Path, *words: str) -> tuple[str, ...]:
     return ("--embedded", str(home / "dir"), *words)
 
 
-def test_commands_find_what_an_earlier_one_left(tmp_path: Path) -> None:
+def test_commands_find_the_data_of_earlier_commands(tmp_path: Path) -> None:
     ended = run(tmp_path, *embedded(tmp_path, "produce", "t", "-m", "kept"))
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, b"", "1 messages successfully produced\n")
     assert run(tmp_path, *embedded(tmp_path, *READ)).stdout == b"kept\n"
 
 
-def test_the_option_may_stand_behind_the_command(tmp_path: Path) -> None:
+def test_the_option_can_follow_the_command(tmp_path: Path) -> None:
     assert run(tmp_path, "tenants", "list", "--embedded", "dir", "-o", "jsonl").stdout == b'"public"\n"pulsar"\n'
 
 
-def test_eight_at_a_time_all_arrive(tmp_path: Path) -> None:
+def test_messages_of_eight_concurrent_commands_all_arrive(tmp_path: Path) -> None:
     words = embedded(tmp_path, "--lock-timeout", "60s", "produce", "t", "-m")
     programs = [Program(tmp_path, *words, str(number)) for number in range(8)]
     try:
@@ -38,21 +38,21 @@ def test_eight_at_a_time_all_arrive(tmp_path: Path) -> None:
 
 
 def holder(home: Path) -> Program:
-    """A command that keeps the directory until it is told otherwise."""
+    """A command that keeps the lock of the directory until the test ends it."""
     run(home, *embedded(home, "produce", "t", "-m", "first"))
     program = Program(home, *embedded(home, "consume", "t", "-p", "Earliest", "-n", "0", "-F", "%v\\n"))
     program.read_lines(1)
     return program
 
 
-def test_a_second_command_waits_and_then_names_the_owner(tmp_path: Path) -> None:
+def test_a_second_command_waits_and_then_reports_the_owner(tmp_path: Path) -> None:
     with holder(tmp_path) as owner:
         ended = run(tmp_path, *embedded(tmp_path, "--lock-timeout", "200ms", *READ))
         assert (ended.exit_code, ended.stdout) == (8, b"")
         assert f"in use by process {owner.pid}" in ended.stderr
 
 
-def test_a_second_command_goes_on_when_the_owner_ends(tmp_path: Path) -> None:
+def test_a_second_command_continues_when_the_owner_ends(tmp_path: Path) -> None:
     with holder(tmp_path) as owner, Program(tmp_path, *embedded(tmp_path, *READ)) as waiting:
         owner.send(signal.SIGINT)
         assert owner.finish() == 130
@@ -60,7 +60,7 @@ def test_a_second_command_goes_on_when_the_owner_ends(tmp_path: Path) -> None:
         assert waiting.stdout == b"first\n"
 
 
-def test_a_killed_owner_keeps_nobody_out(tmp_path: Path) -> None:
+def test_a_killed_owner_does_not_keep_the_lock(tmp_path: Path) -> None:
     with holder(tmp_path) as owner:
         owner.send(signal.SIGKILL)
         owner.finish()
@@ -68,7 +68,7 @@ def test_a_killed_owner_keeps_nobody_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_leaves_no_process_running(tmp_path: Path, number: signal.Signals) -> None:
     with holder(tmp_path) as owner:
         owner.send(number)
         assert owner.finish() == 128 + number
@@ -76,7 +76,7 @@ def test_a_signal_leaves_no_process(tmp_path: Path, number: signal.Signals) -> N
             os.kill(owner.pid, 0)
 
 
-def test_the_broker_of_a_standalone_is_used(tmp_path: Path) -> None:
+def test_a_running_standalone_broker_is_used(tmp_path: Path) -> None:
     with Program(
         tmp_path, "standalone", "--data-dir", "dir", "--port", "0", "--http-port", "0", "--print-urls", "json"
     ) as broker:
@@ -99,11 +99,11 @@ def test_addresses_that_a_killed_standalone_left_are_not_used(tmp_path: Path) ->
     assert (tmp_path / "dir" / "owner.json").exists()
     with holder(tmp_path):
         ended = run(tmp_path, *embedded(tmp_path, "--lock-timeout", "200ms", *READ))
-        assert ended.exit_code == 8, "an embedded owner offers its broker to nobody"
+        assert ended.exit_code == 8, "other commands cannot use the broker of an embedded owner"
     assert not (tmp_path / "dir" / "owner.json").exists()
 
 
-def test_a_directory_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+def test_a_directory_of_another_program_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "mine").write_text("x")
     ended = run(tmp_path, *embedded(tmp_path, *READ))

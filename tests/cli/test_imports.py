@@ -1,4 +1,4 @@
-"""What a command imports: start-up is most of what a short command costs, and one careless import doubles it."""
+"""What a command imports. Start-up is most of the time of a short command, and one careless import doubles it."""
 
 import pytest
 
@@ -8,11 +8,11 @@ HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml",
 COMMANDS = "pulsarctl.commands."
 TOPIC_PARTS = ("compaction", "lifecycle", "messages", "properties", "statistics", "subscriptions")
 
-# An address where nothing listens: the command runs up to its request, which is where imports end.
+# Nothing listens at this address. The command imports everything before its request fails.
 NOWHERE = ["--admin-url", "http://127.0.0.1:1", "--no-context"]
 
 
-def test_version_imports_no_framework() -> None:
+def test_version_does_not_import_a_framework() -> None:
     modules = imported_by(["--version"])
     assert "typer" not in modules
     assert not roots(modules) & set(HEAVY)
@@ -32,13 +32,13 @@ def test_version_imports_no_framework() -> None:
         (["subscriptions", "skip", "t", "s", "-n", "1"], {"subscriptions"}),
     ],
 )
-def test_an_admin_command_imports_its_own_noun_and_nothing_heavy(arguments: list[str], own: set[str]) -> None:
+def test_an_admin_command_imports_only_its_own_noun_and_light_modules(arguments: list[str], own: set[str]) -> None:
     modules = imported_by([*arguments, *NOWHERE])
     assert "http.client" in modules, "the command did not get as far as its request"
     assert not roots(modules) & set(HEAVY)
     assert {name.removeprefix(COMMANDS) for name in modules if name.startswith(COMMANDS)} == own
 
 
-def test_help_of_the_program_imports_no_command() -> None:
+def test_help_of_the_program_does_not_import_commands() -> None:
     modules = imported_by(["--help"])
     assert not [name for name in modules if name.startswith(COMMANDS)]

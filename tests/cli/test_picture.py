@@ -1,4 +1,4 @@
-"""README's picture of a terminal shows what the commands print, in the colors that they print it in."""
+"""The picture of a terminal in the README shows what the commands print, in the same colors."""
 
 import html
 import re
@@ -26,5 +26,5 @@ def test_the_picture_shows_what_a_terminal_shows(tmp_path: Path) -> None:
     assert len(set(STYLE.findall(shown))) > 1
 
 
-def test_the_picture_fetches_nothing() -> None:
+def test_the_picture_loads_nothing_from_the_network() -> None:
     assert "url(http" not in (DOCS / "terminal.svg").read_text()

@@ -1,4 +1,4 @@
-"""What README and docs claim about commands: neither more nor less than what the program has."""
+"""What the README and the docs claim about commands matches the program."""
 
 import re
 import runpy
@@ -11,7 +11,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 VERBS = runpy.run_path(str(ROOT / "docs" / "pulsar_admin.py"))
 
 
-def test_the_list_of_pulsar_admins_verbs_is_whole() -> None:
+def test_the_list_of_pulsar_admin_verbs_is_complete() -> None:
     counts = {noun: len(verbs) for noun, verbs in VERBS["VERBS"].items()}
     assert {noun: counts[noun] for noun in ("tenants", "namespaces", "topics", "topicPolicies", "clusters")} == {
         "tenants": 5,
@@ -23,7 +23,7 @@ def test_the_list_of_pulsar_admins_verbs_is_whole() -> None:
     assert sum(counts.values()) == 501
 
 
-def test_the_page_of_missing_verbs_is_fresh() -> None:
+def test_the_page_of_missing_verbs_is_up_to_date() -> None:
     assert (ROOT / "docs" / "pulsar-admin.md").read_text("utf-8") == VERBS["page"](), "run `make docs`"
 
 
@@ -31,7 +31,7 @@ def test_the_readme_says_how_many_verbs_there_are() -> None:
     assert VERBS["COUNT"].search(README)[0] == VERBS["count"](), "run `make docs`"
 
 
-def test_the_readmes_table_has_every_command_and_no_other() -> None:
+def test_the_readme_table_lists_exactly_the_commands() -> None:
     table = README.partition("## What is in it")[2].partition("<!--")[0]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     named = {words.split()[0] for cell in first_cells for words in re.findall(r"`(?:pulsarctl )?([a-zA-Z ]+)`", cell)}

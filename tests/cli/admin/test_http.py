@@ -1,4 +1,4 @@
-"""What a user is told when the broker cannot be reached, refuses, or answers oddly."""
+"""Errors of the admin API: a broker that cannot be reached, refuses, or answers unexpectedly."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ TENANTS = Reply(200, ["public"])
 LISTED = Outcome(0, "public\n", "")
 
 
-def test_a_refused_connection_is_exit_5_with_the_source_of_the_url(cli_alone: Cli) -> None:
+def test_a_refused_connection_exits_with_5_and_names_the_source_of_the_url(cli_alone: Cli) -> None:
     assert cli_alone("tenants", "list", "--admin-url", "http://127.0.0.1:1") == Outcome(
         5,
         "",
@@ -25,7 +25,7 @@ def test_a_refused_connection_is_exit_5_with_the_source_of_the_url(cli_alone: Cl
     )
 
 
-def test_a_port_that_speaks_something_else_is_no_answer(cli_alone: Cli) -> None:
+def test_a_port_that_does_not_speak_http_is_reported(cli_alone: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def hang_up() -> None:
@@ -44,13 +44,13 @@ def test_a_port_that_speaks_something_else_is_no_answer(cli_alone: Cli) -> None:
     )
 
 
-def test_an_unknown_host_is_exit_5(cli_alone: Cli) -> None:
+def test_an_unknown_host_exits_with_5(cli_alone: Cli) -> None:
     outcome = cli_alone("tenants", "list", "--admin-url", "http://no-such-host.invalid:8080")
     assert (outcome.exit_code, "unknown host name" in outcome.stderr) == (5, True)
 
 
 @pytest.mark.parametrize("location", ["http://[x/", "http://x:99999/", "ftp://x/", "http://x y/"])
-def test_a_redirect_to_what_is_no_url_is_exit_5(cli_alone: Cli, location: str) -> None:
+def test_a_redirect_to_an_invalid_url_exits_with_5(cli_alone: Cli, location: str) -> None:
     with HttpStub(lambda request: Reply(307, None, {"Location": location})) as stub:
         outcome = cli_alone("tenants", "list", "--admin-url", stub.url)
         problem = f"error: {stub.url} redirects to '{location}', which is not an admin URL\n"
@@ -69,12 +69,12 @@ NO_HOSTS = [
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", *NO_HOSTS, "http://x\x1b", "http://x\u202e"])
-def test_what_is_no_url_is_exit_2(cli_alone: Cli, url: str) -> None:
+def test_an_invalid_url_exits_with_2(cli_alone: Cli, url: str) -> None:
     outcome = cli_alone("tenants", "list", "--admin-url", url)
     assert (outcome.exit_code, outcome.stderr.startswith(f"error: '{url}' is not an admin URL")) == (2, True)
 
 
-def test_errors_are_objects_when_the_output_is_json(cli_alone: Cli) -> None:
+def test_errors_are_json_objects_when_the_output_is_json(cli_alone: Cli) -> None:
     with HttpStub(lambda request: Reply(409, {"reason": "Tenant already exist"})) as stub:
         url = f"{stub.url}/admin/v2/tenants/a"
         outcome = cli_alone("tenants", "create", "a", "-c", "x", "--admin-url", stub.url, "-o", "json")
@@ -124,7 +124,7 @@ def test_a_redirect_is_followed_with_its_body(cli_alone: Cli) -> None:
     assert json.loads(request.body) == {"adminRoles": [], "allowedClusters": ["x"]}
 
 
-def test_redirects_without_end_end(cli_alone: Cli) -> None:
+def test_an_endless_chain_of_redirects_is_given_up(cli_alone: Cli) -> None:
     with HttpStub(lambda request: Reply(307, headers={"Location": request.path})) as stub:
         outcome = cli_alone("tenants", "list", "--admin-url", stub.url)
     assert (outcome.exit_code, outcome.stderr.startswith("error: Temporary Redirect (307")) == (1, True)
@@ -136,7 +136,7 @@ def test_one_connection_serves_several_requests(cli_alone: Cli) -> None:
         assert (len(stub.requests), stub.connections) == (6, 1)
 
 
-def test_a_connection_that_the_broker_closed_is_opened_again(cli_alone: Cli) -> None:
+def test_a_connection_closed_by_the_broker_is_reopened(cli_alone: Cli) -> None:
     closing = {"Connection": "close"}
     with HttpStub(lambda request: Reply(200, {"partitions": 0}, closing)) as stub:
         assert cli_alone("topics", "delete", "a", "b", "--yes", "--admin-url", stub.url).exit_code == 0
@@ -149,7 +149,7 @@ def test_the_first_address_that_answers_is_used(cli_alone: Cli) -> None:
         assert cli_alone("tenants", "list", "--admin-url", both) == LISTED
 
 
-def test_a_broker_that_never_answers_is_exit_7(cli_alone: Cli) -> None:
+def test_a_broker_that_never_answers_exits_with_7(cli_alone: Cli) -> None:
     with silent_server() as url:
         outcome = cli_alone("tenants", "list", "--admin-url", url, "--request-timeout", "50ms")
     assert outcome == Outcome(
@@ -159,7 +159,7 @@ def test_a_broker_that_never_answers_is_exit_7(cli_alone: Cli) -> None:
     )
 
 
-def test_a_broker_that_hangs_up_is_exit_5(cli_alone: Cli) -> None:
+def test_a_broker_that_disconnects_exits_with_5(cli_alone: Cli) -> None:
     with silent_server(hang_up=True) as url:
         assert cli_alone("tenants", "list", "--admin-url", url).exit_code == 5
 
@@ -203,7 +203,7 @@ def test_credentials_become_the_authorization_header(
         assert stub.requests[0].headers.get("Authorization") == header
 
 
-def test_a_token_that_cannot_be_read_is_exit_2(cli_alone: Cli) -> None:
+def test_a_token_that_cannot_be_read_exits_with_2(cli_alone: Cli) -> None:
     with HttpStub(lambda request: TENANTS) as stub:
         outcome = cli_alone("tenants", "list", "--admin-url", stub.url, "--token-file", "/nix/token")
     assert outcome == Outcome(2, "", "error: cannot read the token file /nix/token: No such file or directory\n")
@@ -220,7 +220,7 @@ def test_verbose_says_where_each_address_came_from(cli_alone: Cli) -> None:
 
 @contextmanager
 def silent_server(*, hang_up: bool = False) -> Iterator[str]:
-    """Accepts connections and says nothing."""
+    """Accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         kept: list[socket.socket] = []
 

@@ -1,4 +1,4 @@
-"""How far a run came over several partitions."""
+"""How far a run over several partitions has come."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from pulsarctl.client.publish_window import Refusal
 
 @dataclass
 class CountingProducer:
-    """Stands for the official client's producer of one partition; `last` is its last acknowledged sequence id."""
+    """Replaces the official producer of one partition; `last` is its last acknowledged sequence ID."""
 
     partition: int
     last: int = -1
@@ -39,7 +39,7 @@ def test_only_partitions_that_get_a_message_are_opened() -> None:
     assert [lane.producer.partition for lane in run.open] == [7, 9]
 
 
-def test_the_place_to_resume_is_before_the_first_gap() -> None:
+def test_resuming_starts_before_the_first_gap() -> None:
     run = lanes(2)
     send(run, 0, 1, 0, 1, 0)
     settle(run, 0, 3)
@@ -50,7 +50,7 @@ def test_the_place_to_resume_is_before_the_first_gap() -> None:
     assert (run.acknowledged, run.acknowledged_in_order) == (5, 5)
 
 
-def test_a_refusal_is_placed_in_the_run() -> None:
+def test_a_refusal_is_located_in_the_run() -> None:
     run = lanes(2)
     send(run, 0, 1, 1, 0)
     settle(run, 0, 2, "Timeout")
@@ -58,7 +58,7 @@ def test_a_refusal_is_placed_in_the_run() -> None:
     assert run.refusal == Refusal(3, 1, "MessageTooBig")
 
 
-def test_positions_stay_right_when_many_are_settled_meanwhile() -> None:
+def test_positions_stay_correct_while_others_are_confirmed() -> None:
     run = lanes(2)
     for number in range(100):
         send(run, number % 2)
@@ -77,7 +77,7 @@ def test_a_topic_without_partitions_has_one_lane() -> None:
     assert (run.acknowledged_in_order, run.refusal) == (2, Refusal(3, 1, "Timeout"))
 
 
-def test_the_clients_count_settles_what_nobody_vouched_for() -> None:
+def test_the_clients_count_settles_unconfirmed_messages() -> None:
     run = lanes(1)
     send(run, 0, 0, 0)
     run.open[0].producer.last = 1

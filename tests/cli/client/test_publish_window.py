@@ -1,4 +1,4 @@
-"""Which messages ask for a call-back, and what is known from the answers."""
+"""Which messages request a callback, and what the answers prove."""
 
 from pulsarctl.client.publish_window import CALLBACK_EVERY_MESSAGES, PENDING_MESSAGES_MAX, PublishWindow, Refusal
 
@@ -7,7 +7,7 @@ def settle(window: PublishWindow, position: int, result: str | None = None) -> N
     window.settle(position, 1, position, result)
 
 
-def test_one_answer_vouches_for_all_before_it() -> None:
+def test_one_receipt_confirms_all_earlier_messages() -> None:
     window = PublishWindow()
     asked = [window.hand_in(1) for _ in range(2 * CALLBACK_EVERY_MESSAGES)]
     settle(window, 1)
@@ -16,23 +16,23 @@ def test_one_answer_vouches_for_all_before_it() -> None:
     assert window.acknowledged == CALLBACK_EVERY_MESSAGES
 
 
-def test_a_size_that_went_well_needs_no_call_back_again() -> None:
+def test_a_size_that_was_accepted_needs_no_second_callback() -> None:
     window = PublishWindow()
     assert window.hand_in(10)
-    assert window.hand_in(10), "nobody knows yet whether that size is taken"
+    assert window.hand_in(10), "no receipt yet says whether the broker accepts that size"
     window.settle(1, 10, 10, None)
     assert not window.hand_in(10)
     assert window.hand_in(11)
 
 
-def test_compression_makes_sizes_prove_nothing() -> None:
+def test_with_compression_an_accepted_size_proves_nothing() -> None:
     window = PublishWindow(size_is_final=False)
     window.hand_in(5000)
     window.settle(1, 5000, 5000, None)
     assert window.hand_in(4999)
 
 
-def test_the_first_refusal_counts() -> None:
+def test_the_first_refusal_is_reported() -> None:
     window = PublishWindow()
     for _ in range(3):
         window.hand_in(1)
@@ -41,7 +41,7 @@ def test_the_first_refusal_counts() -> None:
     assert window.refusal == Refusal(2, 1, "MessageTooBig")
 
 
-def test_the_window_is_full_at_so_many_messages() -> None:
+def test_the_window_is_full_at_its_maximum_of_messages() -> None:
     window = PublishWindow()
     for _ in range(PENDING_MESSAGES_MAX):
         assert not window.is_full
@@ -51,7 +51,7 @@ def test_the_window_is_full_at_so_many_messages() -> None:
     assert not window.is_full
 
 
-def test_the_window_is_full_at_so_many_bytes() -> None:
+def test_the_window_is_full_at_its_maximum_of_bytes() -> None:
     window = PublishWindow()
     window.hand_in(17 << 20)
     assert window.is_full
@@ -59,14 +59,14 @@ def test_the_window_is_full_at_so_many_bytes() -> None:
     assert not window.is_full
 
 
-def test_a_refusal_ends_the_wait_for_room() -> None:
+def test_a_refusal_ends_the_wait_for_space() -> None:
     window = PublishWindow()
     window.hand_in(17 << 20)
     settle(window, 1, "Timeout")
     window.wait_for_room()
 
 
-def test_the_clients_own_count_is_exact() -> None:
+def test_the_count_of_the_client_is_exact() -> None:
     window = PublishWindow()
     for _ in range(10):
         window.hand_in(1)

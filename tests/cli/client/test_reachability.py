@@ -1,4 +1,4 @@
-"""What is said of a service URL that leads to no broker."""
+"""Errors for a service URL that does not lead to a broker."""
 
 import socket
 import threading
@@ -27,7 +27,7 @@ def failed(url: str, reason: str, exit_code: int = 5) -> Outcome:
 
 
 @WORDS
-def test_the_port_of_the_admin_api_is_told_at_once(
+def test_the_port_of_the_admin_api_is_recognized_at_once(
     cli_alone: Cli, pulsar_broker: EmbeddedBroker, words: list[str]
 ) -> None:
     url = f"pulsar://127.0.0.1:{urlsplit(pulsar_broker.http_url).port}"
@@ -39,14 +39,14 @@ def test_the_port_of_the_admin_api_is_told_at_once(
 
 
 @WORDS
-def test_a_server_that_says_nothing_is_given_up_in_time(cli_alone: Cli, words: list[str]) -> None:
+def test_a_silent_server_times_out(cli_alone: Cli, words: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"pulsar://127.0.0.1:{listener.getsockname()[1]}"
         outcome = cli_alone(*words, "--url", url, "--timeout", "500ms")
     assert outcome == failed(url, "it accepts connections but does not answer", exit_code=7)
 
 
-def test_an_error_page_without_a_header_is_of_a_web_server_too(cli_alone: Cli) -> None:
+def test_an_error_page_without_a_header_is_recognized_as_http(cli_alone: Cli) -> None:
     with HttpStub(lambda request: Reply()) as stub:
         url = stub.url.replace("http", "pulsar")
         outcome = cli_alone("produce", "t", "-m", "x", "--url", url)
@@ -54,7 +54,7 @@ def test_an_error_page_without_a_header_is_of_a_web_server_too(cli_alone: Cli) -
 
 
 @WORDS
-def test_a_port_that_hangs_up_is_no_broker(cli_alone: Cli, words: list[str]) -> None:
+def test_a_port_that_disconnects_is_not_a_broker(cli_alone: Cli, words: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"pulsar://127.0.0.1:{listener.getsockname()[1]}"
         listener.settimeout(20)
@@ -71,13 +71,13 @@ def test_a_port_that_hangs_up_is_no_broker(cli_alone: Cli, words: list[str]) -> 
     assert outcome == failed(url, "it closed the connection; is this the port of the binary protocol?")
 
 
-def test_it_is_enough_that_one_of_the_addresses_is_a_broker(pulsar_broker: EmbeddedBroker) -> None:
+def test_one_broker_among_several_addresses_is_enough(pulsar_broker: EmbeddedBroker) -> None:
     web, broker = (urlsplit(url).netloc for url in (pulsar_broker.http_url, pulsar_broker.service_url))
     check_answers(Settings(service_url=f"pulsar://{web},{broker}"), 20)
 
 
 @pytest.mark.parametrize("token", [None, "short", "long" * 5000])
-def test_the_first_frame_is_a_connect(token: str | None) -> None:
+def test_the_first_frame_is_connect(token: str | None) -> None:
     (command,) = FrameDecoder(1 << 20).feed(_connect_frame(token))
     assert isinstance(command, Command) and command.type == BaseCommand.CONNECT
     found = command.message
@@ -96,7 +96,7 @@ def test_the_first_frame_is_a_connect(token: str | None) -> None:
         ("pulsar+ssl", "web", "it does not answer in TLS"),
     ],
 )
-def test_a_scheme_that_is_not_the_ports_is_one_sentence(
+def test_a_scheme_that_does_not_match_the_port_is_one_line_of_error(
     tmp_path: Path, pulsar_broker: EmbeddedBroker, words: list[str], scheme: str, port: str, reason: str
 ) -> None:
     address = pulsar_broker.service_url if port == "binary" else pulsar_broker.http_url
@@ -112,7 +112,7 @@ def test_a_scheme_that_is_not_the_ports_is_one_sentence(
         ("pulsar.invalid", "check the address, or choose another broker with --url URL"),
     ],
 )
-def test_a_broker_can_be_started_on_this_machine_only(host: str, hint: str) -> None:
+def test_a_hint_to_start_a_broker_is_only_for_this_machine(host: str, hint: str) -> None:
     assert after_no_answer([host], "--url", connected=False) == hint
 
 
@@ -129,7 +129,7 @@ def test_a_hint_never_repeats_the_command_that_failed(hint: str, words: list[str
 
 
 @pytest.mark.parametrize("host", ["[", "[::1", "x:99999", "x:abc", "x y", "..", "x" * 64, "x\x1b:1", "x\u202e", ""])
-def test_a_service_url_with_what_is_no_host_is_exit_2(cli_alone: Cli, host: str) -> None:
+def test_a_service_url_with_an_invalid_host_exits_with_2(cli_alone: Cli, host: str) -> None:
     outcome = cli_alone("produce", "t", "-m", "x", "--url", f"pulsar://{host}")
     assert (outcome.exit_code, outcome.stderr.startswith(f"error: 'pulsar://{host}' is not a service URL: ")) == (
         2,

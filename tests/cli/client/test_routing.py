@@ -1,4 +1,4 @@
-"""Partitions are chosen as Pulsar's Java tools choose them."""
+"""Partitions are chosen as in Pulsar's Java tools."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from pulsarctl.client.routing import Router, java_string_hash
         ("a", 97),
         ("key1", 3_288_498),
         ("hello", 99_162_322),
-        ("test-key", 999_538_340),  # the upper bit is taken off
+        ("test-key", 999_538_340),  # the sign bit is cleared
         ("polygenelubricants", 0),  # Integer.MIN_VALUE
         ("key-é", 101_943_547),  # UTF-16 units, not bytes
         ("日本語", 25_921_943),
@@ -33,6 +33,6 @@ def test_without_a_key_partitions_take_turns() -> None:
     assert [router.partition_for(None) for _ in range(8)] == [2, 2, 0, 0, 1, 1, 2, 2]
 
 
-def test_an_empty_key_is_no_key() -> None:
+def test_an_empty_key_counts_as_no_key() -> None:
     router = Router(2, 1)
     assert [router.partition_for("") for _ in range(4)] == [0, 1, 0, 1]

@@ -1,4 +1,4 @@
-"""`pulsarctl clusters`, `brokers` and `version`."""
+"""`pulsarctl clusters`, `brokers`, and `version`."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def test_the_cluster_names_its_addresses(cli: Cli, pulsar_broker: EmbeddedBroker
     assert (shown["serviceUrl"], shown["brokerServiceUrl"]) == (pulsar_broker.http_url, pulsar_broker.service_url)
 
 
-def test_an_unknown_cluster_is_exit_3(cli: Cli) -> None:
+def test_an_unknown_cluster_exits_with_3(cli: Cli) -> None:
     outcome = cli("clusters", "get", "nix")
     assert outcome.exit_code == 3
     assert outcome.stderr.startswith("error: Cluster does not exist (404")
@@ -48,13 +48,13 @@ def test_brokers_are_listed_by_their_web_address(cli: Cli, pulsar_broker: Embedd
     assert cli("brokers", "list") == Outcome(0, pulsar_broker.http_url.removeprefix("http://") + "\n", "")
 
 
-def test_version_shows_ours_and_the_brokers(cli: Cli) -> None:
+def test_version_shows_the_versions_of_pulsarctl_and_the_broker(cli: Cli) -> None:
     lines = cli("version").stdout.splitlines()
     assert lines[0] == f"pulsarctl    {__version__}"
     assert [line.partition(" ")[0] for line in lines] == ["pulsarctl", "python", "broker"]
 
 
-def test_version_without_a_broker_is_still_a_version(cli_alone: Cli) -> None:
+def test_version_works_without_a_broker(cli_alone: Cli) -> None:
     outcome = cli_alone("version", "--admin-url", "http://127.0.0.1:1")
     assert outcome.exit_code == 0
     assert outcome.stderr.startswith(

@@ -1,4 +1,4 @@
-"""`topics compact`: fit for cron. The broker's own answers decide, so a stub plays the broker in its rarer moods."""
+"""`topics compact`, as a cron job runs it. A stub answers as a broker does in its rarer states."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ TOPIC = "persistent://public/default/prices"
 
 
 class Mood:
-    """A broker with one topic whose compaction answers as told, one status after the other; the last one stays."""
+    """A broker with one topic and the states of its compaction, in order; the last one stays."""
 
     def __init__(self, *statuses: str, refuse: bool = False, backlog: int = 0, partitions: int = 0) -> None:
         self._statuses = list(statuses)
@@ -39,7 +39,7 @@ class Mood:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """The pauses between two looks, taken by nobody."""
+    """The pauses between two polls, which the test skips."""
     pauses: list[float] = []
     monkeypatch.setattr("pulsarctl.commands.topics.compaction.pause", pauses.append)
     yield pauses
@@ -50,24 +50,24 @@ def compact(cli: Cli, mood: Mood, *flags: str) -> Outcome:
         return cli("topics", "compact", "prices", "--admin-url", stub.url, *flags)
 
 
-def test_success_is_silent(cli_alone: Cli, quick: list[float]) -> None:
+def test_success_prints_nothing(cli_alone: Cli, quick: list[float]) -> None:
     mood = Mood("NOT_RUN", "RUNNING", "RUNNING", "RUNNING", "SUCCESS")
     assert compact(cli_alone, mood, "--wait") == SILENT
     assert mood.started == ["prices"]
     assert quick == [0.05, 0.1, 0.2]
 
 
-def test_without_wait_it_is_only_requested(cli_alone: Cli) -> None:
+def test_without_wait_compaction_is_only_requested(cli_alone: Cli) -> None:
     assert compact(cli_alone, Mood("NOT_RUN")) == SILENT
 
 
-def test_failure_is_one_line_and_exit_1(cli_alone: Cli, quick: list[float]) -> None:
+def test_a_failure_is_one_line_and_exits_with_1(cli_alone: Cli, quick: list[float]) -> None:
     assert compact(cli_alone, Mood("NOT_RUN", "RUNNING", "ERROR"), "--wait") == Outcome(
         1, "", f"error: the compaction of {TOPIC} failed: disk full\n"
     )
 
 
-def test_a_running_compaction_is_exit_8(cli_alone: Cli) -> None:
+def test_a_running_compaction_exits_with_8(cli_alone: Cli) -> None:
     mood = Mood("RUNNING")
     assert compact(cli_alone, mood, "--wait") == Outcome(
         8, "", f"error: cannot compact {TOPIC}: a compaction is running\nhint: wait for it, or use --skip-if-running\n"
@@ -75,21 +75,21 @@ def test_a_running_compaction_is_exit_8(cli_alone: Cli) -> None:
     assert mood.started == []
 
 
-def test_one_that_another_host_started_in_between_is_exit_8_too(cli_alone: Cli) -> None:
+def test_a_compaction_started_by_another_host_in_between_exits_with_8(cli_alone: Cli) -> None:
     outcome = compact(cli_alone, Mood("NOT_RUN", refuse=True), "--wait")
     assert (outcome.exit_code, outcome.stderr.startswith("error: Compaction already in progress (409")) == (8, True)
 
 
 @pytest.mark.parametrize("mood", [Mood("RUNNING"), Mood("NOT_RUN", refuse=True)])
-def test_a_running_compaction_may_be_skipped(cli_alone: Cli, mood: Mood) -> None:
+def test_a_running_compaction_can_be_skipped(cli_alone: Cli, mood: Mood) -> None:
     assert compact(cli_alone, mood, "--wait", "--skip-if-running") == SILENT
 
 
 @pytest.mark.parametrize(
     ("backlog", "if_over", "starts"), [(0, "4K", True), (0, "5000", False), (10, "9", True), (10, "10", False)]
 )
-def test_only_what_exceeds_the_size_is_compacted(cli_alone: Cli, backlog: int, if_over: str, starts: bool) -> None:
-    """Before the first compaction all is uncompacted; then, what the compaction cursor has not seen."""
+def test_only_topics_above_the_size_are_compacted(cli_alone: Cli, backlog: int, if_over: str, starts: bool) -> None:
+    """Before the first compaction, everything is uncompacted; later, what the compaction cursor has not read."""
     mood = Mood("SUCCESS", backlog=backlog)
     assert compact(cli_alone, mood, "--wait", "--if-over", if_over) == SILENT
     assert bool(mood.started) is starts
@@ -101,7 +101,7 @@ def test_every_partition_is_compacted(cli_alone: Cli) -> None:
     assert mood.started == ["prices-partition-0", "prices-partition-1", "prices-partition-2"]
 
 
-def test_one_that_takes_too_long_is_exit_7(cli_alone: Cli) -> None:
+def test_a_compaction_that_takes_too_long_exits_with_7(cli_alone: Cli) -> None:
     assert compact(cli_alone, Mood("NOT_RUN", "RUNNING"), "--wait", "--timeout", "0") == Outcome(
         7, "", f"error: the compaction of {TOPIC} is still running after 0\nhint: wait longer with --timeout\n"
     )
@@ -116,12 +116,12 @@ def test_one_that_takes_too_long_is_exit_7(cli_alone: Cli) -> None:
         ("ERROR", Outcome(1, "", f"error: the compaction of {TOPIC} failed: disk full\n")),
     ],
 )
-def test_the_status_is_told_in_pulsar_admins_words(cli_alone: Cli, status: str, outcome: Outcome) -> None:
+def test_the_status_is_worded_as_in_pulsar_admin(cli_alone: Cli, status: str, outcome: Outcome) -> None:
     with HttpStub(Mood(status)) as stub:
         assert cli_alone("topics", "compaction-status", "prices", "--admin-url", stub.url) == outcome
 
 
-def test_a_real_compaction_is_waited_for(cli: Cli) -> None:
+def test_wait_waits_for_a_real_compaction(cli: Cli) -> None:
     assert cli("topics", "create-partitioned", "compacted", "-p", "2") == SILENT
     assert cli("topics", "compact", "compacted", "--wait") == SILENT
     assert cli("topics", "compaction-status", "compacted-partition-1") == Outcome(0, "Compaction was a success\n", "")

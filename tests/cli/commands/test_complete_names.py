@@ -1,4 +1,4 @@
-"""Names at a Tab: what the broker knows, as far as the next slash, and silence when it cannot be asked."""
+"""Completion of names from the broker, up to the next slash; nothing if the broker cannot be reached."""
 
 import os
 import subprocess
@@ -38,15 +38,15 @@ def shop(cli: Cli) -> Cli:
         ("NAMESPACE", "nix/", []),
     ],
 )
-def test_names_are_offered_as_far_as_the_next_slash(shop: Cli, kind: str, prefix: str, expected: list[str]) -> None:
+def test_names_are_completed_to_the_next_slash(shop: Cli, kind: str, prefix: str, expected: list[str]) -> None:
     assert shop("complete-names", kind, prefix) == Outcome(0, "".join(f"{name}\n" for name in expected), "")
 
 
-def test_a_tab_without_a_broker_is_silent(cli_alone: Cli) -> None:
+def test_completion_without_a_broker_prints_nothing(cli_alone: Cli) -> None:
     assert cli_alone("complete-names", "TENANT", "--admin-url", "http://127.0.0.1:1") == Outcome(0, "", "")
 
 
-def test_bash_offers_the_brokers_names(shop: Cli) -> None:
+def test_bash_offers_the_names_of_the_broker(shop: Cli) -> None:
     program = (
         f'source "{ROOT}/completions/pulsarctl.bash"; COMP_WORDS=(pulsarctl topics stats shop/orders/n); COMP_CWORD=3; '
         '_pulsarctl; printf "%s\\n" "${COMPREPLY[@]}"'

@@ -9,7 +9,7 @@ from tests.cli.runner import Cli, Outcome
 OK = Outcome(0, "", "")
 
 
-def test_a_new_context_is_the_current_one(cli_alone: Cli, tmp_path: Path) -> None:
+def test_a_new_context_becomes_the_current_one(cli_alone: Cli, tmp_path: Path) -> None:
     assert cli_alone("context", "create", "prod", "--admin-url", "http://prod:8080", "--url", "pulsar://prod") == OK
     assert (
         cli_alone("context", "set", "test", "--admin-service-url", "http://test:8080", "--token", "s3cret").exit_code
@@ -35,7 +35,7 @@ def test_a_secret_is_masked(cli_alone: Cli) -> None:
     assert "s3cret" not in cli_alone("context", "show", "--resolved").stdout
 
 
-def test_use_rename_copy_and_delete(cli_alone: Cli) -> None:
+def test_contexts_are_selected_renamed_copied_and_deleted(cli_alone: Cli) -> None:
     for name in ("a", "b"):
         assert cli_alone("context", "create", name, "--admin-url", f"http://{name}") == OK
     assert cli_alone("context", "use", "a") == OK
@@ -50,13 +50,13 @@ def test_use_rename_copy_and_delete(cli_alone: Cli) -> None:
     )
 
 
-def test_an_unknown_context_is_exit_3(cli_alone: Cli) -> None:
+def test_an_unknown_context_exits_with_3(cli_alone: Cli) -> None:
     for words in (["use", "nix"], ["delete", "nix"], ["show", "nix"], ["rename", "nix", "x"]):
         outcome = cli_alone("context", *words)
         assert (outcome.exit_code, outcome.stderr.startswith("error: no context 'nix' in ")) == (3, True)
 
 
-def test_a_context_of_nothing_is_refused(cli_alone: Cli) -> None:
+def test_an_empty_context_is_refused(cli_alone: Cli) -> None:
     assert cli_alone("context", "create", "empty").exit_code == 2
 
 

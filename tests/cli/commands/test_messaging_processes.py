@@ -1,4 +1,4 @@
-"""`produce`, `consume` and `read` as processes: pipes, signals, brokers that go away."""
+"""`produce`, `consume`, and `read` as processes: pipes, signals, and brokers that stop."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def environ(pulsar_broker: EmbeddedBroker) -> dict[str, str]:
 
 
 def left(client: pulsar.Client, topic: str, subscription: str) -> list[int]:
-    """What the subscription still has to give."""
+    """The backlog of the subscription."""
     consumer = client.subscribe(topic, subscription)
     found = []
     try:
@@ -37,7 +37,7 @@ def left(client: pulsar.Client, topic: str, subscription: str) -> list[int]:
         return found
 
 
-def test_a_reader_that_has_seen_enough_loses_nothing(
+def test_closing_the_pipe_loses_no_message(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str
 ) -> None:
     count = 20_000  # more than a pipe holds
@@ -80,7 +80,7 @@ def test_sigterm_deletes_the_temporary_subscription(
     assert not loaded.subscriptions
 
 
-def test_ctrl_c_while_producing_says_how_far_it_came(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
+def test_ctrl_c_while_producing_reports_the_progress(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
     with Program(tmp_path, "produce", topic, environ=environ, stdin=True) as producer:
         producer.write(b"a\nb\n")
         words = ("consume", topic, *POSITION, "-n", "2", "-F", "%v\\n")
@@ -90,7 +90,7 @@ def test_ctrl_c_while_producing_says_how_far_it_came(tmp_path: Path, environ: di
         assert b"resume at line" in producer.stderr
 
 
-def test_lines_are_sent_as_they_come(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
+def test_lines_are_sent_as_they_arrive(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
     words = ("consume", topic, "-n", "2", "-F", "%v\\n", *POSITION)
     with (
         Program(tmp_path, "produce", topic, environ=environ, stdin=True) as producer,
@@ -103,13 +103,13 @@ def test_lines_are_sent_as_they_come(tmp_path: Path, environ: dict[str, str], to
         assert producer.finish() == 0
 
 
-def test_stdout_holds_nothing_but_records_when_the_topic_is_unknown(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_stdout_contains_only_records_when_the_topic_is_unknown(tmp_path: Path, environ: dict[str, str]) -> None:
     ended = run(tmp_path, "consume", "public/nowhere/t", "-o", "jsonl", "--log-level", "debug", environ=environ)
     assert (ended.exit_code, ended.stdout) == (3, b"")
     assert "TopicNotFound" in ended.stderr, "the client's log is on stderr"
 
 
-def test_stdout_holds_nothing_but_records_when_the_connection_is_refused(tmp_path: Path) -> None:
+def test_stdout_contains_only_records_when_the_connection_is_refused(tmp_path: Path) -> None:
     words = ("consume", "t", "-o", "jsonl", "--url", "pulsar://localhost:1", "--log-level", "debug")
     ended = run(tmp_path, *words)
     assert (ended.exit_code, ended.stdout) == (5, b"")
@@ -117,13 +117,13 @@ def test_stdout_holds_nothing_but_records_when_the_connection_is_refused(tmp_pat
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """Somebody accepts connections and never answers."""
+    """A server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
 @pytest.mark.parametrize("command", ["consume", "read", "produce"])
-def test_a_broker_that_does_not_answer_is_given_up(tmp_path: Path, silent_port: int, command: str) -> None:
+def test_a_broker_that_does_not_answer_times_out(tmp_path: Path, silent_port: int, command: str) -> None:
     message = ("-m", "x") if command == "produce" else ()
     asked = time.monotonic()
     words = (command, "t", *message, "--url", f"pulsar://127.0.0.1:{silent_port}", "--timeout", "1s")
@@ -132,7 +132,7 @@ def test_a_broker_that_does_not_answer_is_given_up(tmp_path: Path, silent_port: 
     assert time.monotonic() - asked < 5
 
 
-def test_a_restarted_broker_is_found_again_and_stdout_stays_clean(tmp_path: Path) -> None:
+def test_a_restarted_broker_is_found_and_stdout_contains_only_records(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         environ = {"PULSARCTL_SERVICE_URL": broker.service_url, "PULSARCTL_ADMIN_URL": broker.http_url}
         words = ("consume", "t", "-s", "s", *POSITION, "-n", "0", "-o", "jsonl")
@@ -143,14 +143,14 @@ def test_a_restarted_broker_is_found_again_and_stdout_stays_clean(tmp_path: Path
             broker.start()
             run(tmp_path, "produce", "t", "-m", "after", environ=environ)
             lines = consumer.read_lines(2)
-            while json.loads(lines[-1])["value"] != "after":  # `before` may come again: its acknowledgement was lost
+            while json.loads(lines[-1])["value"] != "after":  # redelivered: its acknowledgment was lost
                 lines = consumer.read_lines(len(lines) + 1)
             consumer.send(signal.SIGINT)
             consumer.finish()
             assert {json.loads(line)["value"] for line in consumer.stdout.splitlines()} == {"before", "after"}
 
 
-def test_a_failure_in_the_middle_says_how_many_are_safe(tmp_path: Path) -> None:
+def test_a_failure_in_the_middle_reports_how_many_messages_are_stored(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         environ = {"PULSARCTL_SERVICE_URL": broker.service_url, "PULSARCTL_ADMIN_URL": broker.http_url}
         with Program(tmp_path, "produce", "t", "--timeout", "1s", environ=environ, stdin=True) as producer:
@@ -194,7 +194,7 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path, environ: dict[str, str]
     os.close(terminal)
 
 
-def test_progress_is_for_terminals_only(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
+def test_progress_is_shown_only_on_a_terminal(tmp_path: Path, environ: dict[str, str], topic: str) -> None:
     lines = tmp_path / "lines"
     lines.write_bytes(b"x\n" * 100_000)
     ended = run(tmp_path, "produce", topic, "-l", str(lines), environ=environ)

@@ -27,7 +27,7 @@ def test_list_prints_full_names(cli: Cli) -> None:
     assert cli("tenants", "delete", "own") == OK
 
 
-def test_an_unset_policy_is_null_and_removing_it_again_is_fine(cli: Cli, namespace: str) -> None:
+def test_an_unset_policy_is_null_and_can_be_removed_again(cli: Cli, namespace: str) -> None:
     for policy in ("message-ttl", "retention", "compaction-threshold"):
         assert cli("namespaces", f"get-{policy}", namespace) == Outcome(0, "null\n", "")
         assert cli("namespaces", f"remove-{policy}", namespace) == OK
@@ -50,7 +50,7 @@ def test_retention_is_stored_in_minutes_and_mebibytes(cli: Cli, namespace: str) 
     )
 
 
-def test_a_retention_too_small_to_be_kept_is_said(cli: Cli, namespace: str) -> None:
+def test_a_retention_that_rounds_to_zero_is_reported(cli: Cli, namespace: str) -> None:
     outcome = cli("namespaces", "set-retention", namespace, "-t", "59", "-s", "500K")
     assert outcome.stderr == (
         "notice: the retention time 59 is less than a minute and is stored as 0\n"
@@ -59,7 +59,7 @@ def test_a_retention_too_small_to_be_kept_is_said(cli: Cli, namespace: str) -> N
     assert cli("namespaces", "set-retention", namespace, "-t", "59", "-s", "0", "--quiet") == OK
 
 
-def test_a_compaction_threshold_is_bytes(cli: Cli, namespace: str) -> None:
+def test_a_compaction_threshold_is_shown_in_bytes(cli: Cli, namespace: str) -> None:
     assert cli("namespaces", "set-compaction-threshold", namespace, "--threshold", "100M") == OK
     assert cli("namespaces", "get-compaction-threshold", namespace) == Outcome(0, "104857600\n", "")
 
@@ -80,7 +80,7 @@ def test_topics_of_a_namespace_are_partitions_and_plain_topics(cli: Cli) -> None
     assert cli("namespaces", "delete", "public/full") == OK
 
 
-def test_a_missing_tenant_names_where_to_look(cli: Cli) -> None:
+def test_an_error_for_a_missing_tenant_says_where_to_look(cli: Cli) -> None:
     outcome = cli("namespaces", "create", "nix/ns")
     assert outcome.exit_code == 3
     assert outcome.stderr.endswith("hint: list what exists: pulsarctl tenants list\n")

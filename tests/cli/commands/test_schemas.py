@@ -1,4 +1,4 @@
-"""`pulsarctl schemas` and the policies about schemas, exact output."""
+"""`pulsarctl schemas` and the schema policies, exact output."""
 
 import json
 import re
@@ -57,13 +57,13 @@ def test_every_version_is_a_row(cli: Cli, topic: str, describe: Describe) -> Non
     assert json.loads(cli("schemas", "get", topic, "-v", "0").stdout)["schemaInfo"]["schema"] == A
 
 
-def test_a_topic_without_a_schema_is_exit_3(cli: Cli, topic: str) -> None:
+def test_a_topic_without_a_schema_exits_with_3(cli: Cli, topic: str) -> None:
     outcome = cli("schemas", "get", topic)
     assert (outcome.exit_code, outcome.stdout) == (3, "")
     assert outcome.stderr.startswith("error: Schema not found (404 for GET ")
 
 
-def test_a_schema_that_may_not_follow_is_exit_6_with_the_reason(cli: Cli, topic: str, describe: Describe) -> None:
+def test_an_incompatible_schema_exits_with_6_and_the_reason(cli: Cli, topic: str, describe: Describe) -> None:
     cli("schemas", "upload", topic, "-f", describe(A))
     outcome = cli("schemas", "upload", topic, "-f", describe(C))
     assert outcome.exit_code == 6
@@ -72,9 +72,7 @@ def test_a_schema_that_may_not_follow_is_exit_6_with_the_reason(cli: Cli, topic:
     )
 
 
-def test_the_question_of_compatibility_shows_the_strategy_or_the_reason(
-    cli: Cli, topic: str, describe: Describe
-) -> None:
+def test_testing_compatibility_shows_the_strategy_or_the_reason(cli: Cli, topic: str, describe: Describe) -> None:
     cli("schemas", "upload", topic, "-f", describe(A))
     asked = cli("schemas", "compatibility", topic, "-f", describe(B), "-o", "jsonl")
     assert asked == Outcome(0, '{"schemaCompatibilityStrategy":"FULL","compatibility":true}\n', "")
@@ -82,7 +80,7 @@ def test_the_question_of_compatibility_shows_the_strategy_or_the_reason(
     assert (refused.exit_code, refused.stdout, "A.c was not written" in refused.stderr) == (1, "", True)
 
 
-def test_a_deleted_schema_is_gone_and_its_numbers_are_not_used_again(cli: Cli, topic: str, describe: Describe) -> None:
+def test_the_versions_of_a_deleted_schema_are_not_reused(cli: Cli, topic: str, describe: Describe) -> None:
     cli("schemas", "upload", topic, "-f", describe(A))
     assert cli("schemas", "delete", topic) == OK
     assert cli("schemas", "get", topic).exit_code == 3
@@ -101,14 +99,14 @@ def test_a_definition_is_uploaded_with_its_type(cli: Cli, topic: str, tmp_path: 
     assert (info["type"], info["schema"], info["properties"]) == ("JSON", A, {"k": "v"})
 
 
-def test_a_description_may_be_yaml_with_a_definition_that_is_no_text(cli: Cli, topic: str, tmp_path: Path) -> None:
+def test_a_description_can_be_yaml_with_a_structured_definition(cli: Cli, topic: str, tmp_path: Path) -> None:
     path = tmp_path / "schema.yaml"
     path.write_text("type: avro\nschema:\n  type: record\n  name: A\n  fields: []\n")
     assert cli("schemas", "upload", topic, "-f", str(path)) == OK
     assert json.loads(cli("schemas", "get", topic).stdout)["schemaInfo"]["schema"]["fields"] == []
 
 
-def test_a_pair_is_shown_as_two_schemas(cli: Cli, topic: str, describe: Describe) -> None:
+def test_a_key_value_schema_is_shown_as_two_schemas(cli: Cli, topic: str, describe: Describe) -> None:
     types = {"key.schema.type": "STRING", "value.schema.type": "AVRO", "kv.encoding.type": "INLINE"}
     assert cli("schemas", "upload", topic, "-f", describe({"key": "", "value": A}, "KEY_VALUE", **types)) == OK
     assert json.loads(cli("schemas", "get", topic).stdout)["schemaInfo"]["schema"] == {"key": "", "value": A}
@@ -138,13 +136,13 @@ def test_the_schema_of_a_python_class_is_extracted(
         (("get", "t", "-a", "-v", "1"), "error: cannot combine -v and -a"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_exit_2(cli: Cli, words: tuple[str, ...], message: str) -> None:
+def test_an_invalid_command_line_exits_with_2(cli: Cli, words: tuple[str, ...], message: str) -> None:
     outcome = cli("schemas", *words)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(message)
 
 
-def test_a_bare_definition_says_how_to_give_it(cli: Cli, tmp_path: Path, topic: str) -> None:
+def test_an_error_for_a_bare_definition_says_how_to_pass_it(cli: Cli, tmp_path: Path, topic: str) -> None:
     file = tmp_path / "order.avsc"
     file.write_text('{"type": "record", "name": "Order", "fields": []}')
     assert cli("schemas", "upload", topic, "-f", str(file)) == Outcome(
@@ -156,7 +154,7 @@ def test_a_bare_definition_says_how_to_give_it(cli: Cli, tmp_path: Path, topic: 
     assert cli("schemas", "upload", topic, "--type", "avro", "--schema-file", str(file)) == OK
 
 
-def test_a_file_that_describes_nothing_is_exit_2(cli: Cli, tmp_path: Path) -> None:
+def test_a_file_without_a_schema_exits_with_2(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[]")
     assert cli("schemas", "upload", "t", "-f", str(tmp_path / "a.json")).exit_code == 2
 
@@ -169,7 +167,7 @@ def test_a_file_that_describes_nothing_is_exit_2(cli: Cli, tmp_path: Path) -> No
         ("<html>\n<head>\n<title>Error 409 a &lt; b</title>\n</head>", "a < b"),
     ],
 )  # fmt: skip
-def test_the_reason_of_a_java_broker_is_found_in_what_it_wraps_it_in(tmp_path: Path, body: str, reason: str) -> None:
+def test_the_reason_of_a_java_broker_is_unwrapped(tmp_path: Path, body: str, reason: str) -> None:
     with HttpStub(lambda _: Reply(409, body)) as stub:
         outcome = Cli(tmp_path, stub.url)("schemas", "get", "t")
     assert outcome.stderr.startswith(f"error: {reason} (409 for GET ")
@@ -198,7 +196,7 @@ def test_the_older_strategy_has_the_names_of_pulsar_admin(cli: Cli) -> None:
     assert cli("namespaces", "delete", "public/older") == OK
 
 
-def test_switches_of_a_namespace_are_set_and_shown(cli: Cli) -> None:
+def test_flags_of_a_namespace_are_set_and_shown(cli: Cli) -> None:
     assert cli("namespaces", "create", "public/switches") == OK
     for policy, before in (("is-allow-auto-update-schema", "true"), ("schema-validation-enforce", "false")):
         assert cli("namespaces", f"get-{policy}", "public/switches").stdout == f"{before}\n"
@@ -210,7 +208,7 @@ def test_switches_of_a_namespace_are_set_and_shown(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("noun", ["topics", "topicPolicies"])
-def test_a_topic_has_a_strategy_of_its_own(cli: Cli, topic: str, noun: str) -> None:
+def test_a_topic_can_have_its_own_strategy(cli: Cli, topic: str, noun: str) -> None:
     cli("topics", "create", topic)
     assert cli(noun, "get-schema-compatibility-strategy", topic, "-ap").stdout == "FULL\n"
     assert cli(noun, "set-schema-compatibility-strategy", topic, "-s", "FORWARD") == OK

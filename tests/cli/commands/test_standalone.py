@@ -1,4 +1,4 @@
-"""`standalone` as a process: where it keeps its data, what it tells, how it ends."""
+"""`standalone` as a process: its data directory, what it reports, and how it stops."""
 
 import json
 import os
@@ -22,7 +22,7 @@ FREE = ("--port", "0", "--http-port", "0", "--print-urls", "json")
 def standalone(
     home: Path, *words: str, environ: dict[str, str] | None = None
 ) -> Iterator[tuple[Program, dict[str, Any]]]:
-    """The process, ready, and the addresses that it printed."""
+    """The process once it is ready, and what it printed."""
     with Program(home, "standalone", *FREE, *words, environ=environ) as program:
         yield program, json.loads(program.read_lines(1)[0])
 
@@ -32,7 +32,7 @@ def stop(program: Program) -> int:
     return program.finish()
 
 
-def test_it_serves_until_sigterm(tmp_path: Path) -> None:
+def test_standalone_serves_until_sigterm(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data") as (program, urls):
         client = pulsar.Client(urls["service_url"], logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         client.create_producer("t").send(b"x")
@@ -40,7 +40,7 @@ def test_it_serves_until_sigterm(tmp_path: Path) -> None:
         assert stop(program) == 0
 
 
-def test_what_it_tells(tmp_path: Path) -> None:
+def test_standalone_reports_its_process_and_its_addresses(tmp_path: Path) -> None:
     ready, data = tmp_path / "ready", tmp_path / "data"
     with standalone(tmp_path, "--data-dir", str(data), "--ready-file", str(ready)) as (program, urls):
         assert urls["pid"] == program.pid and urls["data_dir"] == str(data)
@@ -54,7 +54,7 @@ def test_what_it_tells(tmp_path: Path) -> None:
     assert program.stdout.count(b"\n") == 1
 
 
-def test_the_default_directory_is_the_users_own(tmp_path: Path) -> None:
+def test_the_default_directory_belongs_to_the_user(tmp_path: Path) -> None:
     with standalone(tmp_path, environ={"XDG_DATA_HOME": str(tmp_path / "xdg")}) as (program, urls):
         data = Path(urls["data_dir"])
         assert stat.S_IMODE(data.stat().st_mode) == 0o700
@@ -71,7 +71,7 @@ def test_the_environment_names_the_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--port", "--http-port"])
-def test_a_port_in_use_is_said_before_the_directory_is_touched(tmp_path: Path, flag: str) -> None:
+def test_a_port_in_use_is_reported_before_the_directory_is_touched(tmp_path: Path, flag: str) -> None:
     other = "--http-port" if flag == "--port" else "--port"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -82,7 +82,7 @@ def test_a_port_in_use_is_said_before_the_directory_is_touched(tmp_path: Path, f
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_one_line_of_error(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
     ended = run(tmp_path, "standalone", "--data-dir", str(locked / "data"), *FREE)
@@ -90,7 +90,7 @@ def test_a_directory_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> N
     assert ended.stderr.count("error: ") == 1 and str(locked) in ended.stderr and "Traceback" not in ended.stderr
 
 
-def test_a_file_in_the_place_of_the_directory_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_directory_is_one_line_of_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("mine")
     ended = run(tmp_path, "standalone", "--data-dir", "data", *FREE)
     assert ended.exit_code == 1
@@ -98,7 +98,7 @@ def test_a_file_in_the_place_of_the_directory_is_one_sentence(tmp_path: Path) ->
     assert (tmp_path / "data").read_text() == "mine"
 
 
-def test_a_second_process_is_refused_by_the_owners_name(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_with_the_id_of_the_owner(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data") as (program, _urls):
         ended = run(tmp_path, "standalone", "--data-dir", "data", *FREE)
         assert ended.exit_code == 8
@@ -106,7 +106,7 @@ def test_a_second_process_is_refused_by_the_owners_name(tmp_path: Path) -> None:
         assert stop(program) == 0
 
 
-def test_wiping_empties_a_directory_of_ours(tmp_path: Path) -> None:
+def test_wiping_empties_a_data_directory(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data") as (program, urls):
         environ = {"PULSARCTL_SERVICE_URL": urls["service_url"]}
         assert run(tmp_path, "produce", "t", "-m", "x", environ=environ).exit_code == 0
@@ -117,7 +117,7 @@ def test_wiping_empties_a_directory_of_ours(tmp_path: Path) -> None:
         assert stop(program) == 0
 
 
-def test_wiping_refuses_a_directory_that_is_not_ours(tmp_path: Path) -> None:
+def test_wiping_refuses_a_directory_of_another_program(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.txt").write_text("years of work")
     ended = run(tmp_path, "standalone", "--data-dir", "data", "--wipe-data", *FREE)
@@ -126,7 +126,7 @@ def test_wiping_refuses_a_directory_that_is_not_ours(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "thesis.txt").read_text() == "years of work"
 
 
-def test_a_setting_is_given_by_its_pulsar_name(tmp_path: Path) -> None:
+def test_a_setting_is_passed_by_its_pulsar_name(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data", "-X", "maxMessageSize=1000") as (program, urls):
         environ = {"PULSARCTL_SERVICE_URL": urls["service_url"]}
         ended = run(tmp_path, "produce", "t", environ=environ, stdin=b"x" * 2000)
@@ -140,7 +140,7 @@ def test_an_unknown_setting_is_a_usage_error(tmp_path: Path) -> None:
     assert "maxMessageSize" in ended.stderr, "the near name is suggested"
 
 
-def test_a_configuration_of_apache_pulsar_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_configuration_file_of_apache_pulsar_is_read_unchanged(tmp_path: Path) -> None:
     conf = tmp_path / "standalone.conf"
     conf.write_text("brokerServicePort=0\nwebServicePort=0\nzookeeperServers=\nmanagedLedgerDefaultEnsembleSize=1\n")
     with Program(tmp_path, "standalone", "-c", str(conf), "--data-dir", "d", "--print-urls", "json") as program:
@@ -157,11 +157,11 @@ def test_flags_of_apache_pulsar_are_accepted(tmp_path: Path) -> None:
     assert b"the bundled broker has no bookies" in program.stderr
 
 
-def test_without_a_broker_nothing_is_left_to_run(tmp_path: Path) -> None:
+def test_no_broker_leaves_nothing_to_run(tmp_path: Path) -> None:
     assert run(tmp_path, "standalone", "--no-broker").exit_code == 2
 
 
-def test_embedded_is_not_for_the_broker_itself(tmp_path: Path) -> None:
+def test_standalone_refuses_embedded(tmp_path: Path) -> None:
     ended = run(tmp_path, "--embedded", str(tmp_path / "data"), "standalone")
     assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (2, "hint: pulsarctl standalone --data-dir DIR")
 
@@ -173,7 +173,7 @@ def test_the_log_can_be_json(tmp_path: Path) -> None:
     assert lines and all({"time", "level", "logger", "message"} <= set(json.loads(line)) for line in lines)
 
 
-def test_data_is_there_after_kill_nine(tmp_path: Path) -> None:
+def test_data_survives_kill_9(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data") as (program, urls):
         environ = {"PULSARCTL_SERVICE_URL": urls["service_url"]}
         assert run(tmp_path, "produce", "t", "-m", "kept", environ=environ).exit_code == 0
@@ -185,7 +185,7 @@ def test_data_is_there_after_kill_nine(tmp_path: Path) -> None:
         assert stop(program) == 0
 
 
-def test_ctrl_c_stops_it_cleanly(tmp_path: Path) -> None:
+def test_ctrl_c_stops_standalone_cleanly(tmp_path: Path) -> None:
     with standalone(tmp_path, "--data-dir", "data") as (program, _urls):
         program.send(signal.SIGINT)
         assert program.finish() == 0

@@ -1,4 +1,4 @@
-"""`pulsarctl storage`: our own files as lines, damage pointed at; no broker needed."""
+"""`pulsarctl storage`: prints data files and locates damage, without a broker."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.cli.runner import Cli, Outcome
 
 @pytest.fixture
 def data(tmp_path: Path) -> Iterator[Path]:
-    """A directory with two messages, cleanly stopped."""
+    """The data directory of a broker that stopped cleanly, with two messages."""
     directory = tmp_path / "data mit ümlaut"
     with EmbeddedBroker(directory) as broker:
         cli = Cli(tmp_path, broker.http_url, broker.service_url)
@@ -26,7 +26,7 @@ def the_ledger(data: Path) -> Path:
     return found
 
 
-def test_a_sound_directory_is_silent(cli_alone: Cli, data: Path) -> None:
+def test_checking_an_undamaged_directory_prints_nothing(cli_alone: Cli, data: Path) -> None:
     assert cli_alone("storage", "check", str(data)) == Outcome(0, "", "")
 
 
@@ -39,7 +39,7 @@ def test_a_dump_shows_headers_and_records(cli_alone: Cli, data: Path) -> None:
     assert lines[-1].endswith("sealed")
 
 
-def test_a_flipped_bit_is_pointed_at(cli_alone: Cli, data: Path) -> None:
+def test_a_flipped_bit_is_located(cli_alone: Cli, data: Path) -> None:
     ledger = the_ledger(data)
     content = bytearray(ledger.read_bytes())
     content[len(content) // 2] ^= 1
@@ -52,11 +52,11 @@ def test_a_flipped_bit_is_pointed_at(cli_alone: Cli, data: Path) -> None:
     assert "\nDAMAGE " in dumped.stdout
 
 
-def test_what_is_not_there_is_exit_3(cli_alone: Cli, data: Path) -> None:
+def test_a_missing_file_exits_with_3(cli_alone: Cli, data: Path) -> None:
     assert cli_alone("storage", "check", str(data / "nix")) == Outcome(3, "", f"error: cannot find {data}/nix\n")
 
 
-def test_a_folder_of_somebody_else_is_refused(cli_alone: Cli, tmp_path: Path) -> None:
+def test_a_directory_of_another_program_is_refused(cli_alone: Cli, tmp_path: Path) -> None:
     outcome = cli_alone("storage", "check", str(tmp_path))
     assert (outcome.exit_code, "no FORMAT file" in outcome.stdout) == (1, True)
 
@@ -70,7 +70,7 @@ def test_lost_data_counts_until_it_is_accepted(cli_alone: Cli, data: Path) -> No
     assert cli_alone("storage", "accept-loss", str(data)) == Outcome(0, "", "no damage to accept\n")
 
 
-def test_the_loss_in_a_directory_that_is_in_use_is_accepted_through_its_broker(cli_alone: Cli, data: Path) -> None:
+def test_the_loss_in_a_directory_in_use_is_accepted_through_its_broker(cli_alone: Cli, data: Path) -> None:
     with EmbeddedBroker(data) as broker:
         refused = cli_alone("storage", "accept-loss", str(data))
         assert refused.exit_code == 8
@@ -101,12 +101,12 @@ def test_a_lost_catalog_is_refused_and_rebuilt_and_every_message_is_read(cli_alo
     assert re.findall(r"content:(\w+)", consumed) == ["one", "two"]
 
 
-def test_a_sound_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
+def test_an_undamaged_catalog_is_not_rebuilt(cli_alone: Cli, data: Path) -> None:
     outcome = cli_alone("storage", "rebuild", str(data))
     assert outcome == Outcome(0, "", f"nothing to rebuild: metadata.sqlite of {data} is intact\n")
 
 
-def test_a_stored_policy_that_makes_no_sense_is_named(cli_alone: Cli, data: Path) -> None:
+def test_an_invalid_stored_policy_is_named(cli_alone: Cli, data: Path) -> None:
     rate = {"publishMaxMessageRate": {"standalone": {"publishThrottlingRateInMsg": 1 << 40}}}
     with EmbeddedBroker(data) as broker:
         broker.call(broker.broker.storage.metadata.put("namespace", "public/default", rate))

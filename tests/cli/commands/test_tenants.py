@@ -5,11 +5,11 @@ from tests.cli.runner import Cli, Outcome
 OK = Outcome(0, "", "")
 
 
-def test_list_prints_one_tenant_a_line(cli: Cli) -> None:
+def test_list_prints_one_tenant_per_line(cli: Cli) -> None:
     assert cli("tenants", "list") == Outcome(0, "public\npulsar\n", "")
 
 
-def test_every_output_says_the_same(cli: Cli) -> None:
+def test_every_output_format_has_the_same_content(cli: Cli) -> None:
     expected = {
         "text": "public\npulsar\n",
         "json": '[\n  "public",\n  "pulsar"\n]\n',
@@ -23,7 +23,7 @@ def test_every_output_says_the_same(cli: Cli) -> None:
         assert cli("-o", output, "tenants", "list") == Outcome(0, text, "")
 
 
-def test_a_tenant_is_allowed_on_all_clusters_unless_told(cli: Cli) -> None:
+def test_a_tenant_is_allowed_on_all_clusters_by_default(cli: Cli) -> None:
     assert cli("tenants", "create", "shop", "-r", "alice,bob", "-r", "carol") == OK
     assert cli("tenants", "get", "shop").stdout == (
         '{\n  "adminRoles" : [ "alice", "bob", "carol" ],\n  "allowedClusters" : [ "standalone" ]\n}\n'
@@ -31,7 +31,7 @@ def test_a_tenant_is_allowed_on_all_clusters_unless_told(cli: Cli) -> None:
     assert cli("tenants", "delete", "shop") == OK
 
 
-def test_update_keeps_what_is_not_given(cli: Cli) -> None:
+def test_update_keeps_unspecified_values(cli: Cli) -> None:
     assert cli("tenants", "create", "kept", "--admin-roles", "alice", "--allowed-clusters", "standalone") == OK
     assert cli("tenants", "update", "kept", "--admin-roles", "bob") == OK
     assert cli("tenants", "get", "kept", "-o", "jsonl").stdout == (
@@ -40,7 +40,7 @@ def test_update_keeps_what_is_not_given(cli: Cli) -> None:
     assert cli("tenants", "delete", "kept") == OK
 
 
-def test_a_missing_tenant_is_exit_3_with_request_and_next_step(cli: Cli) -> None:
+def test_a_missing_tenant_exits_with_3_the_request_and_a_hint(cli: Cli) -> None:
     url = f"{cli.environ['PULSARCTL_ADMIN_URL']}/admin/v2/tenants/nix"
     assert cli("tenants", "get", "nix") == Outcome(
         3,
@@ -50,12 +50,12 @@ def test_a_missing_tenant_is_exit_3_with_request_and_next_step(cli: Cli) -> None
     )
 
 
-def test_an_existing_tenant_is_exit_6(cli: Cli) -> None:
+def test_an_existing_tenant_exits_with_6(cli: Cli) -> None:
     outcome = cli("tenants", "create", "public")
     assert (outcome.exit_code, outcome.stdout) == (6, "")
     assert outcome.stderr.startswith("error: Tenant already exist (409 for PUT ")
 
 
-def test_the_go_tools_names_are_aliases(cli: Cli) -> None:
+def test_the_names_of_the_go_tool_are_aliases(cli: Cli) -> None:
     assert cli("tenant", "l") == cli("tenants", "list")
     assert cli("-s", str(cli.environ["PULSARCTL_ADMIN_URL"]), "tenants", "g", "public").exit_code == 0

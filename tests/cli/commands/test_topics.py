@@ -26,7 +26,7 @@ def partitioned(cli: Cli) -> Iterator[str]:
     assert cli("topics", "delete", "parted", "--force") == OK
 
 
-def test_text_lists_partitions_and_a_table_rolls_them_up(cli: Cli, topic: str, partitioned: str) -> None:
+def test_text_lists_partitions_and_a_table_groups_them(cli: Cli, topic: str, partitioned: str) -> None:
     listed = "".join(f"{DEFAULT}/{name}\n" for name in (*(f"parted-partition-{i}" for i in range(3)), "plain"))
     assert cli("topics", "list", "public/default") == Outcome(0, listed, "")
     assert cli("topics", "list", "public/default", "-o", "table").stdout == (
@@ -53,7 +53,7 @@ def test_a_partitioned_topic_is_created_in_every_spelling(cli: Cli, words: list[
     assert cli("topics", "delete-partitioned-topic", "many") == OK
 
 
-def test_partitions_can_only_grow(cli: Cli, partitioned: str) -> None:
+def test_the_number_of_partitions_can_only_grow(cli: Cli, partitioned: str) -> None:
     assert cli("topics", "update-partitioned", partitioned, "-p", "4") == OK
     assert cli("topics", "partitioned-lookup", partitioned).stdout.count("parted-partition-") == 4
     refused = cli("topics", "update-partitioned-topic", partitioned, "-p", "2")
@@ -61,7 +61,7 @@ def test_partitions_can_only_grow(cli: Cli, partitioned: str) -> None:
     assert refused.stderr.startswith("error: Desired partitions 2 can't be less than the current partitions 4. (422 ")
 
 
-def test_delete_finds_out_which_kind_it_is(cli: Cli) -> None:
+def test_delete_works_for_both_kinds_of_topics(cli: Cli) -> None:
     assert cli("topics", "create", "one") == OK
     assert cli("topics", "create-partitioned", "two", "-p", "2") == OK
     outcome = cli("topics", "delete", "one", "nix", "two", "--yes")
@@ -76,7 +76,7 @@ def test_a_dry_run_shows_what_a_pattern_would_delete(cli: Cli, topic: str, parti
     assert outcome == Outcome(0, f"{DEFAULT}/parted\n{DEFAULT}/plain\n", "")
 
 
-def test_topics_to_delete_may_come_from_a_file(cli: Cli, tmp_path: Path) -> None:
+def test_topics_to_delete_can_be_listed_in_a_file(cli: Cli, tmp_path: Path) -> None:
     names = tmp_path / "names"
     names.write_text("a\n\nb\n")
     for name in ("a", "b"):
@@ -89,7 +89,7 @@ def test_stats_of_a_partitioned_topic_are_its_sums(cli: Cli, partitioned: str) -
     assert cli("topics", "stats", partitioned).stdout == cli("topics", "partitioned-stats", partitioned).stdout
 
 
-def test_a_missing_topic_names_where_to_look(cli: Cli) -> None:
+def test_an_error_for_a_missing_topic_says_where_to_look(cli: Cli) -> None:
     outcome = cli("topics", "stats", "nix")
     assert (outcome.exit_code, outcome.stdout) == (3, "")
     assert outcome.stderr.endswith("hint: list what exists: pulsarctl topics list public/default\n")
@@ -104,7 +104,7 @@ def test_a_policy_of_a_topic_is_set_shown_and_removed(cli: Cli, topic: str) -> N
         assert cli(noun, "remove-message-ttl", topic) == OK
 
 
-def test_subscriptions_are_made_moved_and_deleted(cli: Cli, topic: str) -> None:
+def test_subscriptions_are_created_moved_and_deleted(cli: Cli, topic: str) -> None:
     assert cli("topics", "create-subscription", topic, "-s", "billing", "-m", "earliest") == OK
     assert cli("subscriptions", "create", topic, "audit") == OK
     assert cli("topics", "subscriptions", topic) == Outcome(0, "audit\nbilling\n", "")
@@ -116,14 +116,14 @@ def test_subscriptions_are_made_moved_and_deleted(cli: Cli, topic: str) -> None:
     assert cli("subs", "list", topic) == Outcome(0, "", "no subscription\n")
 
 
-def test_a_reset_needs_one_goal(cli: Cli, topic: str) -> None:
+def test_a_reset_needs_exactly_one_target(cli: Cli, topic: str) -> None:
     for flags in ([], ["-t", "1h", "-m", "earliest"]):
         assert cli("topics", "reset-cursor", topic, "-s", "s", *flags) == Outcome(
             2, "", "error: specify a time or a message ID, and not both\nhint: use -t TIME or -m ID\n"
         )
 
 
-def test_a_partitioned_subscription_moves_to_an_end_on_every_partition(cli: Cli, partitioned: str) -> None:
+def test_a_subscription_moves_on_every_partition(cli: Cli, partitioned: str) -> None:
     assert cli("topics", "create-subscription", partitioned, "-s", "s") == OK
     assert cli("topics", "reset-cursor", partitioned, "-s", "s", "-m", "earliest") == OK
     refused = cli("topics", "reset-cursor", partitioned, "-s", "s", "-m", "3:1")
@@ -140,7 +140,7 @@ def test_any_name_works_for_topic_and_subscription(cli: Cli, name: str) -> None:
     assert cli("topics", "delete", name) == OK
 
 
-def test_the_broker_is_asked_where_a_topic_is(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
+def test_lookup_asks_the_broker(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
     assert cli("topics", "lookup", topic) == Outcome(0, f"{pulsar_broker.service_url}\n", "")
 
 

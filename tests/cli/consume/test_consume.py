@@ -1,4 +1,4 @@
-"""`consume` against a broker of our own."""
+"""`consume` with an embedded broker."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def subscriptions(broker: EmbeddedBroker, topic: str) -> list[str]:
     return list(broker.call(broker.broker.topics.get(parse_topic(topic))).subscriptions)
 
 
-def test_one_message_as_pulsar_client_prints_it(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_message_is_printed_as_pulsar_client_prints_it(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"first", b"second", partition_key="k", properties={"b": "2", "a": "1"})
     outcome = cli("consume", topic, "-s", "s", "-p", "Earliest")
     assert re.sub(r"\d{13}", "TIME", outcome.stdout) == (
@@ -26,21 +26,21 @@ def test_one_message_as_pulsar_client_prints_it(cli: Cli, client: pulsar.Client,
     assert (outcome.exit_code, outcome.stderr) == (0, "1 messages successfully consumed\n")
 
 
-def test_what_was_printed_is_acknowledged(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_printed_messages_are_acknowledged(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a", b"b", b"c")
     words = ("consume", topic, "-s", "s", "-p", "Earliest", "-F", "%v\\n")
     assert cli(*words, "-n", "2") == consumed("a\nb\n", 2)
     assert cli(*words, "-e") == consumed("c\n", 1)
 
 
-def test_an_end_that_is_acknowledged_already_is_reached(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_the_end_is_reached_if_it_is_already_acknowledged(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%v\\n")
     assert cli(*words) == consumed("a\n", 1)
     assert cli(*words) == consumed("", 0)
 
 
-def test_an_empty_topic_has_its_end_at_once(cli: Cli, topic: str) -> None:
+def test_an_empty_topic_ends_at_once(cli: Cli, topic: str) -> None:
     assert cli("consume", topic, "-p", "Earliest", "-e") == consumed("", 0)
 
 
@@ -54,26 +54,26 @@ def test_a_new_subscription_starts_at_the_end_and_says_so(cli: Cli, client: puls
     )
 
 
-def test_a_subscription_that_has_seen_everything_is_not_called_new(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_subscription_without_backlog_is_not_called_new(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     assert cli("consume", topic, "-s", "s", "-p", "Earliest", "-F", "%v\\n") == consumed("a\n", 1)
     assert cli("consume", topic, "-s", "s", "-e") == consumed("", 0)
 
 
-def test_without_acknowledging_messages_come_again(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_messages_that_are_not_acknowledged_are_redelivered(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%v\\n")
     assert cli(*words, "--no-ack") == consumed("a\n", 1)
     assert cli(*words) == consumed("a\n", 1)
 
 
-def test_silence_ends_it_after_the_idle_timeout(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_the_idle_timeout_ends_consuming(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, "-p", "Earliest", "--idle-timeout", "100ms", "-F", "%v\\n")
     assert cli(*words) == consumed("a\n", 1)
 
 
-def test_a_subscription_without_a_name_is_deleted_at_the_end(
+def test_an_unnamed_subscription_is_deleted_at_the_end(
     cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
 ) -> None:
     publish(client, topic, b"a")
@@ -81,7 +81,7 @@ def test_a_subscription_without_a_name_is_deleted_at_the_end(
     assert subscriptions(pulsar_broker, topic) == []
 
 
-def test_a_subscription_with_a_name_stays(
+def test_a_named_subscription_is_kept(
     cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
 ) -> None:
     publish(client, topic, b"a")
@@ -92,7 +92,7 @@ def test_a_subscription_with_a_name_stays(
 def test_every_partition_is_read_to_its_end(
     cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
 ) -> None:
-    pulsar_broker.create_partitioned_topic(topic, 4)  # the last one stays empty
+    pulsar_broker.create_partitioned_topic(topic, 4)  # the last one is empty
     for partition in range(3):
         publish(client, f"{topic}-partition-{partition}", *[b"%d-%d" % (partition, n) for n in range(10)])
     outcome = cli("consume", topic, "-s", "s", "-p", "Earliest", "-e", "-F", "%p %v\\n")
@@ -113,26 +113,26 @@ def test_one_partition_can_be_chosen(
     assert cli("consume", topic, "-p", "Earliest", "-e", "--partition", "1", "-F", "%v\\n") == consumed("one\n", 1)
 
 
-def test_a_subscription_is_moved_to_a_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_subscription_moves_to_a_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
     ids = publish(client, topic, b"a", b"b", b"c")
     cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
     place = f"{ids[1].ledger_id()}:{ids[1].entry_id()}"
     assert cli("consume", topic, "-s", "s", "--from", place, "-e", "-F", "%v\\n") == consumed("b\nc\n", 2)
 
 
-def test_a_subscription_is_moved_to_its_first_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_subscription_moves_to_its_first_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a", b"b")
     cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
     assert cli("consume", topic, "-s", "s", "--from", "earliest", "-e", "-F", "%v\\n") == consumed("a\nb\n", 2)
 
 
-def test_a_subscription_is_moved_to_a_time(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_subscription_moves_to_a_time(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a", b"b")
     cli("consume", topic, "-s", "s", "-p", "Earliest", "-e")
     assert cli("consume", topic, "-s", "s", "--from", "@-1h", "-e", "-F", "%v\\n").stdout == "a\nb\n"
 
 
-def test_consuming_stops_behind_a_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_consuming_stops_after_a_given_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
     ids = publish(client, topic, b"a", b"b", b"c")
     place = f"{ids[1].ledger_id()}:{ids[1].entry_id()}"
     words = ("consume", topic, "-s", "s", "-p", "Earliest", "-F", "%v\\n")
@@ -149,12 +149,12 @@ def test_json_keeps_every_byte(cli: Cli, client: pulsar.Client, topic: str) -> N
     assert [record["size"] for record in records] == [2, 0, 0, 9]
 
 
-def test_hidden_content_leaves_only_the_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_hidden_content_prints_only_the_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a", b"b")
     assert cli("consume", topic, "-p", "Earliest", "-e", "--hide-content") == consumed("", 2)
 
 
-def test_unicode_survives(cli: Cli, client: pulsar.Client) -> None:
+def test_unicode_is_unchanged(cli: Cli, client: pulsar.Client) -> None:
     topic, subscription, key, name, value = "größe 50% ☂", "leser %41 ü 🚀", "schlüssel 100%", "eigen schaft", "Wört"
     publish(client, topic, value.encode(), partition_key=key, properties={name: value})
     words = ("consume", topic, "-s", subscription, "-p", "Earliest")
@@ -175,7 +175,7 @@ def test_a_busy_subscription_is_a_conflict(cli: Cli, client: pulsar.Client, topi
     )
 
 
-def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
+def test_a_missing_broker_exits_with_5(cli_alone: Cli) -> None:
     outcome = cli_alone("consume", "t", "--url", "pulsar://localhost:1")
     assert (outcome.exit_code, outcome.stdout) == (5, "")
 
@@ -194,7 +194,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("--regex", "--partition", "1"), "cannot combine --regex and --partition"),
     ],
 )
-def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
+def test_an_invalid_command_line_is_refused(cli: Cli, words: tuple[str, ...], problem: str) -> None:
     outcome = cli("consume", "t", *words)
     assert outcome.exit_code == 2
     assert problem in outcome.stderr

@@ -1,4 +1,4 @@
-"""Runs of `consume` on one subscription share nothing and leave nothing out, however each of them ends."""
+"""Several runs of `consume` on one subscription print each message once, however each run ends."""
 
 import signal
 from pathlib import Path
@@ -41,7 +41,7 @@ def consumed(home: Path, environ: dict[str, str], topic: str, *words: str) -> li
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_runs_over_a_batch_go_on_in_the_middle_of_it(
+def test_the_next_run_continues_in_the_middle_of_a_batch(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str, kind: str
 ) -> None:
     publish_batched(client, topic, 10)
@@ -51,7 +51,7 @@ def test_runs_over_a_batch_go_on_in_the_middle_of_it(
 
 
 @pytest.mark.parametrize("kind", ["Exclusive", "Shared"])
-def test_runs_over_partitions_share_no_message(
+def test_runs_over_partitions_do_not_share_messages(
     tmp_path: Path,
     environ: dict[str, str],
     client: pulsar.Client,
@@ -68,7 +68,7 @@ def test_runs_over_partitions_share_no_message(
     assert sorted(first + second + rest) == list(range(MESSAGES))
 
 
-def test_runs_at_the_same_time_share_no_message(
+def test_concurrent_runs_do_not_share_messages(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str
 ) -> None:
     publish_batched(client, topic, MESSAGES)
@@ -86,7 +86,7 @@ def test_runs_at_the_same_time_share_no_message(
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
     ids=lambda value: str(value),
 )
-def test_a_signal_between_messages_loses_and_repeats_none(
+def test_a_signal_between_messages_neither_loses_nor_repeats_a_message(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str, number: signal.Signals, code: int
 ) -> None:
     publish_batched(client, topic, MORE_THAN_A_PIPE_HOLDS)
@@ -99,7 +99,7 @@ def test_a_signal_between_messages_loses_and_repeats_none(
     assert printed + rest == list(range(MORE_THAN_A_PIPE_HOLDS))
 
 
-def test_a_reader_that_goes_away_takes_only_what_was_written_whole(
+def test_a_closed_pipe_consumes_only_complete_lines(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str
 ) -> None:
     publish_batched(client, topic, MORE_THAN_A_PIPE_HOLDS)
@@ -113,7 +113,7 @@ def test_a_reader_that_goes_away_takes_only_what_was_written_whole(
 
 
 @pytest.mark.parametrize("command", ["consume", "read"])
-def test_silence_before_the_wanted_count_is_a_timeout(
+def test_too_few_messages_before_the_idle_timeout_is_a_timeout(
     tmp_path: Path, environ: dict[str, str], client: pulsar.Client, topic: str, command: str
 ) -> None:
     publish_batched(client, topic, 1)

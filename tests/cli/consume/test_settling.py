@@ -1,4 +1,4 @@
-"""What `consume` does with a message that it printed: acknowledge, give back, leave; and dead letters."""
+"""What `consume` does with a printed message: acknowledges it, negatively acknowledges it, or neither; dead letters."""
 
 import pulsar
 import pytest
@@ -10,13 +10,15 @@ from tests.cli.runner import Cli
 SHARED = ("-t", "Shared", "-s", "s", "-p", "Earliest")
 
 
-def test_what_is_given_back_comes_again_with_its_redelivery_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_redelivered_message_has_its_redelivery_count(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     words = ("consume", topic, *SHARED, "--nack", "--nack-delay", "100ms", "-n", "3", "-F", "%v %a{redelivery}\\n")
     assert cli(*words) == consumed("a 0\na 1\na 2\n", 3)
 
 
-def test_after_the_allowed_redeliveries_a_message_is_a_dead_letter(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_a_message_becomes_a_dead_letter_after_the_maximum_redeliveries(
+    cli: Cli, client: pulsar.Client, topic: str
+) -> None:
     publish(client, topic, b"a")
     words = ("--nack", "--nack-delay", "100ms", "--dlq", "auto", "--max-redeliveries", "2", "--idle-timeout", "2s")
     assert cli("consume", topic, *SHARED, *words, "-F", "%v\\n") == consumed("a\na\na\n", 3)
@@ -43,7 +45,7 @@ def test_dead_letters_go_to_the_named_topic(cli: Cli, client: pulsar.Client, top
         (("--regex", "--regex-mode", "odd"), "unknown kind of topics 'odd'"),
     ],
 )
-def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
+def test_an_invalid_command_line_is_refused(cli: Cli, words: tuple[str, ...], problem: str) -> None:
     outcome = cli("consume", "t", *words)
     assert outcome.exit_code == 2
     assert problem in outcome.stderr

@@ -1,4 +1,4 @@
-"""Colors: on a terminal or on request, and never the only way something is said."""
+"""Colors appear on a terminal or on request, and never carry information that the text lacks."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_terminal_shows_an_error_and_its_hint_in_colors(tmp_path: Path) -> Non
         (("--color", "never"), {}),
     ],
 )
-def test_a_terminal_stays_plain_on_request(words: tuple[str, ...], environ: dict[str, str], tmp_path: Path) -> None:
+def test_a_terminal_shows_no_colors_on_request(words: tuple[str, ...], environ: dict[str, str], tmp_path: Path) -> None:
     shown = on_terminal(tmp_path, *words, "tenantz", "list", **environ)
     assert "error: No such command" in shown and "\x1b" not in shown
 
@@ -48,28 +48,28 @@ def test_a_pipe_gets_colors_on_request(cli: Cli) -> None:
     assert cli("--color", "always", "tenants", "get", "nowhere").stderr.startswith(ERROR)
 
 
-def test_a_request_for_colors_outweighs_no_color(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_for_colors_overrides_no_color(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert cli("tenants", "list", "-o", "table", "--color", "always").stdout.splitlines()[0] == HEADING
 
 
-def test_a_request_for_colors_ends_with_its_command(cli: Cli) -> None:
+def test_a_request_for_colors_applies_to_its_command_only(cli: Cli) -> None:
     cli("tenants", "list", "--color", "always")
     assert cli("tenants", "list", "-o", "table").stdout.splitlines()[0] == "TENANT"
 
 
 @pytest.mark.parametrize("output", ["text", "json", "jsonl", "yaml", "name"])
-def test_what_programs_read_has_no_colors(output: str, cli: Cli) -> None:
+def test_machine_readable_output_has_no_colors(output: str, cli: Cli) -> None:
     assert "\x1b" not in cli("tenants", "list", "-o", output, "--color", "always").stdout
 
 
-def test_colors_change_no_word(cli: Cli) -> None:
+def test_colors_do_not_change_the_text(cli: Cli) -> None:
     words = ("tenants", "get", "nowhere")
     painted, plain = cli(*words, "--color", "always"), cli(*words, "--color", "never")
     assert CONTROL.sub("", painted.stderr) == plain.stderr != painted.stderr
 
 
-def test_a_colored_error_escapes_what_other_people_typed(cli: Cli) -> None:
+def test_a_colored_error_escapes_untrusted_text(cli: Cli) -> None:
     assert "\\u001b[2J" in cli("--color", "always", "a\x1b[2J").stderr
 
 

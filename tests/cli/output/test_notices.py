@@ -1,4 +1,4 @@
-"""What is said on stderr beside the result: warnings, waiting, and --quiet."""
+"""Notices on stderr: warnings, waiting, and --quiet."""
 
 import signal
 from pathlib import Path
@@ -22,12 +22,12 @@ WAITING = b"waiting for messages; press Ctrl-C to stop\n"
     [("tenants", "list", "--token", "s3cret"), ("--token", "s3cret", "tenants", "list")],
     ids=["behind", "before"],
 )
-def test_a_token_on_the_command_line_is_warned_of(cli: Cli, words: tuple[str, ...]) -> None:
+def test_a_token_on_the_command_line_prints_a_warning(cli: Cli, words: tuple[str, ...]) -> None:
     outcome = cli(*words)
     assert (outcome.exit_code, outcome.stderr) == (0, TOKEN_WARNING)
 
 
-def test_a_stored_token_is_warned_of_as_well(cli_alone: Cli) -> None:
+def test_storing_a_token_prints_a_warning(cli_alone: Cli) -> None:
     outcome = cli_alone("context", "create", "test", "--admin-url", "http://test:8080", "--token", "s3cret")
     assert (outcome.exit_code, outcome.stderr) == (0, TOKEN_WARNING)
 
@@ -36,20 +36,20 @@ def test_parameters_of_a_plugin_are_secrets_too(cli: Cli) -> None:
     assert cli("tenants", "list", "--auth-params", "token:x").stderr.startswith("warning: --auth-params shows a secret")
 
 
-def test_a_token_from_the_environment_or_a_file_is_fine(cli: Cli, tmp_path: Path) -> None:
+def test_a_token_from_the_environment_or_a_file_prints_no_warning(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("s3cret")
     assert cli("tenants", "list", "--token-file", str(tmp_path / "token")).stderr == ""
     cli.environ["PULSARCTL_TOKEN"] = "s3cret"
     assert cli("tenants", "list").stderr == ""
 
 
-def test_quiet_is_quiet(cli: Cli, topic: str) -> None:
+def test_quiet_suppresses_notices(cli: Cli, topic: str) -> None:
     assert cli("tenants", "list", "--token", "x", "--quiet").stderr == ""
     assert cli("produce", topic, "-m", "x", "--quiet", "--event-time", "2026-01-01").stderr == ""
 
 
 @pytest.mark.parametrize("command", [("tenants", "list"), ("consume", "t"), ("read", "t")])
-def test_q_means_quiet_nowhere(cli_alone: Cli, command: tuple[str, ...]) -> None:
+def test_q_is_not_an_alias_of_quiet(cli_alone: Cli, command: tuple[str, ...]) -> None:
     outcome = cli_alone("-q", *command)
     assert outcome.exit_code == 2
     assert "No such option: -q" in outcome.stderr
@@ -65,7 +65,7 @@ def test_an_embedded_broker_has_its_own_addresses(cli_alone: Cli, tmp_path: Path
 
 
 @pytest.mark.parametrize("command", [("consume",), ("read",)])
-def test_waiting_for_messages_is_said_once(
+def test_waiting_for_messages_is_announced_once(
     tmp_path: Path, pulsar_broker: EmbeddedBroker, topic: str, command: tuple[str, ...]
 ) -> None:
     pulsar_broker.create_partitioned_topic(topic, 1)
@@ -78,13 +78,13 @@ def test_waiting_for_messages_is_said_once(
     assert ended.stderr.encode().count(WAITING) == 1
 
 
-def test_reading_from_a_keyboard_is_said(pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_reading_from_a_keyboard_is_announced(pulsar_broker: EmbeddedBroker, topic: str) -> None:
     shown = on_a_terminal([str(PULSARCTL), "produce", topic, "--url", pulsar_broker.service_url], answer="one\n\x04")
     assert "reading messages from stdin, one per line; press Ctrl-D to end\r\n" in shown
     assert "1 messages successfully produced" in shown
 
 
-def test_waiting_for_a_lock_is_said_once(tmp_path: Path) -> None:
+def test_waiting_for_a_lock_is_announced_once(tmp_path: Path) -> None:
     directory = ("--embedded", str(tmp_path / "data"))
     run(tmp_path, *directory, "produce", "t", "-m", "first")
     holding = ("consume", "t", "-p", "Earliest", "-n", "0", "-F", "%v\\n")

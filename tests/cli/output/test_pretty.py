@@ -1,4 +1,4 @@
-"""Text output is pulsar-admin's: expectations are what pulsar-admin 4.0 printed."""
+"""Text output is that of pulsar-admin; the expected text is what pulsar-admin 4.0 printed."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from pulsarctl.output import pretty
         ({"grüße": "a/b"}, '{\n  "grüße" : "a/b"\n}'),
     ],
 )
-def test_a_value_is_written_as_pulsar_admin_does(value: Any, expected: str) -> None:
+def test_a_value_is_written_as_in_pulsar_admin(value: Any, expected: str) -> None:
     assert pretty.text(value) == expected
 
 
@@ -46,9 +46,9 @@ def test_a_value_is_written_as_pulsar_admin_does(value: Any, expected: str) -> N
         (-2.5e8, "-2.5E8"),
     ],
 )
-def test_a_rate_is_written_as_java_writes_a_double(value: float, expected: str) -> None:
+def test_a_rate_is_written_like_a_java_double(value: float, expected: str) -> None:
     assert pretty.text(value) == expected
 
 
-def test_a_map_is_lines_of_key_and_value() -> None:
+def test_a_map_is_written_as_lines_of_key_and_value() -> None:
     assert pretty.lines_of_map({"admin": ["produce", "consume"], "n": 1}) == "admin    [produce, consume]\nn    1"

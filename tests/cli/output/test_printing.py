@@ -1,4 +1,4 @@
-"""Only render.py prints, through streams.py."""
+"""Only the render module prints, and only through the streams module."""
 
 import ast
 from pathlib import Path
@@ -19,11 +19,11 @@ def writes(tree: ast.AST) -> bool:
     return False
 
 
-def test_only_streams_writes_to_stdout_and_stderr() -> None:
+def test_only_the_streams_module_writes_to_stdout_and_stderr() -> None:
     assert {name for name, tree in SOURCES.items() if writes(tree)} == {"output/streams.py"}
 
 
-def test_only_render_writes_through_streams() -> None:
+def test_only_the_render_module_writes_through_streams() -> None:
     calls = {
         name
         for name, tree in SOURCES.items()

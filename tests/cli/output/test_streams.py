@@ -1,4 +1,4 @@
-"""stdout, stderr and stdin that are terminals, full, or closed."""
+"""stdout, stderr, and stdin that are terminals, full, or closed."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ def send(client: pulsar.Client, topic: str, *values: str) -> None:
     ],
     ids=lambda words: "-".join(words),
 )
-def test_a_payload_cannot_steer_the_terminal(
+def test_a_payload_cannot_control_the_terminal(
     environ: dict[str, str], client: pulsar.Client, topic: str, words: tuple[str, ...]
 ) -> None:
     name = "hostile"
@@ -65,27 +65,27 @@ def test_a_payload_cannot_steer_the_terminal(
     assert not set(shown) & set("\x1b\x07\x9b\u202e")
 
 
-def test_a_name_cannot_steer_the_terminal(environ: dict[str, str], client: pulsar.Client) -> None:
+def test_a_name_cannot_control_the_terminal(environ: dict[str, str], client: pulsar.Client) -> None:
     client.create_producer("public/default/a\u202eb").close()
     shown = on_a_terminal([str(PULSARCTL), "topics", "list", "public/default"], environ=environ)
     assert r"a\u202eb" in shown and "\u202e" not in shown
 
 
-def test_an_error_cannot_steer_the_terminal(environ: dict[str, str]) -> None:
+def test_an_error_cannot_control_the_terminal(environ: dict[str, str]) -> None:
     command = [str(PULSARCTL), "topics", "stats", f"public/default/{HOSTILE}"]
     shown = on_a_terminal(command, environ={**environ, "NO_COLOR": ""})
     text = shown.replace("\x1b[1;31merror:\x1b[0m", "error:").replace("\x1b[36mhint:\x1b[0m", "hint:")  # our own
     assert text.startswith("error: ") and not set(text) & set("\x1b\x07\x9b\u202e")
 
 
-def test_a_pipe_gets_the_bytes_as_they_are(environ: dict[str, str], client: pulsar.Client, topic: str) -> None:
+def test_a_pipe_gets_the_bytes_unchanged(environ: dict[str, str], client: pulsar.Client, topic: str) -> None:
     send(client, topic, HOSTILE)
     command = [str(PULSARCTL), "consume", topic, "-p", "Earliest", "-F", "%v"]
     done = subprocess.run(command, env=environ, capture_output=True, timeout=60)
     assert done.stdout == HOSTILE.encode()
 
 
-def test_tabs_and_newlines_are_no_steering() -> None:
+def test_tabs_and_newlines_are_not_escaped() -> None:
     assert escaped("a\tb\nc") == "a\tb\nc"
 
 
@@ -98,7 +98,7 @@ def full_topic_of_ours(client: pulsar.Client) -> None:
 @pytest.mark.usefixtures("full_topic_of_ours")
 @pytest.mark.parametrize("words", PRINTING, ids=lambda words: "-".join(words))
 @pytest.mark.parametrize(("where", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
-def test_stdout_that_cannot_be_written_is_one_sentence_and_exit_1(
+def test_an_unwritable_stdout_is_one_line_of_error_and_exits_with_1(
     environ: dict[str, str], words: tuple[str, ...], where: str, reason: str
 ) -> None:
     done = subprocess.run(
@@ -111,7 +111,7 @@ def test_stdout_that_cannot_be_written_is_one_sentence_and_exit_1(
     assert (done.returncode, done.stderr) == (1, f"error: cannot write to stdout: {reason}\n")
 
 
-def test_what_prints_nothing_needs_no_stdout(environ: dict[str, str]) -> None:
+def test_a_command_that_prints_nothing_needs_no_stdout(environ: dict[str, str]) -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", str(PULSARCTL), "tenants", "create", "quiet"],
         env=environ,
@@ -122,7 +122,7 @@ def test_what_prints_nothing_needs_no_stdout(environ: dict[str, str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_closed_stdin_is_one_sentence_and_exit_1(environ: dict[str, str], topic: str) -> None:
+def test_a_closed_stdin_is_one_line_of_error_and_exits_with_1(environ: dict[str, str], topic: str) -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" <&-', "sh", str(PULSARCTL), "produce", topic],
         env=environ,

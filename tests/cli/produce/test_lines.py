@@ -1,4 +1,4 @@
-"""A stream of bytes as lines: every split gives the same lines."""
+"""Bytes are split into lines, whatever the chunks."""
 
 import pytest
 from hypothesis import given
@@ -47,7 +47,7 @@ def test_any_split_gives_the_same_lines(chunks: list[bytes]) -> None:
     assert lines_of(*chunks) == expected
 
 
-def test_a_line_without_end_is_refused_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_refused_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 10)
     with pytest.raises(CliError, match="line 3: it is longer than 10 bytes"):
         lines_of(b"a\nb\n", b"x" * 6, b"x" * 6)

@@ -1,4 +1,4 @@
-"""`produce` against a broker of our own; what arrived is read with the official client."""
+"""`produce` with an embedded broker; the official client reads what arrived."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_messages_of_the_command_line_are_sent_in_order(cli: Cli, client: pulsar
     assert values(client, topic, 3) == [b"a,b", b"", b"c"]
 
 
-def test_a_message_is_delivered_after_a_time_or_at_one(cli: Cli, topic: str) -> None:
+def test_a_message_is_delivered_after_a_delay_or_at_a_time(cli: Cli, topic: str) -> None:
     outcome = cli("produce", topic, "-m", "a", "--deliver-after", "1s", "--deliver-at", "2030-01-01T00:00:00Z")
     assert outcome.exit_code == 2
     assert "cannot combine --deliver-after and --deliver-at" in outcome.stderr
@@ -76,7 +76,7 @@ def test_without_a_source_the_lines_of_stdin_are_sent(cli: Cli, client: pulsar.C
     assert values(client, topic, 2) == [b"a", b"b"]
 
 
-def test_nothing_to_send_is_no_failure(cli: Cli, topic: str) -> None:
+def test_having_nothing_to_send_succeeds(cli: Cli, topic: str) -> None:
     assert cli("produce", topic, "--lines", "-", stdin="") == done(0)
 
 
@@ -85,7 +85,7 @@ def test_lines_cannot_be_repeated(cli: Cli, topic: str) -> None:
     assert (outcome.exit_code, outcome.stderr) == (2, "error: -n repeats messages and files, and cannot repeat lines\n")
 
 
-def test_key_and_properties_belong_to_every_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_key_and_properties_apply_to_every_message(cli: Cli, client: pulsar.Client, topic: str) -> None:
     assert cli("produce", topic, "-m", "a", "-k", "key", "-p", "x=1=2", "-H", "y:z", "--ordering-key", "o") == done(1)
     (message,) = messages(client, topic, 1)
     assert (message.partition_key(), message.properties()) == ("key", {"x": "1=2", "y": "z"})
@@ -99,7 +99,7 @@ def test_a_delimiter_splits_key_and_value_once(cli: Cli, client: pulsar.Client, 
     assert (second.partition_key(), second.data()) == ("", b"no key")
 
 
-def test_a_key_that_is_not_text_is_named_by_its_line(cli: Cli, topic: str) -> None:
+def test_an_error_names_the_line_whose_key_is_not_text(cli: Cli, topic: str) -> None:
     outcome = cli("produce", topic, "-K", ":", stdin=b"a:1\n\xff:2\n")
     assert outcome.exit_code == 2
     assert outcome.stderr == (
@@ -120,13 +120,13 @@ def test_a_chosen_text_becomes_a_tombstone(cli: Cli, client: pulsar.Client, topi
     assert first.has_null_value() and not second.has_null_value()
 
 
-def test_event_time_is_set(cli: Cli, client: pulsar.Client, topic: str) -> None:
+def test_the_event_time_is_set(cli: Cli, client: pulsar.Client, topic: str) -> None:
     assert cli("produce", topic, "-m", "a", "--event-time", "2023-11-14T22:13:20Z").exit_code == 0
     assert messages(client, topic, 1)[0].event_timestamp() == 1_700_000_000_000
 
 
 @pytest.mark.parametrize("compression", ["lz4", "ZLIB", "zstd", "snappy", "none"])
-def test_compression_is_undone_by_the_consumer(cli: Cli, client: pulsar.Client, topic: str, compression: str) -> None:
+def test_the_consumer_decompresses_messages(cli: Cli, client: pulsar.Client, topic: str, compression: str) -> None:
     name = f"{topic}-{compression}"
     assert cli("produce", name, "-m", "a" * 1000, "-z", compression) == done(1)
     assert values(client, name, 1) == [b"a" * 1000]
@@ -154,7 +154,7 @@ def test_one_partition_can_be_chosen(
 
 
 @pytest.mark.parametrize("words", [["produce", "-m", "a"], ["consume", "-e"], ["read", "-e"]])
-def test_a_partition_beyond_the_last_says_how_many_there_are(
+def test_an_error_for_an_unknown_partition_names_the_number_of_partitions(
     cli: Cli, topic: str, pulsar_broker: EmbeddedBroker, words: list[str]
 ) -> None:
     pulsar_broker.create_partitioned_topic(topic, 3)
@@ -169,11 +169,11 @@ def test_json_output_counts_the_messages(cli: Cli, topic: str) -> None:
     )
 
 
-def test_quiet_says_nothing(cli: Cli, topic: str) -> None:
+def test_quiet_prints_nothing(cli: Cli, topic: str) -> None:
     assert cli("produce", topic, "-m", "a", "--quiet") == Outcome(0, "", "")
 
 
-def test_unicode_survives(cli: Cli, client: pulsar.Client) -> None:
+def test_unicode_is_unchanged(cli: Cli, client: pulsar.Client) -> None:
     topic, key, name, value = "größe 50% 🚀", "schlüssel 100% 🔑", "eigen schaft", "Wörter, 🎈"
     assert cli("produce", topic, "-m", value, "-k", key, "-p", f"{name}={value}") == done(1)
     (message,) = messages(client, topic, 1)
@@ -182,7 +182,7 @@ def test_unicode_survives(cli: Cli, client: pulsar.Client) -> None:
     assert message.properties() == {name: value}
 
 
-def test_a_namespace_that_is_not_there_is_not_found(cli: Cli) -> None:
+def test_a_missing_namespace_is_not_found(cli: Cli) -> None:
     outcome = cli("produce", "public/nowhere/t", "-m", "a")
     assert outcome.exit_code == 3
     assert outcome.stderr == (
@@ -190,7 +190,7 @@ def test_a_namespace_that_is_not_there_is_not_found(cli: Cli) -> None:
     )
 
 
-def test_an_exceeded_backlog_quota_is_said_in_words(cli: Cli) -> None:
+def test_an_exceeded_backlog_quota_is_explained(cli: Cli) -> None:
     cli("namespaces", "create", "public/full")
     cli("namespaces", "set-backlog-quota", "public/full", "-l", "1K", "-p", "producer_exception")
     cli("topics", "create-subscription", "public/full/orders", "-s", "slow")
@@ -200,7 +200,7 @@ def test_an_exceeded_backlog_quota_is_said_in_words(cli: Cli) -> None:
     assert "the backlog quota is exceeded; wait until a subscription catches up" in outcome.stderr
 
 
-def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
+def test_a_missing_broker_exits_with_5(cli_alone: Cli) -> None:
     outcome = cli_alone("produce", "t", "-m", "a", "--url", "pulsar://localhost:1")
     assert (outcome.exit_code, outcome.stdout) == (5, "")
     assert outcome.stderr == (
@@ -220,7 +220,7 @@ def test_no_broker_is_exit_code_five(cli_alone: Cli) -> None:
         (("-kvk", "k"), "cannot send KeyValue schemas"),
     ],
 )
-def test_usage(cli: Cli, words: tuple[str, ...], problem: str) -> None:
+def test_an_invalid_command_line_is_refused(cli: Cli, words: tuple[str, ...], problem: str) -> None:
     outcome = cli("produce", "t", "-m", "a", *words)
     assert outcome.exit_code == 2
     assert problem in outcome.stderr
@@ -235,7 +235,7 @@ def small_broker() -> Iterator[EmbeddedBroker]:
         yield broker
 
 
-def test_a_message_above_the_limit_names_line_size_and_way_out(
+def test_an_oversized_message_names_its_line_its_size_and_what_to_do(
     tmp_path: Path, small_broker: EmbeddedBroker, topic: str
 ) -> None:
     cli = Cli(tmp_path, small_broker.http_url, small_broker.service_url)
@@ -250,7 +250,7 @@ def test_a_message_above_the_limit_names_line_size_and_way_out(
     )
 
 
-def test_chunking_sends_what_is_too_large(tmp_path: Path, small_broker: EmbeddedBroker, topic: str) -> None:
+def test_chunking_sends_oversized_messages(tmp_path: Path, small_broker: EmbeddedBroker, topic: str) -> None:
     cli = Cli(tmp_path, small_broker.http_url, small_broker.service_url)
     large = tmp_path / "large"
     large.write_bytes(bytes(range(256)) * 1500)

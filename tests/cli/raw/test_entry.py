@@ -1,4 +1,4 @@
-"""Entries put together by hand, and the messages that come out of them."""
+"""Entries built by hand, and the messages read from them."""
 
 import base64
 
@@ -52,7 +52,7 @@ def test_a_single_message_has_what_its_metadata_says() -> None:
     assert (record.producer, record.redelivery_count, record.value) == ("p", 2, b"hello")
 
 
-def test_what_a_producer_did_not_say_is_none() -> None:
+def test_fields_that_a_producer_did_not_set_are_none() -> None:
     record = only(entry(build_entry(metadata(), b"")))
     assert (record.key, record.ordering_key, record.event_time_ms, record.deliver_at_ms) == (None, None, None, None)
     assert (record.schema_version, record.chunk, record.broker_index, record.value) == (None, None, None, b"")
@@ -72,7 +72,7 @@ def test_a_null_value_is_none() -> None:
 
 
 @pytest.mark.parametrize("compression", CompressionType.values())
-def test_a_batch_is_unfolded(compression: int) -> None:
+def test_a_batch_is_split_into_messages(compression: int) -> None:
     records = list(entry(batch(3, compression)).messages())
     assert [(each.id.batch_index, each.key, each.value) for each in records] == [
         (0, "k0", b"v0"),
@@ -93,12 +93,12 @@ def test_messages_compacted_away_are_not_shown_and_keep_their_index() -> None:
     assert [record.id.batch_index for record in entry(data).messages()] == [1]
 
 
-def test_set_bits_of_the_ack_set_are_wanted() -> None:
+def test_set_bits_of_the_ack_set_select_messages() -> None:
     wanted = [record.id.batch_index for record in entry(batch(70), ack_set=[-2, 0b10]).messages()]
     assert wanted == [*range(1, 64), 65]
 
 
-def test_a_start_inside_of_a_batch_leaves_out_what_is_before() -> None:
+def test_a_start_inside_a_batch_skips_earlier_messages() -> None:
     assert [record.id.batch_index for record in entry(batch(4), first_index=2).messages()] == [2, 3]
 
 
@@ -111,7 +111,7 @@ def test_an_encrypted_batch_is_one_record_with_its_bytes() -> None:
     assert (record.encrypted, record.batch_size, record.value) == (True, 5, b"opaque")
 
 
-def test_a_chunk_says_which_one_it_is() -> None:
+def test_a_chunk_has_its_number() -> None:
     of = metadata()
     of.uuid, of.chunk_id, of.num_chunks_from_msg = "u", 1, 3
     record = only(entry(build_entry(of, b"middle")))
@@ -125,7 +125,7 @@ def test_the_brokers_index_counts_the_messages_of_a_batch() -> None:
     assert records[0].broker_time_ms == 1700
 
 
-def test_an_id_reads_as_pulsar_prints_it() -> None:
+def test_an_id_is_printed_as_in_pulsar() -> None:
     assert [str(MessageId(4, 9)), str(MessageId(4, 9, 2, 0))] == ["4:9:-1", "4:9:2:0"]
 
 
@@ -136,7 +136,7 @@ def test_a_flipped_bit_is_reported_with_the_id_of_the_entry() -> None:
         entry(bytes(data))
 
 
-def test_a_batch_that_does_not_hold_what_it_says_is_reported() -> None:
+def test_a_batch_with_a_wrong_message_count_is_reported() -> None:
     of = metadata()
     of.num_messages_in_batch = 2
     with pytest.raises(DamagedEntry, match="batch"):

@@ -1,4 +1,4 @@
-"""The raw entry reader against our broker, and against peers that misbehave."""
+"""The raw entry reader with our broker, and with peers that misbehave."""
 
 import socket
 import threading
@@ -38,14 +38,14 @@ def values(entries: Iterator[Entry]) -> list[str]:
     return [(record.value or b"").decode() for entry in entries for record in entry.messages()]
 
 
-def test_entries_come_in_order_up_to_the_end(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+def test_entries_are_read_in_order_to_the_end(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, "a", "b")
     publish_batch(client, topic, "c", "d")
     with EntryReader(pulsar_broker.service_url, topic) as reader:
         assert values(reader.to_end()) == ["a", "b", "c", "d"]
 
 
-def test_the_same_reader_goes_on_with_what_comes_later(
+def test_the_same_reader_continues_with_later_messages(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     publish(client, topic, "a")
@@ -57,7 +57,7 @@ def test_the_same_reader_goes_on_with_what_comes_later(
         assert values(iter([entry])) == ["b"]
 
 
-def test_more_messages_than_may_be_under_way_at_once_all_come(
+def test_more_messages_than_the_permits_all_arrive(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     producer = client.create_producer(topic, batching_enabled=False, block_if_queue_full=True)
@@ -68,7 +68,9 @@ def test_more_messages_than_may_be_under_way_at_once_all_come(
         assert values(reader.to_end()) == [str(number) for number in range(2500)]
 
 
-def test_nothing_is_left_behind_on_the_broker(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+def test_no_subscription_remains_on_the_broker(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
     publish(client, topic, "a")
     with EntryReader(pulsar_broker.service_url, topic) as reader:
         assert len(pulsar_broker.broker.topics.loaded[topic].subscriptions) == 1
@@ -85,9 +87,7 @@ def test_an_empty_topic_has_no_last_message_and_ends_at_once(
         assert list(reader.to_end()) == []
 
 
-def test_a_start_is_included_unless_told_otherwise(
-    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
-) -> None:
+def test_a_start_is_inclusive_by_default(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
     second = publish(client, topic, "a", "b", "c")[1]
     start = MessageId(second.ledger_id(), second.entry_id())
     with EntryReader(pulsar_broker.service_url, topic, start=start) as reader:
@@ -96,7 +96,7 @@ def test_a_start_is_included_unless_told_otherwise(
         assert values(reader.to_end()) == ["c"]
 
 
-def test_a_start_inside_of_a_batch_begins_with_that_message(
+def test_a_start_inside_a_batch_begins_with_that_message(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     publish_batch(client, topic, "a", "b", "c")
@@ -137,7 +137,7 @@ def test_an_end_is_included_and_the_rest_is_not_read(
         assert values(reader.to({-1: MessageId(second.ledger_id(), second.entry_id())})) == ["a", "b"]
 
 
-def test_an_end_that_does_not_exist_any_more_is_reached(
+def test_an_end_that_no_longer_exists_is_reached(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     last = publish(client, topic, "a", "b")[1]
@@ -145,7 +145,7 @@ def test_an_end_that_does_not_exist_any_more_is_reached(
         assert values(reader.to({-1: MessageId(last.ledger_id(), last.entry_id() + 5)})) == ["a", "b"]
 
 
-def test_all_partitions_are_read_and_each_entry_says_which(
+def test_all_partitions_are_read_and_each_entry_names_its_partition(
     pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
 ) -> None:
     pulsar_broker.create_partitioned_topic(topic, 3)
@@ -181,7 +181,7 @@ def test_an_id_without_a_partition_is_refused_on_a_partitioned_topic(pulsar_brok
         EntryReader(pulsar_broker.service_url, topic, start=MessageId(1, 0))
 
 
-def test_a_topic_that_is_unloaded_is_read_on(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+def test_reading_continues_after_an_unload(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, "a")
     with EntryReader(pulsar_broker.service_url, topic) as reader:
         assert values(reader.to_end()) == ["a"]
@@ -190,7 +190,7 @@ def test_a_topic_that_is_unloaded_is_read_on(pulsar_broker: EmbeddedBroker, clie
         assert values(reader.to_end()) == ["b"]
 
 
-def test_a_broker_that_comes_back_is_read_on_behind_the_last_entry(tmp_path: Path) -> None:
+def test_reading_continues_after_the_last_entry_when_the_broker_returns(tmp_path: Path) -> None:
     topic = "persistent://public/default/restarted"
     config = BrokerConfig(server=ServerConfig(broker_port=_free_port(), web_port=0))
     with EmbeddedBroker(tmp_path, config=config) as broker:
@@ -213,7 +213,7 @@ def test_a_topic_that_does_not_exist_is_not_created(pulsar_broker: EmbeddedBroke
     assert topic not in pulsar_broker.broker.topics.loaded
 
 
-def test_no_broker_is_said_at_once() -> None:
+def test_a_missing_broker_is_reported_at_once() -> None:
     with pytest.raises(CannotConnect, match="cannot reach the broker"):
         EntryReader(f"pulsar://127.0.0.1:{_free_port()}", "t")
 
@@ -226,19 +226,19 @@ def test_the_second_of_two_addresses_is_tried(pulsar_broker: EmbeddedBroker, cli
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8080", "pulsar+ssl://localhost:6651", "localhost", "pulsar://h:x"])
-def test_an_address_that_cannot_be_used_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(UsageProblem) as caught:
         EntryReader(url, "t")
     assert "pulsar://HOST:PORT" in str(caught.value.hint)
 
 
-def test_the_port_of_something_else_is_recognised(pulsar_broker: EmbeddedBroker) -> None:
+def test_a_port_of_another_protocol_is_recognized(pulsar_broker: EmbeddedBroker) -> None:
     url = pulsar_broker.http_url.replace("http://", "pulsar://")
     with pytest.raises(CannotConnect, match="does not speak Pulsar's binary protocol"):
         EntryReader(url, "t", timeout_seconds=TIMEOUT_SECONDS)
 
 
-def test_a_peer_that_never_answers_is_given_up() -> None:
+def test_a_peer_that_never_answers_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         before = time.monotonic()
         with pytest.raises(TimedOut, match="did not answer CONNECT"):
@@ -246,7 +246,7 @@ def test_a_peer_that_never_answers_is_given_up() -> None:
         assert time.monotonic() - before < 5
 
 
-def test_a_peer_that_hangs_up_is_said() -> None:
+def test_a_peer_that_disconnects_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as rude:
         hanging_up = threading.Thread(target=lambda: rude.accept()[0].close())
         hanging_up.start()

@@ -1,4 +1,4 @@
-"""A record with every field set, for tests of what is made from records."""
+"""A record with every field set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

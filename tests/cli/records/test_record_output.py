@@ -1,4 +1,4 @@
-"""A record as pulsar-client's text and as a line of JSON."""
+"""A record as the text of pulsar-client and as a line of JSON."""
 
 import json
 
@@ -99,12 +99,12 @@ def test_json_says_what_could_not_be_decoded() -> None:
 
 
 @pytest.mark.parametrize("output", [Output.TABLE, Output.YAML, Output.NAME])
-def test_messages_are_no_table(output: Output) -> None:
+def test_messages_cannot_be_printed_as_a_table(output: Output) -> None:
     with pytest.raises(UsageProblem, match=f"cannot print messages as {output}"):
         record_output(output, None, frozenset())
 
 
-def test_hidden_content_is_no_output() -> None:
+def test_hidden_content_prints_nothing() -> None:
     assert record_output(Output.TEXT, None, frozenset(), hide_content=True) is None
 
 

@@ -1,4 +1,4 @@
-"""Record templates: escapes, modifiers, and errors that name the place."""
+"""Record templates: escapes, modifiers, and errors that name their place."""
 
 import pytest
 
@@ -43,11 +43,11 @@ def render(template: str, **fields: object) -> bytes:
         ("ä%v", "ähello".encode()),
     ],
 )
-def test_escape(template: str, expected: bytes) -> None:
+def test_a_template_is_expanded(template: str, expected: bytes) -> None:
     assert render(template) == expected
 
 
-def test_a_value_is_written_as_it_is() -> None:
+def test_a_value_is_written_unchanged() -> None:
     assert render("%v\n", value=b"\xff\x00\n") == b"\xff\x00\n\n"
 
 
@@ -55,7 +55,7 @@ def test_a_tombstone_is_empty_and_its_length_is_minus_one() -> None:
     assert render("[%v]%V", value=None) == b"[]-1"
 
 
-def test_no_key_is_empty_and_its_length_is_minus_one() -> None:
+def test_a_missing_key_is_empty_and_its_length_is_minus_one() -> None:
     assert render("[%k]%K", key=None) == b"[]-1"
 
 
@@ -92,12 +92,12 @@ def test_binary_values_are_unpacked(pattern: str, expected: bytes) -> None:
         ("%a{colour}", "unknown escape %a{colour}"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(template: str, problem: str) -> None:
+def test_an_error_names_its_place_in_the_template(template: str, problem: str) -> None:
     with pytest.raises(UsageProblem) as raised:
         compile_template(template, frozenset())
     assert problem in str(raised.value)
 
 
-def test_what_the_official_client_hides_is_refused() -> None:
+def test_a_field_that_the_official_client_hides_is_refused() -> None:
     with pytest.raises(UsageProblem, match=r"cannot print %a\{compression\}: the client hides"):
         compile_template("%a{compression}", HIDDEN_FROM_CLIENT)

@@ -1,4 +1,4 @@
-"""`produce --schema` and `consume --schema auto`: what is announced, encoded, decoded and refused."""
+"""`produce --schema` and `consume --schema auto`: upload, encoding, decoding, and refusals."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ def consumed(cli: Cli, topic: str, *words: str) -> Outcome:
     return cli("consume", topic, "-p", "Earliest", "-e", *words)
 
 
-def test_json_goes_out_as_avro_and_comes_back_as_json(cli: Cli, topic: str) -> None:
+def test_json_is_sent_as_avro_and_printed_as_json(cli: Cli, topic: str) -> None:
     sent = cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}', "-m", '{"id": 8, "note": "x"}')
     assert sent == Outcome(0, "", "2 messages successfully produced\n")
     assert version_and_type(cli, topic) == (0, "AVRO")
@@ -50,7 +50,7 @@ def test_json_goes_out_as_avro_and_comes_back_as_json(cli: Cli, topic: str) -> N
     assert raw[0]["schemaVersion"] == "00" * 8
 
 
-def test_decoded_values_are_one_json_text_in_every_other_output(cli: Cli, topic: str) -> None:
+def test_decoded_values_are_json_text_in_every_other_output(cli: Cli, topic: str) -> None:
     cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
     assert consumed(cli, topic, "-st", "auto_consume", "-F", "%v\\n").stdout == '{"id":7,"note":null}\n'
     assert consumed(cli, topic, "-st", "auto_consume").stdout.splitlines()[1].endswith('content:{"id":7,"note":null}')
@@ -73,7 +73,7 @@ def test_the_definition_may_be_in_a_file(cli: Cli, topic: str, tmp_path: Path) -
     assert [one["value"] for one in lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))] == [{"id": 7}]
 
 
-def test_auto_takes_the_schema_of_the_topic_and_says_so(cli: Cli, topic: str, tmp_path: Path) -> None:
+def test_auto_uses_the_schema_of_the_topic_and_says_so(cli: Cli, topic: str, tmp_path: Path) -> None:
     (tmp_path / "order.avsc").write_text(json.dumps(ORDER))
     cli("schemas", "upload", topic, "--type", "avro", "--schema-file", str(tmp_path / "order.avsc"))
     sent = cli("produce", topic, "--schema", "auto", "-m", '{"id": 7}')
@@ -88,13 +88,13 @@ def test_auto_sends_bytes_to_a_topic_without_a_schema(cli: Cli, topic: str) -> N
     assert cli("schemas", "get", topic).exit_code == 3
 
 
-def test_a_string_is_announced_as_one(cli: Cli, topic: str) -> None:
+def test_a_string_schema_is_uploaded_as_a_string(cli: Cli, topic: str) -> None:
     assert cli("produce", topic, "-vs", "string", "-m", "grüße").exit_code == 0
     assert version_and_type(cli, topic) == (0, "STRING")
     assert lines(consumed(cli, topic, "--schema", "auto", "-o", "jsonl"))[0]["value"] == "grüße"
 
 
-def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
+def test_an_incompatible_schema_exits_with_6(cli: Cli, topic: str) -> None:
     cli("produce", topic, "-vs", "string", "-m", "x")
     refused = cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
     assert (refused.exit_code, refused.stdout) == (6, "")
@@ -121,7 +121,7 @@ def test_a_schema_that_may_not_follow_is_exit_6(cli: Cli, topic: str) -> None:
         ),
     ],
 )
-def test_a_message_that_does_not_fit_is_exit_2_with_its_place(cli: Cli, topic: str, message: str, reason: str) -> None:
+def test_a_mismatch_with_the_schema_exits_with_2_and_its_place(cli: Cli, topic: str, message: str, reason: str) -> None:
     outcome = cli("produce", topic, "--schema", AVRO, "-m", message)
     assert outcome.exit_code == 2
     assert outcome.stderr.startswith(f"error: {reason}")
@@ -136,13 +136,13 @@ def test_a_message_that_does_not_fit_is_exit_2_with_its_place(cli: Cli, topic: s
         ('avro:{"type":"what"}', "not an Avro schema"),
     ],
 )
-def test_a_schema_that_is_none_is_exit_2(cli: Cli, schema: str, message: str) -> None:
+def test_an_invalid_schema_exits_with_2(cli: Cli, schema: str, message: str) -> None:
     outcome = cli("produce", "t", "--schema", schema, "-m", "x")
     assert outcome.exit_code == 2
     assert outcome.stderr.startswith(f"error: {message}")
 
 
-def test_what_cannot_be_decoded_is_shown_as_it_is_with_the_reason(cli: Cli, topic: str, client: pulsar.Client) -> None:
+def test_an_undecodable_value_is_printed_unchanged_with_the_reason(cli: Cli, topic: str, client: pulsar.Client) -> None:
     cli("produce", topic, "--schema", AVRO, "-m", '{"id": 7}')
     client.create_producer(topic).send(b"no schema")
     client.create_producer(topic, schema=_Avro()).send(b"")
@@ -152,7 +152,7 @@ def test_what_cannot_be_decoded_is_shown_as_it_is_with_the_reason(cli: Cli, topi
 
 
 class _Avro(pulsar.schema.Schema):  # type: ignore[misc]  # the client ships no types
-    """Announces the schema of the orders, and sends anything."""
+    """Uploads the schema of the orders and sends any bytes."""
 
     def __init__(self) -> None:
         import _pulsar
@@ -191,7 +191,7 @@ def test_plain_types_are_decoded_as_java_writes_them(kind: str, data: bytes, exp
         decode(data + b"x")
 
 
-def test_a_pair_is_decoded_part_by_part() -> None:
+def test_a_key_value_pair_is_decoded_part_by_part() -> None:
     types = {"key.schema.type": "STRING", "value.schema.type": "JSON"}
     schema = {"key": "", "value": ORDER}
     inline = decoder_of({"type": "KEY_VALUE", "schema": schema, "properties": {**types, "kv.encoding.type": "INLINE"}})
@@ -220,7 +220,7 @@ UNION = ["null", "int", "string", {"type": "record", "name": "R", "fields": [{"n
         ('{"R": {"x": ""}}', {"x": ""}),
     ],
 )
-def test_a_union_may_be_written_plain_or_with_its_type(written: str, read: Any) -> None:
+def test_a_union_can_be_written_with_or_without_its_type(written: str, read: Any) -> None:
     codec = AvroCodec({"type": "record", "name": "A", "fields": [{"name": "u", "type": UNION}]})
     assert codec.decode(codec.encode(f'{{"u": {written}}}'.encode())) == {"u": read}
 
@@ -263,7 +263,7 @@ LATIN = st.text(st.characters(max_codepoint=255))
         max_leaves=3,
     ).filter(lambda value: value is not None)
 )
-def test_what_is_encoded_is_decoded(value: Any) -> None:
+def test_an_encoded_value_is_decoded_to_itself(value: Any) -> None:
     codec = AvroCodec(EVERYTHING)
     assert codec.decode(codec.encode(json.dumps(value).encode())) == value
 
@@ -292,7 +292,7 @@ PRICED = {
     ],
 )
 @pytest.mark.parametrize("schema", ["json", "auto"])
-def test_json_has_to_be_what_its_schema_says(
+def test_json_must_match_its_schema(
     cli: Cli, tmp_path: Path, topic: str, schema: str, message: str, problem: str
 ) -> None:
     definition = tmp_path / "order.avsc"
@@ -306,13 +306,13 @@ def test_json_has_to_be_what_its_schema_says(
     assert outcome.stderr.startswith(f"error: cannot send line 1 of stdin: it does not match the schema: {problem}")
 
 
-def test_json_that_fits_is_sent_as_it_was_written(cli: Cli, topic: str) -> None:
+def test_json_that_matches_is_sent_unchanged(cli: Cli, topic: str) -> None:
     message = '{ "amount": 1,  "note": "a", "raw": "AP8=" }'
     assert cli("produce", topic, "--schema", f"json:{json.dumps(PRICED)}", stdin=message).exit_code == 0
     assert cli("consume", topic, "-p", "Earliest", "-F", "%v").stdout == message
 
 
-def test_protobuf_that_is_none_is_refused() -> None:
+def test_invalid_protobuf_is_refused() -> None:
     descriptor = base64.b64encode(_file_set()).decode()
     info = {"fileDescriptorSet": descriptor, "rootMessageTypeName": "google.protobuf.Struct"}
     decode = decoder_of({"type": "PROTOBUF_NATIVE", "schema": info, "properties": {}})

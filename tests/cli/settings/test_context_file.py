@@ -1,4 +1,4 @@
-"""The context file is the Go tool's too: what we do not know survives, and nobody sees half a file."""
+"""The Go tool uses the context file, too: unknown keys survive, and each save replaces the whole file."""
 
 import stat
 from pathlib import Path
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "pulsar" / "config"
 
 
-def test_keys_and_contexts_that_we_do_not_know_survive_a_change(path: Path) -> None:
+def test_unknown_keys_and_contexts_survive_a_change(path: Path) -> None:
     path.parent.mkdir()
     path.write_text(FOREIGN)
     file = ContextFile(path)
@@ -46,7 +46,7 @@ def test_keys_and_contexts_that_we_do_not_know_survive_a_change(path: Path) -> N
     assert yaml.safe_load(path.read_text()) == expected
 
 
-def test_the_file_is_its_owners_alone(path: Path) -> None:
+def test_only_the_owner_can_read_the_file(path: Path) -> None:
     path.parent.mkdir()
     path.write_text(FOREIGN)
     path.chmod(0o644)
@@ -55,7 +55,7 @@ def test_the_file_is_its_owners_alone(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_link_stays_a_link(path: Path, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_kept(path: Path, tmp_path: Path) -> None:
     path.parent.mkdir()
     real = tmp_path / "real"
     real.write_text(FOREIGN)
@@ -67,7 +67,7 @@ def test_a_link_stays_a_link(path: Path, tmp_path: Path) -> None:
     assert yaml.safe_load(real.read_text())["contexts"] == {}
 
 
-def test_a_failed_save_leaves_the_old_file(path: Path) -> None:
+def test_a_failed_save_keeps_the_old_file(path: Path) -> None:
     path.parent.mkdir()
     path.write_text(FOREIGN)
     file = ContextFile(path)
@@ -78,7 +78,7 @@ def test_a_failed_save_leaves_the_old_file(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_renamed_current_context_stays_current(path: Path) -> None:
+def test_the_current_context_stays_current_when_renamed(path: Path) -> None:
     file = ContextFile(path)
     file.put("a", {"web_url": "http://a", "token": "t"})
     file.current = "a"
@@ -87,7 +87,7 @@ def test_a_renamed_current_context_stays_current(path: Path) -> None:
     assert file.fields("b") == {"web_url": "http://a", "token": "t"}
 
 
-def test_a_name_that_is_taken_is_refused(path: Path) -> None:
+def test_a_name_in_use_is_refused(path: Path) -> None:
     file = ContextFile(path)
     file.put("a", {"web_url": "http://a"})
     file.put("b", {"web_url": "http://b"})
@@ -96,7 +96,7 @@ def test_a_name_that_is_taken_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["- a list", "contexts: [", "contexts: 3"])
-def test_a_file_that_is_none_is_refused_naming_it(path: Path, text: str) -> None:
+def test_an_error_for_an_invalid_file_names_it(path: Path, text: str) -> None:
     path.parent.mkdir()
     path.write_text(text)
     with pytest.raises(UsageProblem, match=str(path)):

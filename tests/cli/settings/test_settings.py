@@ -1,4 +1,4 @@
-"""Which value wins, and what is known about where it came from."""
+"""Which value wins, and which source it came from."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ def write_contexts(home: Path) -> dict[str, str]:
     return {"HOME": str(home)}
 
 
-def test_defaults_are_a_broker_on_this_machine(tmp_path: Path) -> None:
+def test_the_default_is_a_broker_on_this_machine(tmp_path: Path) -> None:
     settings = resolve({}, {"HOME": str(tmp_path)}, tmp_path)
     assert (settings.web_url, settings.service_url) == ("http://localhost:8080", "pulsar://localhost:6650")
     assert settings.origin("web_url") == "the default"
@@ -61,27 +61,27 @@ def test_a_client_conf_in_the_working_directory_outweighs_only_the_default(tmp_p
     assert settings.origin("service_url") == "conf/client.conf"
 
 
-def test_a_client_conf_may_be_yaml(tmp_path: Path) -> None:
+def test_client_conf_can_be_yaml(tmp_path: Path) -> None:
     conf = tmp_path / "client.yaml"
     conf.write_text("webServiceUrl: http://yaml:8080\ntlsAllowInsecureConnection: true\nunknown: 1\n")
     settings = resolve({"config_file": str(conf)}, {"HOME": str(tmp_path)}, tmp_path)
     assert (settings.web_url, settings.tls_allow_insecure) == ("http://yaml:8080", True)
 
 
-def test_the_client_conf_that_is_shipped_changes_nothing(tmp_path: Path) -> None:
+def test_the_client_conf_in_the_repository_changes_nothing(tmp_path: Path) -> None:
     shipped = Path(__file__).parents[3] / "conf" / "client.yaml"
     given = resolve({"config_file": str(shipped)}, {"HOME": str(tmp_path)}, tmp_path)
     assert replace(given, origins={}) == resolve({}, {"HOME": str(tmp_path)}, tmp_path)
 
 
-def test_a_variable_over_the_current_context_is_said(tmp_path: Path) -> None:
+def test_an_environment_variable_that_overrides_the_context_is_reported(tmp_path: Path) -> None:
     environ = write_contexts(tmp_path) | {"PULSARCTL_ADMIN_URL": "http://other:8080"}
     assert resolve({}, environ, tmp_path).notices == (
         "notice: PULSARCTL_ADMIN_URL is set and overrides the current context 'prod'",
     )
 
 
-def test_no_context_reads_no_context_file(tmp_path: Path) -> None:
+def test_no_context_does_not_read_the_context_file(tmp_path: Path) -> None:
     settings = resolve({"no_context": True}, write_contexts(tmp_path), tmp_path)
     assert settings.web_url == "http://localhost:8080"
 
@@ -106,7 +106,7 @@ def test_values_have_their_types(tmp_path: Path) -> None:
     assert settings.embedded == Path("/data/my broker")
 
 
-def test_an_unknown_output_is_refused_naming_its_source(tmp_path: Path) -> None:
+def test_an_error_for_an_unknown_output_names_its_source(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="PULSARCTL_OUTPUT: unknown output format 'xml'"):
         resolve({}, {"HOME": str(tmp_path), "PULSARCTL_OUTPUT": "xml"}, tmp_path)
 

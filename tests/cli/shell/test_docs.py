@@ -1,4 +1,4 @@
-"""Nothing undocumented, nothing stale."""
+"""Every command is documented, and generated files are up to date."""
 
 import runpy
 import shlex
@@ -23,22 +23,22 @@ def pages() -> list[Page]:
     return reference.pages()
 
 
-def test_the_command_reference_is_fresh(pages: list[Page]) -> None:
+def test_the_command_reference_is_up_to_date(pages: list[Page]) -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == markdown(pages), "run `make docs`"
 
 
-def test_the_client_configuration_is_fresh() -> None:
+def test_the_client_configuration_is_up_to_date() -> None:
     assert (ROOT / "conf" / "client.yaml").read_text(encoding="utf-8") == reference.client_yaml(), "run `make docs`"
 
 
 @pytest.mark.parametrize("shell", FILES)
-def test_the_completion_script_is_fresh(pages: list[Page], shell: str, cli_alone: Cli) -> None:
+def test_the_completion_script_is_up_to_date(pages: list[Page], shell: str, cli_alone: Cli) -> None:
     kept = (ROOT / "completions" / FILES[shell]).read_text(encoding="utf-8")
     assert kept == script(shell, pages), "run `make completions`"
     assert cli_alone("completion", shell).stdout == kept
 
 
-def test_every_command_says_what_it_does_and_shows_an_example(pages: list[Page]) -> None:
+def test_every_command_has_a_summary_and_an_example(pages: list[Page]) -> None:
     leaves = [page for page in pages if not page.commands]
     assert [page.words for page in leaves if not page.summary] == []
     policies = ("get-", "set-", "remove-")
@@ -46,12 +46,12 @@ def test_every_command_says_what_it_does_and_shows_an_example(pages: list[Page])
     assert [words for words in without if not words[-1].startswith(policies)] == []
 
 
-def test_every_option_and_argument_has_a_sentence(pages: list[Page]) -> None:
+def test_every_option_and_argument_has_help(pages: list[Page]) -> None:
     silent = [(page.words, option.spellings) for page in pages for option in page.options if not option.help]
     assert silent == []
 
 
-def test_every_example_is_a_command_line_that_parses(pages: list[Page]) -> None:
+def test_every_example_parses(pages: list[Page]) -> None:
     root = typer.main.get_command(application())
     assert sum(len(reference.examples(page.help)[1]) for page in pages) > 80
     for page in pages:
@@ -75,7 +75,7 @@ def test_every_example_is_a_command_line_that_parses(pages: list[Page]) -> None:
         (["pulsarctl", "topics", "stats", "--emb"], ["--embedded"]),
     ],
 )
-def test_bash_offers_what_fits(typed: list[str], offered: list[str]) -> None:
+def test_bash_offers_matching_words(typed: list[str], offered: list[str]) -> None:
     program = (
         f'source "{ROOT}/completions/{FILES["bash"]}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
         'set -u; _pulsarctl; printf "%s\\n" "${COMPREPLY[@]}"'

@@ -1,4 +1,4 @@
-"""The completion script of fish, in the real fish."""
+"""The completion script of fish, in a real fish."""
 
 import os
 import shutil
@@ -57,13 +57,13 @@ def test_commands_options_and_formats_are_completed(tmp_path: Path) -> None:
 
 
 @fish
-def test_names_are_asked_from_the_broker(cli: Cli, tmp_path: Path) -> None:
+def test_names_come_from_the_broker(cli: Cli, tmp_path: Path) -> None:
     url = str(cli.environ["PULSARCTL_ADMIN_URL"])
     assert completed("pulsarctl tenants get pub", home=tmp_path, url=url) == [["public"]]
 
 
 @fish
-def test_a_tab_is_answered_at_once(tmp_path: Path) -> None:
+def test_completion_is_fast(tmp_path: Path) -> None:
     started = time.monotonic()
     completed(*["pulsarctl topics set-retention t --"] * 20, home=tmp_path)
     assert time.monotonic() - started < 20 * 0.1, "a tenth of a second each, fish's own start included"

@@ -1,4 +1,4 @@
-"""The shape of the command line: options before and behind the command, usage errors, help, pipes and terminals."""
+"""The grammar of the command line: the place of options, usage errors, help, pipes, and terminals."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ def test_version_is_one_line(flag: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "pulsarctl 0.1.0\n", "")
 
 
-def test_version_beside_other_options_is_the_same(cli_alone: Cli) -> None:
+def test_version_ignores_other_options(cli_alone: Cli) -> None:
     assert cli_alone("--quiet", "--version") == Outcome(0, "pulsarctl 0.1.0\n", "")
 
 
@@ -45,7 +45,7 @@ def test_version_beside_other_options_is_the_same(cli_alone: Cli) -> None:
         (["topics", "stats", "a/b"], "error: 'a/b' is not a topic name\nhint: use TOPIC, TENANT/"),
     ],
 )
-def test_a_usage_error_is_exit_2_and_says_what_to_do(cli_alone: Cli, words: list[str], message: str) -> None:
+def test_a_usage_error_exits_with_2_and_a_hint(cli_alone: Cli, words: list[str], message: str) -> None:
     outcome = cli_alone(*words)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(message)
@@ -57,14 +57,14 @@ def test_a_noun_alone_shows_its_verbs_on_stderr(cli_alone: Cli) -> None:
     assert "Create a tenant" in outcome.stderr
 
 
-def test_help_is_data(cli_alone: Cli) -> None:
+def test_help_goes_to_stdout(cli_alone: Cli) -> None:
     outcome = cli_alone("tenants", "create", "--help")
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert "Example: pulsarctl tenants create shop --admin-roles alice,bob" in outcome.stdout
 
 
 @pytest.mark.parametrize("words", [[], ["tenants"], ["tenants", "create"]])
-def test_help_is_also_h(cli_alone: Cli, words: list[str]) -> None:
+def test_h_is_an_alias_of_help(cli_alone: Cli, words: list[str]) -> None:
     assert cli_alone(*words, "-h") == cli_alone(*words, "--help")
 
 
@@ -78,20 +78,20 @@ def test_help_hides_aliases(cli_alone: Cli) -> None:
 
 
 @pytest.mark.parametrize("noun", ["topics", "namespaces", "subscriptions"])
-def test_help_says_the_whole_of_each_summary(cli_alone: Cli, noun: str) -> None:
+def test_help_does_not_truncate_summaries(cli_alone: Cli, noun: str) -> None:
     listed = cli_alone(noun, "--help").stdout.partition("--help")[2]
     assert listed.count(".\n") > 5
     assert "..." not in listed
 
 
-def test_a_table_is_for_a_terminal_only(cli: Cli) -> None:
+def test_only_a_terminal_gets_a_table(cli: Cli) -> None:
     command = [*PROGRAM, "tenants", "list", "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
     piped = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert piped.stdout == "public\npulsar\n"
     assert on_a_terminal(command) == "TENANT\r\npublic\r\npulsar\r\n"
 
 
-def test_a_reader_that_goes_away_is_no_noise(cli: Cli) -> None:
+def test_a_closed_pipe_prints_no_error(cli: Cli) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [*PROGRAM, "tenants", "list", "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
@@ -100,20 +100,20 @@ def test_a_reader_that_goes_away_is_no_noise(cli: Cli) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_ctrl_c_is_exit_130_and_no_traceback() -> None:
+def test_ctrl_c_exits_with_130_without_a_traceback() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         command = [*PROGRAM, "tenants", "list", "--admin-url", url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             connection, _ = listener.accept()
             with connection:
-                connection.recv(1)  # its request is on the way: it waits for an answer now
+                connection.recv(1)  # it has sent its request and waits for the answer
                 process.send_signal(signal.SIGINT)
                 stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stdout, stderr) == (130, b"", b"")
 
 
-def test_a_question_answered_with_no_changes_nothing(cli: Cli) -> None:
+def test_answering_no_changes_nothing(cli: Cli) -> None:
     assert cli("tenants", "create", "asked").exit_code == 0
     command = [*PROGRAM, "tenants", "delete", "asked", "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
     shown = on_a_terminal(command, answer="n\n")

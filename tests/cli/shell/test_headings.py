@@ -1,4 +1,4 @@
-"""The headings under which `topics --help` and `namespaces --help` list their verbs."""
+"""The headings of `topics --help` and `namespaces --help`."""
 
 from importlib import import_module
 
@@ -35,14 +35,14 @@ def test_a_heading_of_policies_lists_getters_and_setters_only(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["topics", "namespaces"])
-def test_help_and_policies_help_together_list_every_verb_once(cli_alone: Cli, name: str) -> None:
+def test_help_and_the_help_of_policies_list_every_verb_once(cli_alone: Cli, name: str) -> None:
     listed = cli_alone(name, "--help").stdout + cli_alone(name, "policies", "--help").stdout
     for verb in visible(name):
         assert listed.count(f"\n  {verb} ") + listed.count(f"\n  {verb}\n") == 1, verb
 
 
 @pytest.mark.parametrize("name", ["topics", "namespaces"])
-def test_help_names_each_policy_and_leads_to_its_commands(cli_alone: Cli, name: str) -> None:
+def test_help_names_each_policy_and_how_to_list_its_commands(cli_alone: Cli, name: str) -> None:
     shown = " ".join(cli_alone(name, "--help").stdout.replace("-\n", "-").split()).replace("- ", "-")
     assert f"see 'pulsarctl {name} policies --help'" in cli_alone(name, "--help").stdout
     for verb in visible(name):
@@ -57,7 +57,7 @@ def test_the_common_headings_come_first(cli_alone: Cli) -> None:
     assert shown.index("\n  list ") < shown.index("\n  list-partitioned ")
 
 
-def test_policies_without_help_prints_the_same_list(cli_alone: Cli) -> None:
+def test_policies_prints_the_same_list_without_the_help_option(cli_alone: Cli) -> None:
     assert cli_alone("topics", "policies").stdout == cli_alone("topics", "policies", "--help").stdout
 
 

@@ -1,4 +1,4 @@
-"""Verbs that lose data: never suggested, and never silent about more than one thing."""
+"""Verbs that lose data: never suggested, and confirmed before they delete several things."""
 
 import re
 from importlib import import_module
@@ -55,7 +55,7 @@ def test_a_verb_that_loses_data_is_never_suggested(cli_alone: Cli, words: tuple[
     ],
     ids=lambda words: "-".join(words[:2]),
 )
-def test_without_a_terminal_several_things_are_lost_only_with_yes(
+def test_without_a_terminal_deleting_several_things_needs_yes(
     cli: Cli, client: pulsar.Client, words: tuple[str, ...]
 ) -> None:
     client.subscribe("losing-a", "s").close()
@@ -67,13 +67,13 @@ def test_without_a_terminal_several_things_are_lost_only_with_yes(
     assert cli("topics", "subscriptions", "losing-a").stdout == "s\n"
 
 
-def test_yes_deletes_what_a_pattern_finds(cli: Cli, pulsar_broker: EmbeddedBroker, topic: str) -> None:
+def test_yes_deletes_what_a_pattern_matches(cli: Cli, pulsar_broker: EmbeddedBroker, topic: str) -> None:
     for number in range(2):
         assert cli("topics", "create", f"{topic}-{number}").exit_code == 0
     assert cli("topics", "delete", "--regex", f"{topic}-.*", "--yes").exit_code == 0
     assert topic not in cli("topics", "list", "public/default").stdout
 
 
-def test_one_thing_that_was_named_is_deleted_as_pulsar_admin_does(cli: Cli, topic: str) -> None:
+def test_a_single_named_topic_is_deleted_without_confirmation(cli: Cli, topic: str) -> None:
     assert cli("topics", "create", topic).exit_code == 0
     assert cli("topics", "delete", topic).exit_code == 0

@@ -1,4 +1,4 @@
-"""Names become paths of the REST API, encoded once."""
+"""Names are encoded once as paths of the REST API."""
 
 import pytest
 
@@ -22,13 +22,13 @@ def test_a_topic_is_one_encoded_segment(topic: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["a/b", "http://a/b/c", "persistent://a/b", "", "persistent://a/b/"])
-def test_what_is_no_topic_is_refused(topic: str) -> None:
+def test_an_invalid_topic_is_refused(topic: str) -> None:
     with pytest.raises(UsageProblem):
         full_topic(topic)
 
 
 @pytest.mark.parametrize("namespace", ["public", "a/b/c", "/b", ""])
-def test_what_is_no_namespace_is_refused(namespace: str) -> None:
+def test_an_invalid_namespace_is_refused(namespace: str) -> None:
     with pytest.raises(UsageProblem):
         namespace_path(namespace)
 
@@ -43,11 +43,11 @@ def test_what_is_no_namespace_is_refused(namespace: str) -> None:
         ("3:4:1:2", MessageId(3, 4, 1, 2)),
     ],
 )
-def test_a_message_id_is_read(text: str, expected: MessageId) -> None:
+def test_a_message_id_is_parsed(text: str, expected: MessageId) -> None:
     assert parse_message_id(text) == expected
 
 
 @pytest.mark.parametrize("text", ["3", "a:b", "1:2:3:4:5", ""])
-def test_what_is_no_message_id_is_refused(text: str) -> None:
+def test_an_invalid_message_id_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem):
         parse_message_id(text)

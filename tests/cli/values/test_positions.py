@@ -38,7 +38,7 @@ NOW_MS = 1_700_000_000_000
         ("index:42", AtIndex(42)),
     ],
 )
-def test_position(text: str, position: Position) -> None:
+def test_a_position_is_parsed(text: str, position: Position) -> None:
     assert parse_position(text, NOW_MS) == position
 
 

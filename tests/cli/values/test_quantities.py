@@ -1,4 +1,4 @@
-"""Durations and sizes: what pulsar-admin takes means the same, and the rest is refused with what there is."""
+"""Durations and sizes mean the same as in pulsar-admin; an error lists the units."""
 
 import pytest
 
@@ -23,18 +23,18 @@ from pulsarctl.values.quantities import human_size, parse_duration, parse_second
         ("P1DT2H", 93_600),
     ],
 )
-def test_a_duration_is_read_in_seconds(text: str, seconds: float) -> None:
+def test_a_duration_is_parsed_to_seconds(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "1x", "h", "1.5h", "10 s", "P", "--5", "m5"])
-def test_a_wrong_duration_is_refused_with_the_suffixes(text: str) -> None:
+def test_an_invalid_duration_is_refused_and_the_units_are_listed(text: str) -> None:
     with pytest.raises(UsageProblem) as caught:
         parse_duration(text)
     assert "10s" in str(caught.value.hint)
 
 
-def test_part_of_a_second_is_stored_as_a_whole_one() -> None:
+def test_a_fraction_of_a_second_is_rounded_up() -> None:
     assert parse_seconds("500ms") == 1
 
 
@@ -42,12 +42,12 @@ def test_part_of_a_second_is_stored_as_a_whole_one() -> None:
     ("text", "size"),
     [("4096", 4096), ("10K", 10_240), ("5m", 5 << 20), ("1GiB", 1 << 30), ("2tb", 2 << 40), ("-1", -1)],
 )
-def test_a_size_is_read_in_bytes(text: str, size: int) -> None:
+def test_a_size_is_parsed_to_bytes(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "10X", "1.5G", "K"])
-def test_a_wrong_size_is_refused(text: str) -> None:
+def test_an_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem):
         parse_size(text)
 

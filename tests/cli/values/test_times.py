@@ -1,4 +1,4 @@
-"""The grammar of times, and that every command has the same."""
+"""The grammar of times, which all commands share."""
 
 import pulsar
 import pytest
@@ -16,7 +16,7 @@ FUTURE = ("1767225600000", "1767225600", "2026-01-01", "2026-01-01T00:00:00Z", "
 @pytest.mark.parametrize("text", FUTURE)
 @pytest.mark.parametrize("prefix", ["", "@"])
 @pytest.mark.parametrize("or_duration", [False, True])
-def test_an_instant_is_the_same_everywhere(text: str, prefix: str, or_duration: bool) -> None:
+def test_a_time_means_the_same_everywhere(text: str, prefix: str, or_duration: bool) -> None:
     assert parse_time_ms(prefix + text, NOW_MS, or_duration=or_duration) == 1_767_225_600_000
 
 
@@ -25,7 +25,7 @@ def test_a_time_without_an_offset_is_utc() -> None:
 
 
 @pytest.mark.parametrize("text", ["1h", "3600", "@-1h", "-1h", "@1h", "PT1H"])
-def test_a_duration_alone_is_that_long_ago_where_pulsar_admin_has_one(text: str) -> None:
+def test_a_bare_duration_is_that_long_ago_where_pulsar_admin_allows_one(text: str) -> None:
     assert parse_time_ms(text, NOW_MS, or_duration=True) == NOW_MS - HOUR_MS
 
 
@@ -41,7 +41,7 @@ def test_a_time_is_shown_with_its_offset() -> None:
 
 @pytest.mark.parametrize("time", ["@1767225600000", "1767225600000", "2026-01-01", "2026-01-01T01:00+01:00"])
 @pytest.mark.parametrize("words", [("topics", "reset-cursor"), ("subscriptions", "seek")], ids=lambda words: words[1])
-def test_moving_a_subscription_says_to_which_instant(
+def test_moving_a_subscription_reports_the_resolved_time(
     cli: Cli, client: pulsar.Client, topic: str, words: tuple[str, str], time: str
 ) -> None:
     client.subscribe(topic, "s").close()
@@ -58,20 +58,18 @@ def test_a_cursor_reset_to_a_later_time_replays_nothing(cli: Cli, client: pulsar
 
 
 @pytest.mark.parametrize("command", ["consume", "read"])
-def test_a_start_and_an_end_are_said(cli: Cli, client: pulsar.Client, topic: str, command: str) -> None:
+def test_the_resolved_start_and_end_are_reported(cli: Cli, client: pulsar.Client, topic: str, command: str) -> None:
     publish(client, topic, b"a")
     outcome = cli(command, topic, "--from", "@2026-01-01", "--to", "@1767225600000")
     assert "from 2026-01-01T00:00:00.000Z\nto 2026-01-01T00:00:00.000Z\n" in outcome.stderr
 
 
-def test_what_produce_was_told_is_said(cli: Cli, topic: str) -> None:
+def test_produce_reports_the_resolved_times(cli: Cli, topic: str) -> None:
     outcome = cli("produce", topic, "-m", "x", "--event-time", "2026-01-01", "--deliver-at", "@1767225600000")
     assert outcome.stderr.startswith("event time 2026-01-01T00:00:00.000Z\ndeliver at 2026-01-01T00:00:00.000Z\n")
 
 
-def test_the_first_message_since_a_time_is_asked_for_in_the_same_grammar(
-    cli: Cli, client: pulsar.Client, topic: str
-) -> None:
+def test_get_message_id_accepts_the_same_times(cli: Cli, client: pulsar.Client, topic: str) -> None:
     publish(client, topic, b"a")
     outcome = cli("topics", "get-message-id", topic, "-d", "@1767225600000")
     assert outcome.exit_code == 0

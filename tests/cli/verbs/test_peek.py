@@ -1,4 +1,4 @@
-"""Looking at messages without consuming them: exact output."""
+"""Peeking at messages, exact output."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def timeless(outcome: Outcome) -> Outcome:
 
 @pytest.fixture
 def ids(client: pulsar.Client, topic: str) -> list[tuple[int, int]]:
-    """A topic with the messages 0 to 2, each an entry; their ids. The subscription s has all before it."""
+    """Publishes the messages 0 to 2, one entry each, to the subscription s; returns their IDs."""
     client.subscribe(topic, "s").close()
     producer = client.create_producer(topic)
     found = [producer.send(b"%d" % number) for number in range(3)]
@@ -36,9 +36,7 @@ def ids(client: pulsar.Client, topic: str) -> list[tuple[int, int]]:
     return [(one.ledger_id(), one.entry_id()) for one in found]
 
 
-def test_the_next_messages_of_a_subscription_as_pulsar_admin_prints_them(
-    cli: Cli, client: pulsar.Client, topic: str
-) -> None:
+def test_the_next_messages_are_printed_as_pulsar_admin_prints_them(cli: Cli, client: pulsar.Client, topic: str) -> None:
     client.subscribe(topic, "s").close()
     producer = client.create_producer(topic)
     first = producer.send(b"hi\n", {"b": "2", "a": "1"}, event_timestamp=5)
@@ -58,7 +56,7 @@ def test_the_next_messages_of_a_subscription_as_pulsar_admin_prints_them(
 
 
 @pytest.mark.parametrize("spelled", ["topics peek-messages T -s s", "subscriptions peek T s", "subs peek T -s s"])
-def test_peeking_takes_nothing_away(cli: Cli, topic: str, ids: list[tuple[int, int]], spelled: str) -> None:
+def test_peeking_consumes_nothing(cli: Cli, topic: str, ids: list[tuple[int, int]], spelled: str) -> None:
     words = [topic if word == "T" else word for word in spelled.split()]
     assert cli(*words, *VALUES) == Outcome(0, "0\n", "")
     assert cli(*words, *VALUES, "-n", "2") == Outcome(0, "0\n1\n", "")
@@ -81,7 +79,7 @@ def test_a_batch_shows_its_messages(cli: Cli, client: pulsar.Client, topic: str,
     assert re.findall(r"Batch Message ID: \d+:0:(\d)", shown) == ["0", "1", "2"]
 
 
-def test_what_a_message_carries_is_shown_as_json(cli: Cli, topic: str) -> None:
+def test_json_shows_all_fields_of_a_message(cli: Cli, topic: str) -> None:
     words = ("-k", "grüße", "-p", "é=ü", "--ordering-key", "o", "--event-time", "2024-05-01T00:00:00Z")
     assert cli("produce", topic, "-m", "x", *words, "--producer-name", "me", "--sequence-id", "7").exit_code == 0
     peeked = json.loads(cli("topics", "examine-messages", topic, "-o", "jsonl").stdout)
@@ -92,7 +90,7 @@ def test_what_a_message_carries_is_shown_as_json(cli: Cli, topic: str) -> None:
     }
 
 
-def test_a_message_by_its_place_from_either_end(cli: Cli, topic: str, ids: list[tuple[int, int]]) -> None:
+def test_a_message_is_found_by_its_place_from_either_end(cli: Cli, topic: str, ids: list[tuple[int, int]]) -> None:
     words = ("topics", "examine-messages", topic, *VALUES)
     assert [cli(*words, "-m", str(place)).stdout for place in (1, 2, 3)] == ["2\n", "1\n", "0\n"]
     assert cli(*words, "-i", "earliest", "-m", "2") == Outcome(0, "1\n", "")
@@ -100,7 +98,7 @@ def test_a_message_by_its_place_from_either_end(cli: Cli, topic: str, ids: list[
 
 
 @pytest.mark.parametrize("noun", ["topics", "subscriptions"])
-def test_a_message_by_its_id(cli: Cli, topic: str, ids: list[tuple[int, int]], noun: str) -> None:
+def test_a_message_is_found_by_its_id(cli: Cli, topic: str, ids: list[tuple[int, int]], noun: str) -> None:
     ledger, entry = ids[1]
     words = (noun, "get-message-by-id", topic, "-l", str(ledger))
     assert timeless(cli(*words, "-e", str(entry))) == Outcome(
@@ -118,13 +116,13 @@ def test_an_empty_topic_has_nothing_to_examine(cli: Cli, topic: str) -> None:
     assert refused.stderr.startswith("error: Could not examine messages due to the total message is zero (412 ")
 
 
-def test_a_topic_that_is_not_there_is_no_empty_one(cli: Cli) -> None:
+def test_a_missing_topic_is_not_an_empty_topic(cli: Cli) -> None:
     outcome = cli("topics", "peek-messages", "nix", "-s", "s")
     assert (outcome.exit_code, outcome.stdout) == (3, "")
     assert outcome.stderr.startswith("error: Topic persistent://public/default/nix not found (404 ")
 
 
-def test_one_partition_is_looked_at(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
+def test_one_partition_can_be_peeked(cli: Cli, topic: str, pulsar_broker: EmbeddedBroker) -> None:
     pulsar_broker.create_partitioned_topic(topic, 2)
     assert cli("produce", topic, "-m", "x", "--partition", "1").exit_code == 0
     words = ("topics", "examine-messages")

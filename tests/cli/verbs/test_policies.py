@@ -1,4 +1,4 @@
-"""`get-`, `set-` and `remove-` of every policy, of namespaces and topics, exact output."""
+"""`get-`, `set-`, and `remove-` of every policy of namespaces and topics, exact output."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def created(cli: Cli, topic: str) -> Iterator[str]:
 
 
 def check(cli: Cli, noun: str, place: str, policy: str, flags: str, shown: str) -> None:
-    """Sets, shows and removes a policy."""
+    """Sets, shows, and removes a policy."""
     assert cli(noun, f"set-{policy}", place, *flags.split()) == OK
     assert cli(noun, f"get-{policy}", place, "-o", "jsonl") == Outcome(0, f"{shown}\n", "")
     if policy != "encryption-required":
@@ -41,16 +41,18 @@ def check(cli: Cli, noun: str, place: str, policy: str, flags: str, shown: str) 
 
 
 @pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_NAMESPACES])
-def test_of_a_namespace(cli: Cli, namespace: str, policy: str, flags: str, shown: str) -> None:
+def test_a_namespace_policy_is_set_shown_and_removed(
+    cli: Cli, namespace: str, policy: str, flags: str, shown: str
+) -> None:
     check(cli, "namespaces", namespace, policy, flags, shown)
 
 
 @pytest.mark.parametrize(("policy", "flags", "shown"), [*BOTH, *OF_TOPICS])
-def test_of_a_topic(cli: Cli, created: str, policy: str, flags: str, shown: str) -> None:
+def test_a_topic_policy_is_set_shown_and_removed(cli: Cli, created: str, policy: str, flags: str, shown: str) -> None:
     check(cli, "topics", created, policy, flags, shown)
 
 
-def test_every_policy_is_tried() -> None:
+def test_every_policy_is_tested() -> None:
     tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS)}
     apart = {"message-ttl", "retention", "compaction-threshold"}
     apart |= {policy.name for policy in schema.OF_NAMESPACES}  # test_schemas.py
@@ -63,14 +65,14 @@ def test_topic_policies_has_the_same_verbs(cli: Cli, created: str) -> None:
     assert cli("topicPolicies", "get-backlog-quota", created, "-o", "jsonl") == Outcome(0, "{}\n", "")
 
 
-def test_what_is_in_force_comes_from_the_namespace(cli: Cli, created: str) -> None:
+def test_a_topic_shows_the_policy_that_applies_from_its_namespace(cli: Cli, created: str) -> None:
     assert cli("namespaces", "set-max-producers-per-topic", "public/default", "-p", "7") == OK
     assert cli("topics", "get-max-producers", created).stdout == "null\n"
     assert cli("topics", "get-max-producers", created, "-ap").stdout == "7\n"
     assert cli("namespaces", "remove-max-producers-per-topic", "public/default") == OK
 
 
-def test_a_subscription_may_have_a_rate_of_its_own(cli: Cli, created: str) -> None:
+def test_a_subscription_can_have_its_own_rate(cli: Cli, created: str) -> None:
     verb, of_one = "subscription-dispatch-rate", ["-s", "a/b"]
     assert cli("topics", f"set-{verb}", created, "-md", "5", *of_one) == OK
     shown = f"{RATE % (5, -1, 'false', 1)}\n"
@@ -80,13 +82,13 @@ def test_a_subscription_may_have_a_rate_of_its_own(cli: Cli, created: str) -> No
     assert cli("topics", f"get-{verb}", created, *of_one, "-o", "jsonl").stdout == "null\n"
 
 
-def test_several_types_are_given_at_once(cli: Cli, namespace: str) -> None:
+def test_several_types_are_set_at_once(cli: Cli, namespace: str) -> None:
     assert cli("namespaces", "set-subscription-types-enabled", namespace, "-t", "Failover,Shared") == OK
     shown = cli("namespaces", "get-subscription-types-enabled", namespace, "-o", "jsonl")
     assert shown == Outcome(0, '"Shared"\n"Failover"\n', "")
 
 
-def test_a_quota_of_age_lies_beside_that_of_size(cli: Cli, namespace: str) -> None:
+def test_a_quota_by_age_and_a_quota_by_size_coexist(cli: Cli, namespace: str) -> None:
     place = ("namespaces", "set-backlog-quota", namespace)
     assert cli(*place, "-l", "1K", "-p", "producer_request_hold") == OK
     assert cli(*place, "-lt", "2m", "-p", "consumer_backlog_eviction", "-t", "message_age") == OK
@@ -123,7 +125,7 @@ def test_a_quota_of_age_lies_beside_that_of_size(cli: Cli, namespace: str) -> No
         ),
     ],
 )
-def test_flags_that_make_no_sense_are_refused(cli: Cli, line: str, error: str) -> None:
+def test_invalid_flags_are_refused(cli: Cli, line: str, error: str) -> None:
     verb, *flags = line.split()
     assert cli("namespaces", verb, "public/default", *flags) == Outcome(2, "", error)
 

@@ -1,4 +1,4 @@
-"""What a setter says on a terminal, and that it is silent elsewhere."""
+"""A setter confirms the value on a terminal and prints nothing elsewhere."""
 
 from typing import Any
 
@@ -34,11 +34,11 @@ from tests.cli.terminal import on_a_terminal
         ("anything", {"newField": 7}, "newField 7"),
     ],
 )
-def test_a_policy_is_said_in_units_that_people_read(name: str, body: Any, text: str) -> None:
+def test_a_policy_is_shown_in_readable_units(name: str, body: Any, text: str) -> None:
     assert policy_text(name, body) == text
 
 
-def test_a_duration_is_said_in_its_largest_units() -> None:
+def test_a_duration_is_shown_in_its_largest_units() -> None:
     assert [human_duration(ms) for ms in (0, 500, 61_000, 129_600_000)] == ["0s", "500ms", "1m 1s", "1d 12h"]
 
 
@@ -61,7 +61,7 @@ def test_a_duration_is_said_in_its_largest_units() -> None:
     ],
     ids=lambda words: words[1] if isinstance(words, tuple) else "said",
 )
-def test_a_setter_says_on_a_terminal_what_it_set(cli: Cli, words: tuple[str, ...], said: str) -> None:
+def test_a_setter_confirms_the_value_on_a_terminal(cli: Cli, words: tuple[str, ...], said: str) -> None:
     command = [str(PULSARCTL), *words, "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
     assert on_a_terminal(command) == said
     assert cli(*words) == Outcome(0, "", "")
