@@ -63,6 +63,30 @@ def split_batch(payload: bytes, count: int) -> list[BatchMessage]:
     return messages
 
 
+def split_batch_columns(payload: bytes, count: int) -> tuple[list[SingleMessageMetadata], list[bytes]]:
+    """As `split_batch`, in two columns: for readers of many messages."""
+    parse, size_at, size = SingleMessageMetadata.FromString, SIZE.unpack_from, len(payload)
+    singles: list[SingleMessageMetadata] = []
+    payloads: list[bytes] = []
+    position = 0
+    try:
+        for _ in range(count):
+            start = position + 4
+            end = start + size_at(payload, position)[0]
+            single = parse(payload[start:end])
+            position = end + single.payload_size
+            if not end <= position <= size:
+                break
+            singles.append(single)
+            payloads.append(payload[end:position])
+    except (struct.error, DecodeError):
+        position = -1
+    if position != size or len(singles) != count:
+        split_batch(payload, count)  # says what is wrong
+        raise MalformedEntry(f"a batch of {count} messages in {size} bytes")
+    return singles, payloads
+
+
 def _read_message(payload: bytes, position: int, index: int) -> tuple[BatchMessage, int]:
     start = position + 4
     end = start + SIZE.unpack_from(payload, position)[0] if start <= len(payload) else start

@@ -34,7 +34,9 @@ Start = MessageId | PublishedSince
 class PartitionConsumer:
     """`topic` is the name of the partition, `partition` its index or -1. `start` is inclusive."""
 
-    def __init__(self, topic: str, partition: int, start: Start, *, read_compacted: bool) -> None:
+    def __init__(
+        self, topic: str, partition: int, start: Start, *, read_compacted: bool = False, permits: int = PERMITS
+    ) -> None:
         self.topic = topic
         self.partition = partition
         self.consumer_id = max(partition, 0)
@@ -42,6 +44,7 @@ class PartitionConsumer:
         self._read_compacted = read_compacted
         self._next = start if isinstance(start, MessageId) else EARLIEST  # the earliest entry that may come next
         self._owed = 0
+        self._permits = permits
         self._connection: BrokerConnection | None = None
 
     @property
@@ -62,7 +65,7 @@ class PartitionConsumer:
             self._next = self._after_mark_delete()
             if self._start == LATEST:  # fixed, so that reopening misses nothing
                 self._start = self._next
-        self._flow(PERMITS)
+        self._flow(self._permits)
 
     def take(self, frame: MessageFrame) -> Entry | None:
         """The entry in a MESSAGE, or None if it is before the start. Raises `DamagedEntry` or `ConnectionLost`."""
@@ -77,13 +80,24 @@ class PartitionConsumer:
             ack_set=tuple(message.ack_set),
             first_index=self._first_index(position),
         )
-        self._repay(entry.message_count)
+        self.repay(entry.message_count)
         following = MessageId(position[0], position[1] + 1)
         self._next = max(self._next, following)
         if self._is_before_start(entry):
             return None
         self._start = following
         return entry
+
+    def passed(self, ledger_id: int, entry_id: int) -> None:
+        """The caller took this entry from the connection itself: reopening continues after it."""
+        self._next = self._start = MessageId(ledger_id, entry_id + 1)
+
+    def repay(self, messages: int) -> None:
+        """Returns the permits of messages that were taken. Raises `ConnectionLost`."""
+        self._owed += messages
+        if self._owed >= self._permits // 2:
+            self._flow(self._owed)
+            self._owed = 0
 
     def last_id(self) -> tuple[MessageId | None, bool]:
         """The last message, or None if there is none, and whether it is still to be delivered."""
@@ -143,12 +157,6 @@ class PartitionConsumer:
         if isinstance(self._start, PublishedSince):
             return entry.metadata.publish_time < self._start.time_ms
         return self._start != LATEST and entry.id.position < self._start.position
-
-    def _repay(self, messages: int) -> None:
-        self._owed += messages
-        if self._owed >= PERMITS // 2:
-            self._flow(self._owed)
-            self._owed = 0
 
     def _flow(self, permits: int) -> None:
         self.connection.send(client_commands.flow(self.consumer_id, permits))

@@ -6,13 +6,14 @@ moment. A task gets the acknowledged ranges of its own entries and nothing of th
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pulsarctl.tables.ack_holes import AckedRanges, Cursor
 from pulsarctl.tables.bounds import FIRST, LAST, Bound
 from pulsarctl.values.message_ids import parse_message_id
 
 TASK_BYTES_MAX = 64 * 1024 * 1024
+EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
 TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
 
 
@@ -28,13 +29,22 @@ class Unacknowledged:
         return entry_id > self.after and entry_id not in self.acked
 
 
+class EntrySpan(NamedTuple):
+    """Entries `first <= entry <= last` of one ledger."""
+
+    ledger_id: int
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerRange:
     """Entries `first <= entry <= last` of one ledger; `size` is about how many bytes they are.
 
     With `subscriptions` an entry counts once for each that wants it, without (None) once. Only messages published at
     `since_ms` or later, and at `until_ms` or earlier, belong to it. `before` are the messages of the batch `first` that
-    do not belong to it, and `through` is the last index of the batch `last` that does (-1: all).
+    do not belong to it, and `through` is the last index of the batch `last` that does (-1: all). A chunked message may
+    begin before `first`: at entry `floor` of this ledger, or in one of the `earlier` spans, nearest first.
     """
 
     topic: str
@@ -47,6 +57,8 @@ class LedgerRange:
     until_ms: int | None = None
     before: int = 0
     through: int = -1
+    floor: int = 0
+    earlier: tuple[EntrySpan, ...] = ()
 
     @property
     def entries(self) -> int:
@@ -71,6 +83,7 @@ def ranges_of_topic(
             name: Cursor.from_stats(stats["cursors"][name]) for name in subscriptions if name in stats["cursors"]
         }
     last_confirmed = parse_message_id(stats["lastConfirmedEntry"]).position
+    earlier: list[EntrySpan] = []
     for ledger in stats["ledgers"]:
         ledger_id = ledger["ledgerId"]
         is_open = ledger_id == last_confirmed[0]
@@ -78,6 +91,9 @@ def ranges_of_topic(
         size = max(ledger["size"], stats["currentLedgerSize"] if is_open else 0)
         whole = LedgerRange(topic, ledger_id, 0, last, size, None, start.time_ms, end.time_ms)
         cut = _cut(whole, start, end)
+        if cut is not None:
+            cut = replace(cut, floor=cut.first, earlier=tuple(earlier))
+            earlier = [EntrySpan(ledger_id, cut.first, cut.last), *earlier[: EARLIER_LEDGERS - 1]]
         if cut is not None and cursors is not None:
             cut = _only_wanted(cut, cursors)
         if cut is not None:

@@ -1,17 +1,20 @@
 """One or more topics as a table: its schema, its plan, and the rows of each part of the plan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
-from pulsarctl.raw.entry import Entry
-from pulsarctl.raw.entry_reader import EntryReader
-from pulsarctl.tables.columns import Column, Row, columns_named, record_batches
-from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.chunks import ChunkJoiner
+from pulsarctl.tables.columns import Column, columns_named
+from pulsarctl.tables.entry_run import EntryRun
+from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange
+from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import plan
-from pulsarctl.values.message_ids import MessageId
+from pulsarctl.tables.protocol_reader import ProtocolReader
+from pulsarctl.tables.unfolding import Unfolding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +38,14 @@ class TopicTable:
         return plan(self.options)
 
     def read(self, part: LedgerRange) -> Iterator[pa.RecordBatch]:
-        """The rows of one part, in batches of at most 10,000 rows and about 8 MB. Raises `CliError`."""
-        yield from record_batches(self._rows(part), self.columns)
+        """The rows of one part, in batches of at most 10,000 rows and about 8 MB.
 
-    def _rows(self, part: LedgerRange) -> Iterator[Row]:
-        for entry in self._entries(part):
-            wanting: Sequence[str | None] = (None,)
-            if part.subscriptions is not None:
-                wanting = [each.subscription for each in part.subscriptions if each.wants(entry.entry_id)]
-            if wanting and _in_time(part, entry):
-                yield from self._rows_of_entry(entry, wanting)
+        Raises `DataLoss` if entries of the plan are gone, `DamagedEntry`, `TimedOut`, and what connecting raises.
+        """
+        chunks = ChunkJoiner(part, partial(self._runs, part.topic)) if self.options.unit == "message" else None
+        span = EntrySpan(part.ledger_id, part.first, part.last)
+        yield from Unfolding(part, self.columns, chunks).batches(self._runs(part.topic, span))
 
-    def _entries(self, part: LedgerRange) -> Iterator[Entry]:
-        access = self.options.access
-        with EntryReader(
-            access.service_url,
-            part.topic,
-            start=MessageId(part.ledger_id, part.first),
-            timeout_seconds=access.timeout_seconds,
-            token=access.secret(),
-        ) as reader:
-            end = MessageId(part.ledger_id, part.last)
-            yield from reader.to(dict.fromkeys(reader.partitions, end))
-
-    def _rows_of_entry(self, entry: Entry, wanting: Sequence[str | None]) -> Iterator[Row]:
-        if self.options.unit == "entry":
-            message = entry.as_message(entry.value() if "value" in self.options.columns else None)
-            for subscription in wanting:
-                yield Row(entry, message, entry.message_count, subscription)
-            return
-        for message in entry.messages():
-            for subscription in wanting:
-                yield Row(entry, message, 1, subscription)
-
-
-def _in_time(part: LedgerRange, entry: Entry) -> bool:
-    published = entry.metadata.publish_time
-    return (part.since_ms is None or published >= part.since_ms) and (
-        part.until_ms is None or published <= part.until_ms
-    )
+    def _runs(self, topic: str, span: EntrySpan) -> Iterator[EntryRun]:
+        missing = MissingEntries(self.options.access, topic, fails=self.options.fail_on_data_loss)
+        return ProtocolReader(self.options.access, topic, *span, missing).runs()

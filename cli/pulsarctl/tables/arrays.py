@@ -1,0 +1,61 @@
+"""Lists of Python values -> Arrow arrays, for what a producer may write into any field."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from broker_core.wire.pulsar_api_pb2 import KeyValue
+
+TIME_MAX_MS = 253_402_300_799_999  # the end of year 9999
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+MAP = pa.map_(pa.string(), pa.string())
+
+
+def texts(values: Sequence[str | None]) -> pa.Array:
+    """Protobuf returns text that is not UTF-8 as bytes; what cannot be decoded becomes U+FFFD, as in Java."""
+    try:
+        return pa.array(values, pa.string())
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        return pa.array(list(map(_text, values)), pa.string())
+
+
+def times(ms: Sequence[int | None]) -> pa.Array:
+    """Milliseconds since the epoch, any 64 bits of them, as timestamps between 1970 and year 9999."""
+    try:
+        known = pa.array(ms, pa.int64())
+    except (OverflowError, pa.ArrowInvalid):
+        known = pa.array([None if each is None else min(each, TIME_MAX_MS) for each in ms], pa.int64())
+    span = pc.min_max(known)
+    if span["min"].is_valid and (span["min"].as_py() < 0 or span["max"].as_py() > TIME_MAX_MS):
+        known = pc.max_element_wise(pc.min_element_wise(known, TIME_MAX_MS, skip_nulls=False), 0, skip_nulls=False)
+    return known.view(pa.timestamp("ms", tz="UTC")).cast(TIMESTAMP)
+
+
+def signed(ids: Sequence[int]) -> pa.Array:
+    """Sequence IDs have 64 bits without a sign; Spark's numbers have a sign."""
+    return pa.array([each & ((1 << 64) - 1) for each in ids], pa.uint64()).view(pa.int64())
+
+
+def pairs(properties: Sequence[KeyValue]) -> dict[str, str] | None:
+    """The last value of a repeated name wins, as in Pulsar's clients. None if there are none."""
+    return {pair.key: pair.value for pair in properties} if properties else None
+
+
+def maps(properties: Sequence[dict[str, str] | None]) -> pa.Array:
+    """None becomes an empty map."""
+    keys: list[str] = []
+    items: list[str] = []
+    offsets = [0]
+    for found in properties:
+        if found:
+            keys += found
+            items += found.values()
+        offsets.append(len(keys))
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), texts(keys), texts(items))
+
+
+def _text(value: str | bytes | None) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return None if value is None else value.encode("utf-8", "replace").decode()

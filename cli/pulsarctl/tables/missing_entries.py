@@ -1,0 +1,53 @@
+"""Entries of a plan that a reader did not get: gone, or not for consumers.
+
+The broker delivers no markers of replicators and transactions, and no aborted messages. Their entries exist, and
+the admin API returns them. An entry that it does not find was trimmed, expired, or lost after the plan was made.
+"""
+
+import logging
+
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.tables.access import Access
+
+CHECKED_MAX = 1000  # entries of one hole, one request for each
+HINT = "read again to make a new plan, keep messages longer (retention), or set fail_on_data_loss to false to skip them"
+
+log = logging.getLogger(__name__)
+
+
+class DataLoss(CliError):
+    """The message names the topic and the entries."""
+
+    code = "data-loss"
+
+
+class MissingEntries:
+    """Decides about holes in one topic partition. `fails`: the option fail_on_data_loss."""
+
+    def __init__(self, access: Access, topic: str, *, fails: bool) -> None:
+        self._access = access
+        self._topic = topic
+        self._fails = fails
+
+    def check(self, ledger_id: int, first: int, last: int) -> None:
+        """Returns if the entries may be skipped. Raises `DataLoss`, or what the admin client raises."""
+        gone = self._first_gone(ledger_id, first, last)
+        if gone is None:
+            return
+        what = f"entries {ledger_id}:{gone} to {ledger_id}:{last} of {self._topic} are gone"
+        if self._fails:
+            raise DataLoss(f"cannot read all of the plan: {what}", hint=HINT)
+        log.warning("%s; they are skipped", what)
+
+    def _first_gone(self, ledger_id: int, first: int, last: int) -> int | None:
+        """The first entry that does not exist any more, or of which too many would have to be checked."""
+        admin = self._access.admin()
+        try:
+            for entry_id in range(first, min(last, first + CHECKED_MAX - 1) + 1):
+                try:
+                    admin.topics.message(self._topic, ledger_id, entry_id)
+                except NotFound:
+                    return entry_id
+        finally:
+            admin.close()
+        return first + CHECKED_MAX if last - first >= CHECKED_MAX else None

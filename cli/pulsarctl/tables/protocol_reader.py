@@ -1,0 +1,152 @@
+"""Entries of a ledger range over the binary protocol, exactly: each entry once, in order, none left out.
+
+The reader continues after a lost connection, a topic that moves, and a broker that restarts. Entry IDs in a ledger are
+contiguous, so an entry that is skipped is noticed at once, and `missing_entries` finds out why.
+"""
+
+import time
+from collections.abc import Iterator
+
+from broker_core.wire.frame import MessageFrame
+from pulsarctl.errors import CannotConnect, CliError, TimedOut
+from pulsarctl.raw.broker_connection import ConnectionLost, NotReady
+from pulsarctl.raw.partition_consumer import PartitionConsumer
+from pulsarctl.raw.topic_lookup import TopicLookup
+from pulsarctl.tables.access import Access
+from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.missing_entries import MissingEntries
+from pulsarctl.values.message_ids import MessageId
+
+PERMITS = 5000  # messages in flight; a reader of a range wants all of them
+RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
+PROBE_SECONDS = 1.0  # silence after which the reader asks whether more is to come
+RETRY_SECONDS = 0.2
+
+
+class ProtocolReader:
+    """Reads entries `first` to `last` of one ledger of one topic partition."""
+
+    def __init__(
+        self, access: Access, topic: str, ledger_id: int, first: int, last: int, missing: MissingEntries
+    ) -> None:
+        self._access = access
+        self._topic = topic
+        self._ledger_id = ledger_id
+        self._next = first
+        self._last = last
+        self._missing = missing
+        self._lookup: TopicLookup | None = None
+        self._consumer: PartitionConsumer | None = None
+        self._opened_at = -1  # the entry from which the open subscription reads
+
+    def runs(self) -> Iterator[EntryRun]:
+        """Raises `DataLoss` for entries that are gone, `DamagedEntry`, `TimedOut`, or what connecting raises."""
+        heard = time.monotonic()
+        try:
+            while self._next <= self._last:
+                before, run = self._next, self._attempt(heard + self._access.timeout_seconds)
+                if run is not None:
+                    yield run
+                if self._next > before:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self._access.timeout_seconds:
+                    raise TimedOut(
+                        f"cannot read {self._ledger_id}:{self._next} of {self._topic}: nothing arrived within "
+                        f"{self._access.timeout_seconds:g} s"
+                    )
+        finally:
+            self._close(politely=True)
+
+    def _attempt(self, deadline: float) -> EntryRun | None:
+        """The next run, or None if nothing arrived or the connection was lost."""
+        try:
+            consumer = self._consumer or self._open()
+            connection = consumer.connection
+            if not connection.arrived and not connection.receive(time.monotonic() + PROBE_SECONDS):
+                self._probe(consumer)
+                return None
+            return self._take(consumer)
+        except (CannotConnect, NotReady):
+            if time.monotonic() + RETRY_SECONDS > deadline:
+                raise
+            self._close()
+            time.sleep(RETRY_SECONDS)
+            return None
+
+    def _take(self, consumer: PartitionConsumer) -> EntryRun | None:
+        """What has arrived of the range, up to its end or to a hole."""
+        run = EntryRun([], [], [])
+        arrived, messages = consumer.connection.arrived, 0
+        while arrived and self._next <= self._last and len(run.entry_ids) < RUN_ENTRIES:
+            frame = arrived[0]
+            if not isinstance(frame, MessageFrame):  # the topic is unloaded, or moves to another broker
+                self._close()
+                break
+            position = (frame.message.message_id.ledgerId, frame.message.message_id.entryId)
+            if position > (self._ledger_id, self._next):
+                if not run.entry_ids:
+                    self._skip(position)
+                break
+            arrived.popleft()
+            if position == (self._ledger_id, self._next):
+                entry = parse(self._topic, self._ledger_id, self._next, frame.entry)
+                messages += entry.metadata.num_messages_in_batch
+                run.append(self._next, entry, len(frame.entry))
+                self._next += 1
+        if messages and self._consumer is not None:
+            self._repay(consumer, messages)
+        return run if run.entry_ids else None
+
+    def _repay(self, consumer: PartitionConsumer, messages: int) -> None:
+        consumer.passed(self._ledger_id, self._next - 1)
+        try:
+            consumer.repay(messages)
+        except ConnectionLost:
+            self._close()  # the run that was taken is complete, and the next one comes over a new connection
+
+    def _skip(self, position: tuple[int, int]) -> None:
+        """The broker continues at `position`, after the entry that is expected."""
+        if self._next != self._opened_at:
+            self._close()  # ask for exactly that entry before anything is said about it
+            return
+        stop = position[1] if position[0] == self._ledger_id else self._last + 1
+        self._hole_until(min(stop, self._last + 1))
+
+    def _probe(self, consumer: PartitionConsumer) -> None:
+        """After a silence: whether more is to come."""
+        try:
+            more = consumer.last_id()[1]
+        except CannotConnect:
+            raise
+        except CliError:
+            if not consumer.connection.take_close(consumer.consumer_id):
+                raise
+            self._close()
+            return
+        if not more and not consumer.connection.arrived:
+            self._hole_until(self._last + 1)
+
+    def _hole_until(self, stop: int) -> None:
+        self._missing.check(self._ledger_id, self._next, stop - 1)
+        self._next = self._opened_at = stop
+
+    def _open(self) -> PartitionConsumer:
+        self._lookup = self._access.lookup()
+        start = MessageId(self._ledger_id, self._next)
+        consumer = PartitionConsumer(self._topic, -1, start, permits=PERMITS)
+        consumer.subscribe(self._lookup.connect(self._topic))
+        self._consumer, self._opened_at = consumer, self._next
+        return consumer
+
+    def _close(self, *, politely: bool = False) -> None:
+        """Politely: waits until the broker has removed the subscription."""
+        try:
+            if politely and self._consumer is not None:
+                self._consumer.close()
+        except CliError:
+            pass  # the subscription ends with the connection
+        finally:
+            self._consumer = None
+            if self._lookup is not None:
+                self._lookup.close()
+                self._lookup = None

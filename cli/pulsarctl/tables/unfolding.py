@@ -1,0 +1,158 @@
+"""Entries -> rows -> Arrow batches: selects, decompresses, splits batches, joins chunks. One pass, in order."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from broker_core.wire.batch import is_batch, is_encrypted, plain_payload, split_batch_columns
+from broker_core.wire.errors import EntryError
+from broker_core.wire.message import Entry
+from pulsarctl.tables.chunks import ChunkJoiner
+from pulsarctl.tables.columns import Column
+from pulsarctl.tables.entry_run import EntryRun, damaged
+from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.rows import Message, Rows
+
+GATHER_ROWS = 100
+ROWS_MAX = 10_000
+ROWS_ENOUGH = 8_000
+BYTES_MAX = 8 << 20
+
+_EVERYONE: Sequence[str | None] = (None,)
+
+
+class Unfolding:
+    """Of one range. `chunks` None: chunks stay apart, and batches stay one row (`unit=entry`)."""
+
+    def __init__(self, part: LedgerRange, columns: Sequence[Column], chunks: ChunkJoiner | None) -> None:
+        self._part = part
+        self._partition = partition_of(part.topic)
+        self._columns = columns
+        self._schema = pa.schema([(column.name, column.arrow_type) for column in columns])
+        self._chunks = chunks
+        self._splits = any(column.splits for column in columns)
+        self._wants_values = any(column.name in ("value", "raw_value", "decode_error") for column in columns)
+        self._is_filtered = part.subscriptions is not None or part.since_ms is not None or part.until_ms is not None
+        self._rows = self._no_rows()
+        self._gathered: list[list[Any]] = [[] for _ in columns]
+        self._count = 0
+        self._bytes = 0
+
+    def batches(self, runs: Iterable[EntryRun]) -> Iterator[pa.RecordBatch]:
+        """Raises `DamagedEntry`, and what reading raises."""
+        for run in runs:
+            for entry_id, entry, size in zip(*run, strict=True):
+                self._take(entry_id, entry, size)
+                self._bytes += size
+                if len(self._rows) >= GATHER_ROWS or self._bytes >= BYTES_MAX:
+                    self._gather()
+                    if self._count >= ROWS_ENOUGH or self._bytes >= BYTES_MAX:
+                        yield from self._flush()
+        self._gather()
+        yield from self._flush()
+
+    def _no_rows(self) -> Rows:
+        return Rows(self._part.topic, self._partition, self._part.ledger_id)
+
+    def _gather(self) -> None:
+        rows, self._rows = self._rows, self._no_rows()
+        if len(rows):
+            self._count += len(rows)
+            for values, column in zip(self._gathered, self._columns, strict=True):
+                values += column.extract(rows)
+
+    def _flush(self) -> Iterator[pa.RecordBatch]:
+        gathered, self._gathered = self._gathered, [[] for _ in self._columns]
+        count, self._count, self._bytes = self._count, 0, 0
+        if not count:
+            return
+        arrays = [column.build(values) for column, values in zip(self._columns, gathered, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        for start in range(0, count, ROWS_MAX):
+            yield batch.slice(start, ROWS_MAX)
+
+    def _take(self, entry_id: int, entry: Entry, size: int) -> None:
+        wanting = self._wanting(entry_id, entry.metadata.publish_time) if self._is_filtered else _EVERYONE
+        try:
+            if self._chunks is None:
+                self._take_whole(entry_id, entry, size, wanting)
+                return
+            if entry.metadata.num_chunks_from_msg > 1:
+                joined = self._chunks.add(entry_id, entry, size, needed=bool(wanting))
+                if joined is None:
+                    return
+                entry, size = joined
+            if wanting:
+                self._take_messages(entry_id, entry, size, wanting)
+        except EntryError as error:
+            raise damaged(self._part.topic, self._part.ledger_id, entry_id, error) from error
+
+    def _take_whole(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[str | None]) -> None:
+        """One row for the entry."""
+        values: list[bytes | None] = []
+        metadata = entry.metadata
+        if wanting and self._wants_values:
+            values = [None if metadata.null_value else plain_payload(metadata, entry.payload)]
+        for name in wanting:
+            self._rows.add(
+                entry_id,
+                entry,
+                size,
+                [metadata],
+                values,
+                [-1],
+                stands_for=metadata.num_messages_in_batch,
+                subscription=name,
+            )
+
+    def _take_messages(self, entry_id: int, entry: Entry, size: int, wanting: Sequence[str | None]) -> None:
+        messages, values, indexes = self._messages(entry)
+        if (part := self._part).before and entry_id == part.first:
+            messages, values, indexes = messages[part.before :], values[part.before :], indexes[part.before :]
+        if part.through >= 0 and entry_id == part.last:
+            kept = sum(index <= part.through for index in indexes)
+            messages, values, indexes = messages[:kept], values[:kept], indexes[:kept]
+        for name in wanting:
+            self._rows.add(entry_id, entry, size, messages, values, indexes, subscription=name)
+
+    def _messages(self, entry: Entry) -> tuple[Sequence[Message], Sequence[bytes | None], Sequence[int]]:
+        metadata = entry.metadata
+        if not is_batch(metadata) or is_encrypted(metadata):
+            if not self._splits:
+                return [metadata], (), [-1]
+            return [metadata], [None if metadata.null_value else plain_payload(metadata, entry.payload)], [-1]
+        count = metadata.num_messages_in_batch
+        if not self._splits:
+            return [metadata] * count, (), range(count)
+        singles, payloads = split_batch_columns(plain_payload(metadata, entry.payload), count)
+        if not all(payloads):  # one is empty, null, or compacted away
+            return _without_compacted(singles, payloads)
+        return singles, payloads, range(count)
+
+    def _wanting(self, entry_id: int, publish_time: int) -> Sequence[str | None]:
+        """The subscriptions for which the entry has rows; `None` if none was asked for."""
+        part = self._part
+        if part.since_ms is not None and publish_time < part.since_ms:
+            return ()
+        if part.until_ms is not None and publish_time > part.until_ms:
+            return ()
+        if part.subscriptions is None:
+            return _EVERYONE
+        return [each.subscription for each in part.subscriptions if each.wants(entry_id)]
+
+
+def _without_compacted(
+    singles: Sequence[Message], payloads: Sequence[bytes]
+) -> tuple[Sequence[Message], Sequence[bytes | None], Sequence[int]]:
+    """Compaction leaves an empty slot for each message that it removes, and null values have no bytes."""
+    kept = [index for index, single in enumerate(singles) if not getattr(single, "compacted_out", False)]
+    values = [None if singles[index].null_value else payloads[index] for index in kept]
+    return [singles[index] for index in kept], values, kept
+
+
+def partition_of(topic: str) -> int:
+    """The index in the name of a partition, or -1."""
+    found = re.search(r"-partition-(\d+)$", topic)
+    return int(found[1]) if found else -1
