@@ -12,10 +12,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import quote
 
-from broker_core.delayed.services import DelayedServices
-from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.errors import (
     BrokerError,
     InUse,
@@ -24,24 +21,18 @@ from broker_core.errors import (
     TopicFenced,
     TopicNotFound,
 )
-from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
-from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.policies.expiry_clock import ExpiryClock
-from broker_core.policies.system import without_limits
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
-from broker_core.tenancy.system_topics import is_system_topic
-from broker_core.topic.services import TopicServices
-from broker_core.topic.topic import Topic
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.documents import TopicDocuments
+from broker_core.topics.opening import TopicOpener, ledger_name
 from broker_core.topics.room import TopicRoom
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
-    from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.rates.rate import Rate
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.engine import StorageEngine
@@ -49,10 +40,9 @@ if TYPE_CHECKING:
     from broker_core.tenancy.documents import PropertyChange
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topic.backlog_quota import BacklogQuotas
+    from broker_core.topic.topic import Topic
 
 log = logging.getLogger(__name__)
-
-COMPACTIONS_AT_A_TIME = 2  # each one holds the keys of its topic in memory
 
 
 class TopicListener(Protocol):
@@ -84,12 +74,9 @@ class TopicRegistry:
         self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
-        self._rates = BrokerRates.of(config.rates, clock)
-        self._compacting = asyncio.Semaphore(COMPACTIONS_AT_A_TIME)
+        self._opener = TopicOpener(config, clock, self.expiry, storage, tenancy, spawn)
         self.auto_creation = AutoCreation(tenancy)
         self.room = TopicRoom(tenancy, self.of_namespace)
-        self._delayed = DelayedServices.of(config.delayed, storage, clock, spawn)
-        self._unacked = BrokerUnacked.of(config.dispatch)
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
 
     # -- for clients ------------------------------------------------------------------------------------
@@ -182,43 +169,17 @@ class TopicRegistry:
     async def _load(self, name: TopicName) -> Topic:
         key = str(name)
         try:
-            topic = await self._open(name)
+            topic = await self._opener.open(name)
             topic.created_ms = self._documents.read(name)[0] or topic.created_ms
             await topic.load()
             self.loaded[key] = topic
-            if topic.policies != self._policies_of(name):
+            if topic.policies != self._opener.policies_of(name):
                 await topic.policies_changed()  # changes during the load did not reach it
             return topic
         except StorageError as error:
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
             del self._loading[key]
-
-    async def _open(self, name: TopicName) -> Topic:
-        if not name.is_persistent:
-            return NonPersistentTopic(name, self._services())
-        return Topic(name, await self._storage.open_ledger(ledger_name(name)), self._services())
-
-    def _services(self) -> TopicServices:
-        return TopicServices(
-            clock=self._clock,
-            expiry=self.expiry,
-            limits=self._config.topics,
-            dispatch=self._config.dispatch,
-            unacked=self._unacked,
-            deduplication=self._config.deduplication,
-            compacting=self._compacting,
-            retain_null_key=self._config.policies.retain_null_key,
-            delayed=self._delayed,
-            spawn=self._spawn,
-            policies_of=self._policies_of,
-            rates=self._rates,
-            backlog_quota=self._config.backlog_quota,
-        )
-
-    def _policies_of(self, name: TopicName) -> TopicPolicies:
-        policies = self._tenancy.effective.of(name)
-        return without_limits(policies) if is_system_topic(name) else policies
 
     async def unload(self, name: TopicName) -> None:
         if not self.exists(name):
@@ -333,12 +294,7 @@ class TopicRegistry:
         for error in unloaded:
             if isinstance(error, Exception):
                 log.error("cannot unload a topic cleanly: %s", error)
-        await self._delayed.close()
-
-
-def ledger_name(name: TopicName) -> str:
-    """The name of a topic's managed ledger, as in Pulsar: tenant/namespace/domain/encoded local name."""
-    return f"{name.tenant}/{name.namespace_local}/{name.domain}/{quote(name.local, safe='')}"
+        await self._opener.close()
 
 
 def check_unused(topic: Topic) -> None:

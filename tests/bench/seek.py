@@ -13,7 +13,7 @@ from pathlib import Path
 from broker_core.config.broker import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.engine import StorageEngine
-from broker_core.topics.registry import ledger_name
+from broker_core.topics.opening import ledger_name
 from broker_core.wire import client_commands, commands
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, MessageMetadata

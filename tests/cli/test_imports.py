@@ -6,7 +6,16 @@ from tests.cli.imported import imported_by, roots
 
 HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml", "pulsar", "google", "broker_core")
 COMMANDS = "pulsarctl.commands."
-TOPIC_PARTS = ("compaction", "lifecycle", "messages", "properties", "statistics", "subscriptions")
+TOPIC_PARTS = (
+    "compaction",
+    "lifecycle",
+    "messages",
+    "partitions",
+    "placement",
+    "properties",
+    "statistics",
+    "subscriptions",
+)
 
 # Nothing listens at this address. The command imports everything before its request fails.
 NOWHERE = ["--admin-url", "http://127.0.0.1:1", "--no-context"]

@@ -1,6 +1,15 @@
 """`pulsarctl topics`: one file for each kind of verb."""
 
-from pulsarctl.commands.topics import compaction, lifecycle, messages, properties, statistics, subscriptions
+from pulsarctl.commands.topics import (
+    compaction,
+    lifecycle,
+    messages,
+    partitions,
+    placement,
+    properties,
+    statistics,
+    subscriptions,
+)
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.policies.installing import install_topic_policies
 
@@ -8,6 +17,8 @@ app = Noun(
     "topics",
     "Create, inspect, compact, and delete topics, and manage their subscriptions and policies.",
     lifecycle.app,
+    partitions.app,
+    placement.app,
     statistics.app,
     subscriptions.app,
     messages.app,

@@ -1,12 +1,13 @@
-"""Verbs that create, change, list, and delete topics."""
+"""Verbs that create, list, end, and delete topics."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from pulsarctl.commands.topics.partitions import Metadata, SystemTopics, show_ends
 from pulsarctl.errors import CliError, PartialFailure, UsageProblem
 from pulsarctl.output.render import Output, Table, resolve
 from pulsarctl.shell.arguments import Force, Namespace, Topic, Yes, pairs
@@ -17,19 +18,8 @@ from pulsarctl.values.names import full_topic, namespace_of, partition_name
 
 app = Noun("topics", "")
 
-Metadata = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="Property of the topic; may be repeated."),
-]
-Partitions = Annotated[int | None, typer.Option("-p", "--partitions", metavar="N", help="Number of partitions.")]
-PartitionsArgument = Annotated[
-    int | None, typer.Argument(metavar="N", help="Number of partitions, if not given with -p.")
-]
 CreatePartitions = Annotated[
     int | None, typer.Argument(metavar="N", help="Number of partitions; without it the topic is not partitioned.")
-]
-SystemTopics = Annotated[
-    bool, typer.Option("-ist", "--include-system-topic", help="Include topics that the broker created for itself.")
 ]
 
 
@@ -68,15 +58,6 @@ def list_topics(
         call.show_names("TOPIC", found)
 
 
-@app.verb("list-partitioned", "list-partitioned-topics", heading=Heading.PARTITIONS)
-def list_partitioned(call: Call, namespace: Namespace, system_topics: SystemTopics = False) -> None:
-    """List the partitioned topics of a namespace.
-
-    Example: pulsarctl topics list-partitioned public/default
-    """
-    call.show_names("TOPIC", call.admin.topics.list_partitioned(namespace, system_topics=system_topics or None))
-
-
 @app.verb("create", "c", heading=Heading.LIFECYCLE)
 def create(call: Call, topic: Topic, partitions: CreatePartitions = None, metadata: Metadata = None) -> None:
     """Create a topic, partitioned if N is given.
@@ -89,62 +70,6 @@ def create(call: Call, topic: Topic, partitions: CreatePartitions = None, metada
         call.admin.topics.create_partitioned(topic, partitions, pairs(metadata))
     else:
         call.admin.topics.create(topic, pairs(metadata) or None)
-
-
-@app.verb("create-partitioned", "create-partitioned-topic", heading=Heading.PARTITIONS)
-def create_partitioned(
-    call: Call,
-    topic: Topic,
-    count: PartitionsArgument = None,
-    partitions: Partitions = None,
-    metadata: Metadata = None,
-) -> None:
-    """Create a partitioned topic.
-
-    Fails with exit code 6 if the topic exists.
-
-    Example: pulsarctl topics create-partitioned orders -p 4
-    """
-    call.admin.topics.create_partitioned(topic, _number(count, partitions), pairs(metadata))
-
-
-@app.verb("update-partitioned", "update-partitioned-topic", "update", "up", heading=Heading.PARTITIONS)
-def update_partitioned(
-    call: Call,
-    topic: Topic,
-    count: PartitionsArgument = None,
-    partitions: Partitions = None,
-    local_only: Annotated[
-        bool, typer.Option("-ulo", "--update-local-only", help="Do not update other clusters.")
-    ] = False,
-    force: Annotated[bool, typer.Option("-f", "--force", help="Skip the check of existing partitions.")] = False,
-) -> None:
-    """Increase the number of partitions of a topic.
-
-    The number cannot decrease.
-
-    Example: pulsarctl topics update-partitioned orders -p 8
-    """
-    number = _number(count, partitions)
-    call.admin.topics.update_partitioned(topic, number, local_only=local_only or None, force=force or None)
-
-
-@app.verb("create-missed-partitions", heading=Heading.PARTITIONS)
-def create_missed_partitions(call: Call, topic: Topic) -> None:
-    """Create the missing partitions of a partitioned topic.
-
-    Example: pulsarctl topics create-missed-partitions orders
-    """
-    call.admin.topics.create_missed_partitions(topic)
-
-
-@app.verb("get-partitioned-topic-metadata", "get", heading=Heading.PARTITIONS)
-def partitioned_metadata(call: Call, topic: Topic) -> None:
-    """Show the number of partitions of a topic, 0 if it is not partitioned.
-
-    Example: pulsarctl topics get-partitioned-topic-metadata orders
-    """
-    call.show(call.admin.topics.partitioned_metadata(topic))
 
 
 @app.verb("delete", "d", heading=Heading.LIFECYCLE, loses_data=True)
@@ -182,22 +107,6 @@ def delete(
     _each(call, names, lambda name: _delete_one(call, name, force))
 
 
-@app.verb("delete-partitioned-topic", "delete-partitioned", heading=Heading.PARTITIONS, loses_data=True)
-def delete_partitioned(
-    call: Call,
-    topic: Topic,
-    force: Force = False,
-    delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
-    yes: Yes = False,
-) -> None:
-    """Delete a partitioned topic and its partitions.
-
-    Example: pulsarctl topics delete-partitioned-topic orders
-    """
-    call.confirm(f"Delete {topic} and its partitions?", yes=yes)
-    call.admin.topics.delete_partitioned(topic, force=force)
-
-
 @app.verb("unload", heading=Heading.LIFECYCLE)
 def unload(call: Call, topic: Topic) -> None:
     """Unload a topic from its broker.
@@ -226,53 +135,10 @@ def terminate(
     """
     call.confirm(f"Terminate {topic}? It accepts no messages afterwards.", yes=yes)
     if partition < 0 and call.admin.topics.partitions(topic):
-        _show_ends(call, call.admin.topics.terminate_partitions(topic))
+        show_ends(call, call.admin.topics.terminate_partitions(topic))
     else:
         name = partition_name(topic, partition) if partition >= 0 else topic
         call.show(call.admin.topics.terminate(name))
-
-
-@app.verb("partitioned-terminate", heading=Heading.PARTITIONS, loses_data=True)
-def terminate_partitions(call: Call, topic: Topic, yes: Yes = False) -> None:
-    """Terminate every partition of a topic and show their last message IDs.
-
-    Example: pulsarctl topics partitioned-terminate orders
-    """
-    call.confirm(f"Terminate {topic} and its partitions? They accept no messages afterwards.", yes=yes)
-    _show_ends(call, call.admin.topics.terminate_partitions(topic))
-
-
-def _show_ends(call: Call, ends: dict[str, Any]) -> None:
-    rows = [(number, f"{end['ledgerId']}:{end['entryId']}") for number, end in ends.items()]
-    call.show(ends, Table(("PARTITION", "LAST MESSAGE ID"), rows))
-
-
-@app.verb("lookup", heading=Heading.PLACEMENT)
-def lookup(call: Call, topic: Topic) -> None:
-    """Show the address of the broker that serves a topic.
-
-    Example: pulsarctl topics lookup orders
-    """
-    call.show(str(call.admin.topics.lookup(topic).get("brokerUrl", "")))
-
-
-@app.verb("partitioned-lookup", heading=Heading.PLACEMENT)
-def partitioned_lookup(call: Call, topic: Topic) -> None:
-    """Show the address of the broker that serves each partition of a topic.
-
-    Example: pulsarctl topics partitioned-lookup orders
-    """
-    parts = call.admin.topics.parts(topic)
-    call.show({part: call.admin.topics.lookup(part).get("brokerUrl", "") for part in parts}, as_map=True)
-
-
-@app.verb("bundle-range", heading=Heading.PLACEMENT)
-def bundle_range(call: Call, topic: Topic) -> None:
-    """Show the namespace bundle that a topic belongs to.
-
-    Example: pulsarctl topics bundle-range orders
-    """
-    call.show(call.admin.topics.bundle_range(topic))
 
 
 @app.verb("trim", "trim-topic", heading=Heading.LIFECYCLE, loses_data=True)
@@ -282,13 +148,6 @@ def trim(call: Call, topic: Topic) -> None:
     Example: pulsarctl topics trim orders
     """
     call.admin.topics.trim(topic)
-
-
-def _number(positional: int | None, option: int | None) -> int:
-    chosen = option if option is not None else positional
-    if chosen is None:
-        raise UsageProblem("no number of partitions given", hint="use -p N")
-    return chosen
 
 
 def _delete_one(call: Call, topic: str, force: bool) -> None:

@@ -1,0 +1,77 @@
+"""Makes the topics of the broker: each over its log, with what all of them share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from broker_core.delayed.services import DelayedServices
+from broker_core.dispatch.unacked_limits import BrokerUnacked
+from broker_core.limits.topic_throttles import BrokerRates
+from broker_core.nonpersistent.topic import NonPersistentTopic
+from broker_core.policies.system import without_limits
+from broker_core.tenancy.system_topics import is_system_topic
+from broker_core.topic.services import TopicServices
+from broker_core.topic.topic import Topic
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config.broker import BrokerConfig
+    from broker_core.names import TopicName
+    from broker_core.policies.expiry_clock import ExpiryClock
+    from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.storage.engine import StorageEngine
+    from broker_core.tasks import Spawn
+    from broker_core.tenancy.tenancy import Tenancy
+
+COMPACTIONS_AT_A_TIME = 2  # each one holds the keys of its topic in memory
+
+
+class TopicOpener:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        expiry: ExpiryClock,
+        storage: StorageEngine,
+        tenancy: Tenancy,
+        spawn: Spawn,
+    ) -> None:
+        self._storage = storage
+        self._tenancy = tenancy
+        self._delayed = DelayedServices.of(config.delayed, storage, clock, spawn)
+        self._services = TopicServices(
+            clock=clock,
+            expiry=expiry,
+            limits=config.topics,
+            dispatch=config.dispatch,
+            unacked=BrokerUnacked.of(config.dispatch),
+            deduplication=config.deduplication,
+            compacting=asyncio.Semaphore(COMPACTIONS_AT_A_TIME),
+            retain_null_key=config.policies.retain_null_key,
+            delayed=self._delayed,
+            spawn=spawn,
+            policies_of=self.policies_of,
+            rates=BrokerRates.of(config.rates, clock),
+            backlog_quota=config.backlog_quota,
+        )
+
+    async def open(self, name: TopicName) -> Topic:
+        """The topic over its log, without its subscriptions, which `Topic.load` restores."""
+        if not name.is_persistent:
+            return NonPersistentTopic(name, self._services)
+        return Topic(name, await self._storage.open_ledger(ledger_name(name)), self._services)
+
+    def policies_of(self, name: TopicName) -> TopicPolicies:
+        policies = self._tenancy.effective.of(name)
+        return without_limits(policies) if is_system_topic(name) else policies
+
+    async def close(self) -> None:
+        """After the last topic."""
+        await self._delayed.close()
+
+
+def ledger_name(name: TopicName) -> str:
+    """The name of a topic's managed ledger, as in Pulsar: tenant/namespace/domain/encoded local name."""
+    return f"{name.tenant}/{name.namespace_local}/{name.domain}/{quote(name.local, safe='')}"
