@@ -48,7 +48,10 @@ static: $(READY)
 
 coverage: $(READY) ## run the test suite with branch coverage, and fail below the floor in pyproject.toml
 	@mkdir -p build
-	@$(PY) -m pytest -n 2 --dist loadgroup --cov --cov-report term:skip-covered --cov-report xml:build/coverage.xml $(ARGS)
+	@$(PY) -m pytest -n 2 --dist loadgroup --cov --cov-report term:skip-covered --cov-report html:build/coverage \
+	  --cov-report xml:build/coverage.xml $(ARGS); status=$$?; \
+	echo "lines and branches covered: $$($(BIN)/coverage report --format=total --fail-under=0) %, file by file in build/coverage/index.html"; \
+	exit $$status
 
 lowest: ## test with the oldest dependencies that pyproject.toml allows, in build/lowest
 	@.ci/test-dependencies lowest $(ARGS)
