@@ -88,8 +88,7 @@ class Broker:
 
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use."""
-        options = {} if disk is None else {"disk": disk}
-        self.storage = await StorageEngine.open(directory, self.config.storage, clock=self.clock, **options)
+        self.storage = await StorageEngine.open(directory, self.config.storage, disk=disk, clock=self.clock)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema)
         self.topics = TopicRegistry(

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.storage.ack_ranges import AckWindow
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_batches import OpenBatches
 from broker_core.storage.position import Position
 
 Change = dict[str, Any]
+UNWANTED = 0  # instead of the owner of a copy: its objects are to be removed
 
 
 @dataclass(slots=True)
@@ -28,6 +30,12 @@ class LedgerInfo:
     newest_ms: int = 0  # newest publish time, as the producers said
     written_ms: int = 0  # when the last entry was written, by our clock
     sealed_ms: int = 0  # 0 while open
+    copy: OffloadedCopy | None = None  # in tiered storage
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its file counts."""
+        return self.copy is None or not self.copy.local_gone
 
 
 @dataclass(slots=True)
@@ -71,6 +79,8 @@ class Catalog:
         self.removed_ledgers: set[int] = set()
         self.removed_cursors: set[int] = set()
         self.owners: dict[int, int] = {}  # ledger or cursor -> managed ledger, of those that changed
+        self.unwanted_copies: dict[str, OffloadedCopy] = {}  # by uuid: their objects are to be removed
+        self.changed_copies: dict[str, tuple[int, OffloadedCopy] | None] = {}  # by uuid, with the owner; None: gone
 
     def new_id(self) -> int:
         """Unique in the instance, also across deletes and crashes; shared by managed ledgers, ledgers and cursors."""
@@ -90,10 +100,30 @@ class Catalog:
         self.changed_cursors[cursor.id] = cursor
         self.owners[cursor.id] = owner
 
+    def set_copy(self, owner: int, ledger: LedgerInfo, copy: OffloadedCopy | None) -> None:
+        """A copy of another uuid, which this one replaces, is unwanted from now on."""
+        if ledger.copy is not None and (copy is None or copy.uuid != ledger.copy.uuid):
+            self._discard_copy(ledger.copy)
+        ledger.copy = copy
+        if copy is not None:
+            self.changed_copies[copy.uuid] = owner, copy
+
+    def _discard_copy(self, copy: OffloadedCopy) -> None:
+        self.unwanted_copies[copy.uuid] = copy
+        self.changed_copies[copy.uuid] = UNWANTED, copy
+
+    def forget_copies(self, uuids: Iterable[str]) -> None:
+        """Their objects are removed."""
+        for uuid in uuids:
+            self.unwanted_copies.pop(uuid, None)
+            self.changed_copies[uuid] = None
+
     def remove_ledgers(self, info: ManagedLedgerInfo, ledger_ids: Iterable[int]) -> None:
         ledger_ids = list(ledger_ids)
         for ledger_id in ledger_ids:
-            if info.ledgers.pop(ledger_id, None):
+            if (ledger := info.ledgers.pop(ledger_id, None)) is not None:
+                if ledger.copy is not None:
+                    self._discard_copy(ledger.copy)
                 self.changed_ledgers.pop(ledger_id, None)
                 self.removed_ledgers.add(ledger_id)
                 self.owners.pop(ledger_id, None)
@@ -133,4 +163,5 @@ class Catalog:
             or self.removed
             or self.removed_ledgers
             or self.removed_cursors
+            or self.changed_copies
         )

@@ -5,6 +5,7 @@ from functools import partial
 
 from broker_core.rates.turns import in_turns
 from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_batches import encode_batches
 from broker_core.storage.tables import Deflated, RowChange, delete, put
 
@@ -16,9 +17,12 @@ def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
     rows += [delete("ledger", i) for i in catalog.removed_ledgers]
     rows += [_managed_ledger_row(catalog.infos[i]) for i in catalog.changed]
     rows += [ledger_row(catalog.owners.pop(ledger.id), ledger) for ledger in catalog.changed_ledgers.values()]
+    for uuid, change in catalog.changed_copies.items():
+        rows.append(delete("offload", uuid) if change is None else _copy_row(*change))
     for touched in (catalog.changed, catalog.removed, catalog.removed_ledgers):
         touched.clear()
     catalog.changed_ledgers.clear()
+    catalog.changed_copies.clear()
     return rows
 
 
@@ -62,6 +66,10 @@ def ledger_row(owner: int, ledger: LedgerInfo) -> RowChange:
         ledger.written_ms,
         ledger.sealed_ms,
     )
+
+
+def _copy_row(owner: int, copy: OffloadedCopy) -> RowChange:
+    return put("offload", copy.uuid, owner, copy.ledger_id, int(copy.local_gone), json.dumps(copy.to_document()))
 
 
 def _cursor_rows(owner: int, cursor: CursorInfo) -> list[RowChange]:

@@ -13,6 +13,7 @@ from typing import Any
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import ACKS, BATCH_ACKS, CHANGE, HEADER, HEADER_SIZE, column, encode_record
 from broker_core.storage.catalog import Catalog, Change, CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_batches import OpenBatch, bits_of, decode_batches, encode_batches, words_of
 from broker_core.storage.position import Position
 
@@ -62,6 +63,9 @@ def apply_change(catalog: Catalog, load: Callable[[int], ManagedLedgerInfo | Non
         if values["name"] not in catalog.names:
             catalog.add(ManagedLedgerInfo(values["owner"], values["name"], dict(values["properties"])))
         catalog.next_id = max(catalog.next_id, values["owner"] + 1)
+        return
+    if values["op"] == "forget-copies":
+        catalog.forget_copies(values["uuids"])
         return
     info = load(values["owner"])
     if info is not None:
@@ -165,6 +169,15 @@ def _terminate(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> Non
     catalog.changed.add(info.id)
 
 
+def _offload(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
+    ledger = info.ledgers.get(values["id"])
+    if ledger is not None:
+        if "end" in values:  # the local file was written again
+            ledger.end = values["end"]
+            catalog.ledger_changed(info.id, ledger)
+        catalog.set_copy(info.id, ledger, OffloadedCopy.from_document(values["copy"]) if values["copy"] else None)
+
+
 def _compacted(catalog: Catalog, info: ManagedLedgerInfo, values: Change) -> None:
     info.compacted = list(values["ids"])
     catalog.next_id = max([catalog.next_id, *(i + 1 for i in info.compacted)])
@@ -207,6 +220,7 @@ _APPLY: dict[str, Callable[[Catalog, ManagedLedgerInfo, Change], None]] = {
     "delete": _delete,
     "properties": _properties,
     "terminate": _terminate,
+    "offload": _offload,
     "compacted": _compacted,
     "cursor": _cursor,
     "reset": _reset,

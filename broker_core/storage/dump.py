@@ -389,12 +389,22 @@ def _missing(directory: Path) -> Iterator[DamageReport]:
     try:
         with _reading(database) as connection:
             rows = connection.execute("SELECT id, end_offset FROM ledger WHERE entries > 0").fetchall()
+            offloaded = set(_offloaded(connection))
     except sqlite3.DatabaseError as error:
         yield DamageReport(database, 0, str(error))
         return
     for ledger_id, end in rows:
+        if ledger_id in offloaded:
+            continue
         path = filenames.ledger_file(directory, ledger_id)
         if not path.exists():
             yield DamageReport(path, 0, "ledger file is missing")
         elif path.stat().st_size < end:
             yield DamageReport(path, path.stat().st_size, f"file ends before its {end} bytes")
+
+
+def _offloaded(connection: sqlite3.Connection) -> Iterator[int]:
+    """Ledgers whose file was deleted in favor of a copy in tiered storage; older formats have none."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'offload'").fetchone():
+        for (ledger_id,) in connection.execute("SELECT ledger FROM offload WHERE local_gone AND owner != 0"):
+            yield ledger_id

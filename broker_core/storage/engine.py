@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.broker import StorageConfig
-from broker_core.storage import directory, filenames
+from broker_core.storage import changes, directory, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
@@ -37,6 +37,7 @@ from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import GroupTimes, LedgerServices
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.metadata import Metadata
+from broker_core.storage.offloaded import CopyReader, NoCopies, OffloadedCopy
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.open_ledgers import OpenLedgers, missing_bytes
 from broker_core.storage.pressure import Pressure
@@ -55,7 +56,9 @@ T = TypeVar("T")
 
 
 class StorageEngine:
-    def __init__(self, path: Path, config: StorageConfig, disk: Disk, clock: Clock) -> None:
+    def __init__(
+        self, path: Path, config: StorageConfig, disk: Disk, clock: Clock, copies: CopyReader | None = None
+    ) -> None:
         self.path = path
         self.config = config
         self.clock = clock
@@ -80,7 +83,9 @@ class StorageEngine:
         )
         self.cache = BlockCache(config.cache_mb * _MB, self.writer.relieve)
         index_bytes = config.index_cache_mb * _MB
-        self.reader = Reader(disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger)
+        self.reader = Reader(
+            disk, self._files, self._readers, self.cache, index_bytes, self._report_ledger, copies or NoCopies()
+        )
         catalog_log = CatalogLog(disk, filenames.catalog_log(path))
         database = Database(disk, filenames.metadata_file(path), catalog_log, self.watch.check)
         self.metadata = Metadata(database, self._metadata_thread)
@@ -88,13 +93,19 @@ class StorageEngine:
 
     @classmethod
     async def open(
-        cls, directory: Path, config: StorageConfig, *, disk: Disk | None = None, clock: Clock | None = None
+        cls,
+        directory: Path,
+        config: StorageConfig,
+        *,
+        disk: Disk | None = None,
+        clock: Clock | None = None,
+        copies: CopyReader | None = None,
     ) -> "StorageEngine":
-        """Takes the directory and bring it to the state of its last sync.
+        """Takes the directory and brings it to the state of its last sync. `copies` reads offloaded ledgers.
 
         Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
         """
-        engine = cls(directory, config, disk or RealDisk(), clock or SystemClock())
+        engine = cls(directory, config, disk or RealDisk(), clock or SystemClock(), copies)
         await engine._open()
         return engine
 
@@ -195,8 +206,10 @@ class StorageEngine:
 
     def _missing_files(self) -> Iterator[DamageReport]:
         """Ledger files that the last checkpoint counts on, and that are gone or too short."""
+        changed = (change[1] for change in self.catalog.changed_copies.values() if change is not None)
+        offloaded = {copy.ledger_id for copy in changed if copy.local_gone}  # since the checkpoint
         for ledger_id, name, entries, end in self.metadata.ledgers_with_entries():
-            if ledger_id not in self.catalog.removed_ledgers:
+            if ledger_id not in self.catalog.removed_ledgers and ledger_id not in offloaded:
                 path, whole = filenames.ledger_file(self.path, ledger_id), Lost(ledger_id, 0, entries - 1)
                 yield from missing_bytes(self.disk, name, path, whole, end)
 
@@ -258,6 +271,22 @@ class StorageEngine:
     async def delete_ledger(self, name: str) -> None:
         """With its entries and cursors; durable on return."""
         await self._ledgers.delete(name)
+
+    # ---- copies in tiered storage
+
+    def unwanted_copies(self) -> list[OffloadedCopy]:
+        """Copies whose ledger is deleted or has another copy: their objects are to be removed."""
+        return list(self.catalog.unwanted_copies.values())
+
+    async def copies_removed(self, uuids: list[str]) -> None:
+        """The objects of unwanted copies are gone; durable on return."""
+        await self.journal.synced(changes.change("forget-copies", 0, uuids=uuids))
+        self.catalog.forget_copies(uuids)
+
+    async def known_copies(self) -> set[str]:
+        """The uuids of all copies on record, wanted or not."""
+        stored = await self._run(self.metadata.copy_uuids)
+        return stored | set(self.catalog.changed_copies)
 
     # ---- threads and tasks
 

@@ -1,6 +1,6 @@
 """Every file name of a data directory, built and parsed here (drawn in FORMAT.md).
 
-FORMAT                       "pulsarctl storage format 3": marks a directory as ours
+FORMAT                       "pulsarctl storage format 4": marks a directory as ours
 LOCK                         locked by the owning process, names it
 DAMAGE                       damage that was found, and whether its loss is accepted; absent without damage
 SYNCED                       how far the journal was synced, a moment ago
@@ -12,12 +12,13 @@ journal/0000000001.spare     reserved for a journal file; its contents do not co
 ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
 ledgers/000/0000000009.compacted   the result of a compaction
 delayed/                     scratch of delayed delivery, emptied at start
+offload/                     scratch of tiered storage, emptied at start
 """
 
 import re
 from pathlib import Path
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 FORMAT_TEXT = "pulsarctl storage format {}\n"
 
 _SPARE = ".spare"
@@ -103,6 +104,16 @@ def compacted_of(ledger_file: Path) -> Path:
 def delayed_directory(directory: Path) -> Path:
     """Not this package's: what lies there can be made again from the ledgers."""
     return directory / "delayed"
+
+
+def offload_directory(directory: Path) -> Path:
+    """Not this package's: files on their way to or from an object store."""
+    return directory / "offload"
+
+
+def offloaded_copy(ledger_file: Path) -> Path:
+    """How damage of a ledger's copy in tiered storage is named; no such file exists."""
+    return ledger_file.with_suffix(".offloaded")
 
 
 def ledger_number(name: str) -> int | None:

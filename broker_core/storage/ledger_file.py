@@ -150,6 +150,7 @@ class Ledger:
         "opened",
         "parts",
         "path",
+        "remote",
         "span_end",
         "span_entries",
         "spans",
@@ -173,6 +174,7 @@ class Ledger:
         self.flushed_end = self.taken_end = info.end  # what is in the file, and what the writer was given
         self.opened = self.old_at = 0.0  # monotonic; when it was opened, and from when on it is rolled
         self.changed = False  # since the last checkpoint
+        self.remote = not info.is_local  # entries are read from the copy in tiered storage
 
     def confirm(
         self,

@@ -100,6 +100,13 @@ class LedgerServices:
         """It has left the catalog; its file goes too."""
         self.cache.forget(ledger)
         self.reader.forget(ledger)
+        if ledger.info.copy is not None:
+            self.reader.copies.forget(ledger.info.copy)
+        self.checkpoints.ledger_removed(ledger)
+        self.writer.remove(ledger)
+
+    def file_dropped(self, ledger: Ledger) -> None:
+        """The ledger is read from its copy in tiered storage from now on; its file goes."""
         self.checkpoints.ledger_removed(ledger)
         self.writer.remove(ledger)
 

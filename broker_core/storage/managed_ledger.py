@@ -20,6 +20,7 @@ from broker_core.storage.compacted_store import CompactedStore
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.storage.cursor_list import CursorList
 from broker_core.storage.errors import Closed, Damaged, Lost, StorageError, Terminated
+from broker_core.storage.ledger_copies import LedgerCopies
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.ledger_services import LedgerServices
@@ -47,6 +48,7 @@ class ManagedLedger:
         self.ledgers = LedgerList(info.ledgers)
         self._writer = LogWriter(services, info, ledgers, self.ledgers)
         self._reader = LogReader(ledgers, self.ledgers, services.cache, services.reader)
+        self.copies = LedgerCopies(services, info, ledgers)
         weights = Weights(ledgers, services.cache, services.reader.read_span)
         self._compacted = CompactedStore(services, info, self._writer.register)
         self._cursors = CursorList(services, info, self.ledgers, weights, self._writer.register)

@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from broker_core.storage.ack_ranges import AckWindow
-from broker_core.storage.catalog import Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
+from broker_core.storage.catalog import UNWANTED, Catalog, CursorInfo, LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.database import Database
 from broker_core.storage.errors import Damaged, StorageError
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_batches import inflate_batches
 from broker_core.storage.position import Position
 from broker_core.storage.tables import RowChange, delete, put
@@ -114,7 +115,12 @@ class Metadata:
 
     def load_catalog(self) -> Catalog:
         """Names only; a managed ledger's info is loaded when it is wanted."""
-        return Catalog(dict(self._database.query("SELECT name, id FROM managed_ledger")), self._instance("next_id"))
+        names = dict(self._database.query("SELECT name, id FROM managed_ledger"))
+        catalog = Catalog(names, self._instance("next_id"))
+        for (text,) in self._database.query("SELECT copy FROM offload WHERE owner = ?", UNWANTED):
+            copy = OffloadedCopy.from_document(json.loads(text))
+            catalog.unwanted_copies[copy.uuid] = copy
+        return catalog
 
     @property
     def first_journal(self) -> int:
@@ -136,12 +142,20 @@ class Metadata:
         return rows[0] if rows else (0, 0)
 
     def ledgers_with_entries(self) -> Iterable[tuple[int, str, int, int]]:
-        """Ledger, managed ledger, entries and end of the file of those that must be there since the last checkpoint."""
+        """Ledger, managed ledger, entries and end of the file of those that must be there since the last checkpoint.
+
+        Ledgers whose file was deleted in favor of a copy in tiered storage are left out.
+        """
         sql = (
             "SELECT ledger.id, name, entries, end_offset FROM ledger JOIN managed_ledger ON managed_ledger.id = owner"
-            " WHERE entries > 0 ORDER BY ledger.id"
+            " WHERE entries > 0 AND ledger.id NOT IN (SELECT ledger FROM offload WHERE local_gone AND owner != 0)"
+            " ORDER BY ledger.id"
         )
         return self._database.query(sql)
+
+    def copy_uuids(self) -> set[str]:
+        """Of all copies in tiered storage that are on record since the last checkpoint."""
+        return {uuid for (uuid,) in self._database.query("SELECT uuid FROM offload")}
 
     def load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         """Raises Damaged when the rows of the managed ledger make no sense."""
@@ -166,6 +180,10 @@ class Metadata:
             managed_ledger_id,
         )
         info.ledgers = {values[0]: LedgerInfo(*values) for values in ledgers}
+        for (text,) in self._database.query("SELECT copy FROM offload WHERE owner = ?", managed_ledger_id):
+            copy = OffloadedCopy.from_document(json.loads(text))
+            if copy.ledger_id in info.ledgers:
+                info.ledgers[copy.ledger_id].copy = copy
         sql = "SELECT id, name, mark_delete_ledger, mark_delete_entry, properties FROM cursor WHERE owner = ?"
         for cursor_id, name, ledger_id, entry_id, properties in self._database.query(sql, managed_ledger_id):
             cursor = CursorInfo(cursor_id, name, Position(ledger_id, entry_id), json.loads(properties))

@@ -12,7 +12,7 @@ from broker_core.storage import filenames
 from broker_core.storage.database import refused
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew, NotOurDirectory
-from broker_core.storage.tables import BATCH_TABLE
+from broker_core.storage.tables import BATCH_TABLE, OFFLOAD_TABLES
 
 Step = Callable[[Disk, Path], None]
 
@@ -30,7 +30,23 @@ def _nothing(disk: Disk, directory: Path) -> None:
     """A start without a catalog log begins one; the new version keeps older releases from leaving it behind."""
 
 
-STEPS: Mapping[int, Step] = {1: _add_batch_table, 2: _nothing}  # version -> what makes the next version of it
+def _add_offload_table(disk: Disk, directory: Path) -> None:
+    """A directory that lost its database gets one with this table from `pulsarctl storage rebuild`."""
+    database = filenames.metadata_file(directory)
+    if not disk.exists(database):
+        return
+    with refused(database), contextlib.closing(disk.connect(database)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in OFFLOAD_TABLES:
+            connection.execute(statement)
+        disk.commit(connection)
+
+
+STEPS: Mapping[int, Step] = {
+    1: _add_batch_table,
+    2: _nothing,
+    3: _add_offload_table,
+}  # version -> what makes the next version of it
 
 
 def migrate(

@@ -1,4 +1,7 @@
-"""Cold reads: whole spans out of ledger files, in a reader thread, into the cache.
+"""Cold reads: whole spans out of ledger files, in a reader thread, or of copies in tiered storage, into the cache.
+
+A ledger changes between the two (`Ledger.remote`) at any moment. Each has an index of its own, so whoever finds that
+`Ledger.spans` is another one than it began with reads again.
 
 Everything that is not in the tail cache is in a file (see `cache`), so a read never waits for a write.
 Indexes of ledgers are loaded on demand and kept within a budget, least recently used first to go.
@@ -16,6 +19,7 @@ from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_reading import Stretch, load_spans
+from broker_core.storage.offloaded import CopyReader
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.spans import Spans
 
@@ -31,6 +35,7 @@ class Reader:
         cache: BlockCache,
         index_bytes: int,
         report: Callable[[Ledger, list[Damaged]], None],
+        copies: CopyReader,
     ) -> None:
         self._disk = disk
         self._files = files
@@ -38,6 +43,7 @@ class Reader:
         self._cache = cache
         self._index_limit = index_bytes
         self._report = report
+        self.copies = copies
         self._index_bytes = 0
         self._indexed: OrderedDict[int, Ledger] = OrderedDict()  # loaded from files, by ledger id
 
@@ -51,6 +57,8 @@ class Reader:
         if max_entries < 1000:
             stop_span = first_span + 1
         block = await self._read_spans(ledger, spans, first_span, stop_span, entry_id)
+        if block is None and ledger.spans is not spans:
+            return await self.read(ledger, entry_id, max_entries, max_bytes)
         if block is None:
             return None
         if entry_id > block.last_entry_id:
@@ -63,7 +71,10 @@ class Reader:
         if spans is None:
             return None
         span = spans.find(entry_id)
-        return await self._read_spans(ledger, spans, span, span + 1, entry_id)
+        block = await self._read_spans(ledger, spans, span, span + 1, entry_id)
+        if block is None and ledger.spans is not spans:
+            return await self.read_span(ledger, entry_id)
+        return block
 
     async def find_by_time(self, ledger: Ledger, publish_time_ms: int) -> int | None:
         """The first entry of the ledger that was published at or after the time, of those that can be read."""
@@ -94,7 +105,24 @@ class Reader:
             ledger.spans = None
 
     async def _read_spans(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
-        """The entries around `wanted` in spans [start, stop), but only what is in the file."""
+        """The entries around `wanted` in spans [start, stop), or some of them."""
+        try:
+            block = await self._read_source(ledger, spans, start, stop, wanted)
+        except Damaged as damage:
+            self._report(ledger, [damage])
+            raise
+        if block is not None:
+            self._cache.add_cold(block)
+        return block
+
+    async def _read_source(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
+        if not ledger.remote:
+            return await self._read_file(ledger, spans, start, stop, wanted)
+        copy = ledger.info.copy
+        return await self.copies.read(ledger, copy, spans.find(wanted)) if copy is not None else None
+
+    async def _read_file(self, ledger: Ledger, spans: Spans, start: int, stop: int, wanted: int) -> Block | None:
+        """Only what is in the file."""
         begin, entries = spans.offset[start], ledger.flushed_entries
         end = spans.offset[stop] if stop < len(spans) else ledger.flushed_end
         behind = spans.first[stop] if stop < len(spans) else entries
@@ -105,14 +133,7 @@ class Reader:
             with self._files.use(ledger.path) as fd:
                 return stretch.read(self._disk, fd, wanted)
 
-        try:
-            block = await self._run(work)
-        except Damaged as damage:
-            self._report(ledger, [damage])
-            raise
-        if block is not None:
-            self._cache.add_cold(block)
-        return block
+        return await self._run(work)
 
     async def _spans(self, ledger: Ledger) -> Spans | None:
         ledger_id = ledger.info.id
@@ -121,17 +142,42 @@ class Reader:
                 self._indexed.move_to_end(ledger_id)
             return ledger.spans
 
+        remote = ledger.remote
+        spans = await (self._spans_of_copy(ledger) if remote else self._spans_of_file(ledger))
+        if remote is not ledger.remote:
+            return await self._spans(ledger)
+        if spans is not None and ledger.spans is None:
+            ledger.spans = spans
+            self.indexed(ledger)
+        return ledger.spans
+
+    async def _spans_of_file(self, ledger: Ledger) -> Spans | None:
         def work() -> tuple[Spans, list[Damaged]]:
             with self._files.use(ledger.path) as fd:
                 return load_spans(self._disk, fd, ledger.path, ledger.info)
 
         loaded = await self._run(work)
-        if loaded is None or ledger.spans is not None:
-            return ledger.spans
-        ledger.spans, damage = loaded
-        self._report(ledger, damage)
-        self.indexed(ledger)
-        return ledger.spans
+        if loaded is None:
+            return None
+        self._report(ledger, loaded[1])
+        return loaded[0]
+
+    async def _spans_of_copy(self, ledger: Ledger) -> Spans | None:
+        copy = ledger.info.copy
+        if copy is None:
+            return None
+        try:
+            return await self.copies.load_spans(ledger, copy)
+        except Damaged as damage:
+            self._report(ledger, [damage])
+            raise
+
+    def moved(self, ledger: Ledger, *, remote: bool) -> None:
+        """The ledger is read from its copy, or from its file again."""
+        if ledger.remote is not remote:
+            ledger.remote = remote
+            self.forget(ledger)
+            ledger.spans = None
 
     def indexed(self, ledger: Ledger) -> None:
         """The ledger's index can be read from its file from now on: it counts against the budget."""

@@ -4,6 +4,9 @@ Records carry their own tables, so an index point only has to say where a span b
 A ledger of 50,000 small entries needs about 130 points of 40 bytes: thousands of open ledgers fit into memory,
 and a cold read brings in whole spans anyway.
 
+The index of a ledger that is read from its copy in tiered storage has one point per row group; there `offset` counts
+the bytes of the entries before it.
+
 `newest` is the newest publish time up to and including the span (a running maximum): the first span whose
 `newest` reaches t holds the first entry published at or after t, although publish times need not be in order.
 """

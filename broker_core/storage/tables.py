@@ -29,6 +29,12 @@ CREATE TABLE IF NOT EXISTS ack_batches(cursor INTEGER, ledger INTEGER, batches I
   PRIMARY KEY(cursor, ledger)) WITHOUT ROWID
 """
 
+OFFLOAD_TABLES = (
+    "CREATE TABLE IF NOT EXISTS offload(uuid TEXT PRIMARY KEY, owner INTEGER NOT NULL, ledger INTEGER NOT NULL,"
+    " local_gone INTEGER NOT NULL, copy TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS offload_owner ON offload(owner)",
+)
+
 # Table -> number of columns, and the columns of its key, which come first.
 TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
     "instance": (2, ("key",)),
@@ -38,6 +44,7 @@ TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
     "cursor": (6, ("id",)),
     "ack_window": (4, ("cursor", "ledger")),
     "ack_batches": (4, ("cursor", "ledger")),
+    "offload": (5, ("uuid",)),
 }
 
 
@@ -87,7 +94,7 @@ def execute(connection: sqlite3.Connection, change: RowChange) -> None:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    for statement in (SCHEMA + BATCH_TABLE).split(";"):
+    for statement in (*(SCHEMA + BATCH_TABLE).split(";"), *OFFLOAD_TABLES):
         if statement.strip():
             connection.execute(statement)
 
@@ -98,7 +105,8 @@ def exist(connection: sqlite3.Connection) -> bool:
 
 
 def all_rows(connection: sqlite3.Connection) -> Iterator[RowChange]:
-    """Every row of every table, as what would put it there."""
-    for table in TABLES:
+    """Every row of every table, as what would put it there; a database of an older format lacks some tables."""
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table in (table for table in TABLES if table in there):
         for row in connection.execute(f"SELECT * FROM {table}"):
             yield RowChange(True, table, row)

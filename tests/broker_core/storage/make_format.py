@@ -2,7 +2,7 @@
 
 The directory is left as after a crash. One topic is in a checkpoint, with a sealed and an open ledger and acknowledged
 ranges. A second one and later acknowledgments are in the journal. A third one has entries with delivery times in both
-places. Do not run this again for a format that was released.
+places. A fourth one, since version 4, has copies in tiered storage. Do not run this again for a format that was released.
 """
 
 import asyncio
@@ -14,10 +14,36 @@ from pathlib import Path
 
 from broker_core.config.broker import StorageConfig
 from broker_core.storage import journal
+from broker_core.storage.managed_ledger import ManagedLedger
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, crash, opened, run_of
 
+COPY = OffloadedCopy(
+    topic="offloaded",
+    ledger_id=0,
+    uuid="",
+    driver="filesystem",
+    place={"fileSystemURI": "file:///nowhere"},
+    path="offloaded/ledger.parquet",
+    prepared_ms=50,
+    complete_ms=60,
+    size=1000,
+    tail=100,
+    tail_crc=7,
+)
 CONFIG = StorageConfig(max_entries_per_ledger=4, reserve_mb=0)
+
+
+async def offload(ledger: ManagedLedger) -> None:
+    """Three ledgers: with a copy, with one that replaced another, and the open one."""
+    for entry in b"pqr":
+        await append(ledger, run_of(bytes([entry])))
+        await ledger.roll()
+    first, second, _ = (info.id for info in ledger.ledger_infos())
+    await ledger.copies.record(dataclasses.replace(COPY, ledger_id=first, uuid="first"))
+    for uuid in ("second", "third"):
+        await ledger.copies.record(dataclasses.replace(COPY, ledger_id=second, uuid=uuid, complete_ms=0))
 
 
 async def make(target: Path) -> None:
@@ -41,10 +67,13 @@ async def make(target: Path) -> None:
         place = await append(batches, run_of(b"long", b"short", counts=[70, 3]))
         partly = await batches.open_cursor("partly", initial=EARLIEST)
         partly.acknowledge_indexes(place, (1 << 70) - 2)
+        offloaded = await engine.open_ledger("offloaded")
+        await offload(offloaded)
         await engine.checkpoint()
         partly.acknowledge_indexes(place.next, 0b101)
         await partly.flush()
         await (await batches.open_cursor("moved", initial=EARLIEST)).reset(place.next, 0b110)
+        await offloaded.copies.drop_files([offloaded.ledger_infos()[0].id])
         cursor.acknowledge(second.ledger_id, [0])
         await cursor.flush()
         await append(await engine.open_ledger("journaled"), run_of(b"x", b"y"))

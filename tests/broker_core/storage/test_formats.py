@@ -1,5 +1,6 @@
 """A small directory of every released format can always be opened."""
 
+import dataclasses
 import re
 import shutil
 from pathlib import Path
@@ -9,13 +10,15 @@ import pytest
 from broker_core.storage import block, filenames, journal, migration
 from broker_core.storage.disk import Disk, RealDisk
 from broker_core.storage.dump import dump_lines, find_damage
+from broker_core.storage.offloaded import Unreachable
 from broker_core.storage.position import EARLIEST, Position
+from tests.broker_core.storage.make_format import COPY
 from tests.broker_core.storage.storage import Run, append, contents, entries_of, opened, run_of
 
 FORMATS = Path(__file__).parent / "formats"
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path: Path, version: int) -> None:
     path = tmp_path / "d"
     shutil.copytree(FORMATS / str(version), path)
@@ -23,6 +26,7 @@ async def test_a_directory_of_each_older_format_opens_with_all_its_data(tmp_path
     engine = await opened(path)
     assert engine.damage.reports == []
     newer = ["batches", "delayed"] if version > 1 else []
+    newer += ["offloaded"] if version > 3 else []
     assert (sorted(engine.catalog.names)) == sorted(["checkpointed", *newer, "journaled"])
     assert engine.metadata.get("tenant", "public") == {"adminRoles": []}
     ledger = await engine.open_ledger("checkpointed")
@@ -73,6 +77,23 @@ async def test_batch_acknowledgments_are_read_from_a_directory_of_their_first_fo
     ]
     assert [(entry, *batch) for _, entry, batch in cursors["moved"].open_batches] == [(1, 3, 0b110)]
     assert cursors["partly"].backlog_messages == 71
+    await engine.close()
+
+
+async def test_copies_in_tiered_storage_are_read_from_a_directory_of_their_first_format(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    shutil.copytree(FORMATS / "4", path)
+    engine = await opened(path)
+    ledger = await engine.open_ledger("offloaded")
+    first, second, third = ledger.ledger_infos()
+    assert first.copy == dataclasses.replace(COPY, ledger_id=first.id, uuid="first", local_gone=True)
+    assert second.copy == dataclasses.replace(COPY, ledger_id=second.id, uuid="third", complete_ms=0)
+    assert third.copy is None
+    assert [copy.uuid for copy in engine.unwanted_copies()] == ["second"]
+    assert await engine.known_copies() == {"first", "second", "third"}
+    with pytest.raises(Unreachable, match=f"cannot read ledger {first.id}"):
+        await ledger.read(EARLIEST, 10, 1000)
+    assert entries_of(await ledger.read(Position(second.id, 0), 10, 1000)) == [b"q"]
     await engine.close()
 
 

@@ -1,0 +1,187 @@
+"""Offloads one ledger: builds the tier file locally, uploads it whole, reads it back, writes the manifest.
+
+Blocking; runs in a worker process (`worker`). Object stores publish what was written when a stream ends for whatever
+reason, so nothing but a complete local file is uploaded, and an object that is not verified is removed again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crc32c import crc32c
+
+from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.manifest import Manifest, ManifestFile, manifest_path
+from broker_core.offload.stores import Store, StoreLimits, open_store
+from broker_core.offload.tier_file import Group, TierFileWriter, TierFooter, blocks_of_file, tail_length
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.errors import Damaged
+
+_CHUNK = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadJob:
+    """`source` is the sealed ledger file, `scratch` the local file to build. `settings` may hold secrets."""
+
+    source: str
+    scratch: str
+    topic: str
+    ledger_id: int
+    entries: int
+    end: int
+    uuid: str
+    path: str
+    driver: str
+    settings: dict[str, str]
+    instance: str
+    cluster: str
+    bytes_per_second: float = 0.0
+    limits: StoreLimits = field(default_factory=StoreLimits)
+
+    def to_document(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> OffloadJob:
+        return cls(**{**document, "limits": StoreLimits(**document["limits"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """What the catalog records of a verified copy."""
+
+    size: int
+    tail: int
+    tail_crc: int
+    raw_bytes: int
+    seconds: float
+
+
+def run(job: OffloadJob) -> Uploaded:
+    """Raises `OffloadFailed`; then no object of the job is left, as far as the store answers."""
+    store = open_store(job.driver, job.settings, job.limits)
+    started = time.monotonic()
+    scratch = Path(job.scratch)
+    try:
+        built = _build(job, scratch)
+        try:
+            _upload(store, job.path, scratch, job.bytes_per_second)
+            _read_back(store, job.path, built)
+            _write_whole(store, manifest_path(job.path), _manifest(job, built).encode())
+        except (OSError, ValueError) as error:
+            left = _remove(store, job.path)
+            raise OffloadFailed(
+                f"cannot offload ledger {job.ledger_id} to {store.describe(job.path)}: {error}{left}"
+            ) from error
+    except Damaged as error:
+        raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
+    except OSError as error:
+        raise OffloadFailed(f"cannot build the copy of ledger {job.ledger_id}: {error}") from error
+    finally:
+        scratch.unlink(missing_ok=True)
+    tier = built.tier
+    return Uploaded(tier.size, tier.tail, tier.tail_crc32c, built.size, time.monotonic() - started)
+
+
+@dataclass(slots=True)
+class _Built:
+    """The local file: what the manifest says of it, and its row groups."""
+
+    groups: list[Group]
+    entries: int
+    messages: int
+    size: int
+    entries_crc: int
+    tier: ManifestFile
+
+
+def _build(job: OffloadJob, scratch: Path) -> _Built:
+    scratch.parent.mkdir(parents=True, exist_ok=True)
+    writer = TierFileWriter(scratch, job.ledger_id, job.uuid)
+    entries_crc = 0
+    for block in blocks_of_file(RealDisk(), Path(job.source), job.ledger_id, job.entries, job.end):
+        writer.add(block)
+        view = memoryview(block.data)
+        for start, end in zip(block.starts, block.ends, strict=True):
+            entries_crc = crc32c(view[start:end], entries_crc)
+    writer.close()
+    index = writer.index
+    crc = size = 0
+    with scratch.open("rb") as file:
+        while data := file.read(_CHUNK):
+            crc = crc32c(data, crc)
+            size += len(data)
+        file.seek(size - 8)
+        length = tail_length(file.read(8))
+        file.seek(size - length)
+        tail = file.read(length)
+    tier = ManifestFile(job.path, size, crc, length, crc32c(tail), [list(group) for group in index.groups])
+    return _Built(index.groups, index.entries, index.messages, index.size, entries_crc, tier)
+
+
+def _manifest(job: OffloadJob, built: _Built) -> Manifest:
+    return Manifest(
+        job.instance,
+        job.cluster,
+        job.topic,
+        job.ledger_id,
+        job.uuid,
+        built.entries,
+        built.messages,
+        built.size,
+        built.entries_crc,
+        time.time_ns() // 1_000_000,
+        built.tier,
+    )
+
+
+def _upload(store: Store, path: str, source: Path, bytes_per_second: float) -> None:
+    """At most at the rate, measured over the whole file."""
+    if store.uri.startswith("file:"):
+        store.filesystem.create_dir(store.key(path).rpartition("/")[0], recursive=True)
+    started, sent = time.monotonic(), 0
+    with source.open("rb") as file, store.filesystem.open_output_stream(store.key(path)) as target:
+        while data := file.read(_CHUNK):
+            target.write(data)
+            sent += len(data)
+            if bytes_per_second > 0:
+                time.sleep(max(0.0, started + sent / bytes_per_second - time.monotonic()))
+
+
+def _write_whole(store: Store, path: str, data: bytes) -> None:
+    with store.filesystem.open_output_stream(store.key(path)) as target:
+        target.write(data)
+    with store.filesystem.open_input_stream(store.key(path)) as source:
+        if source.read() != data:
+            raise ValueError("the manifest reads back differently from what was written")
+
+
+def _read_back(store: Store, path: str, built: _Built) -> None:
+    """Every byte as the broker will read it. Raises OSError, ValueError."""
+    tier = built.tier
+    with store.filesystem.open_input_file(store.key(path)) as file:
+        if file.size() != tier.size:
+            raise ValueError(f"the object has {file.size()} bytes, the local file {tier.size}")
+        tail = file.read_at(tier.tail, tier.size - tier.tail)
+        if crc32c(tail) != tier.tail_crc32c:
+            raise ValueError("the footer reads back differently from what was written")
+        footer = TierFooter(tail)
+        if footer.index.groups != built.groups:
+            raise ValueError("the index reads back differently from what was written")
+        for group in range(len(built.groups)):
+            offset, length = footer.extent(group)
+            footer.block(group, offset, file.read_at(length, offset))
+
+
+def _remove(store: Store, path: str) -> str:
+    """Removes what may be there; returns what to tell about what is left."""
+    try:
+        store.remove(manifest_path(path))
+        store.remove(path)
+    except OSError as error:
+        return f"; the objects of the attempt may be left: {error}"
+    return ""

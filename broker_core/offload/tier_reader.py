@@ -1,0 +1,223 @@
+"""Reads offloaded ledgers for the storage engine: ranged reads in threads, verified, with read-ahead.
+
+Everything kept is bounded by the configuration: parsed footers with their open files, and decoded row groups. Readers
+that want the same row group share one request. A reader that goes forward finds the next row groups in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from crc32c import crc32c
+
+from broker_core.config.offload import OffloadConfig
+from broker_core.offload.errors import NotConfigured
+from broker_core.offload.stores import Store
+from broker_core.offload.tier_file import TierFooter
+from broker_core.storage.block import Block
+from broker_core.storage.errors import Damaged, Lost
+from broker_core.storage.filenames import offloaded_copy
+from broker_core.storage.ledger_file import Ledger
+from broker_core.storage.offloaded import OffloadedCopy, Unreachable
+from broker_core.storage.spans import Spans
+
+_T = TypeVar("_T")
+_ENTRY_COST = 20  # bytes of columns per entry
+
+
+@dataclass(slots=True)
+class _OpenCopy:
+    """An open object and its footer; closed when the last user lets it go."""
+
+    store: Store
+    file: Any
+    footer: TierFooter
+    last_span: int = -2
+
+
+class TierReader:
+    """For the event loop, except where a method says that it blocks. `open_store` makes no request."""
+
+    def __init__(self, config: OffloadConfig, open_store: Callable[[OffloadedCopy], Store]) -> None:
+        self._config = config
+        self._open_store = open_store
+        self._threads = ThreadPoolExecutor(config.read_threads, "offload-reader")
+        self._open: OrderedDict[str, _OpenCopy] = OrderedDict()  # by uuid
+        self._blocks: OrderedDict[tuple[str, int], Block] = OrderedDict()
+        self._block_bytes = 0
+        self._running: dict[tuple[str, int], asyncio.Future[Any]] = {}
+        self.requests = 0  # ranged reads of row groups, read-ahead included
+
+    @property
+    def open_copies(self) -> int:
+        return len(self._open)
+
+    @property
+    def cached_bytes(self) -> int:
+        return self._block_bytes
+
+    async def load_spans(self, ledger: Ledger, copy: OffloadedCopy) -> Spans:
+        return (await self._opened(ledger, copy)).footer.index.spans()
+
+    async def read(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
+        found = self._blocks.get((copy.uuid, span))
+        if found is None:
+            found = await self._shared((copy.uuid, span), lambda: self._load(ledger, copy, span))
+        else:
+            self._blocks.move_to_end((copy.uuid, span))
+        self._read_ahead(ledger, copy, span)
+        return found
+
+    def forget(self, copy: OffloadedCopy) -> None:
+        self._open.pop(copy.uuid, None)
+        for key in [key for key in self._blocks if key[0] == copy.uuid]:
+            self._block_bytes -= _cost(self._blocks.pop(key))
+
+    def close(self) -> None:
+        """Blocks until running requests end; each has a deadline."""
+        for task in self._running.values():
+            task.cancel()
+        self._threads.shutdown(cancel_futures=True)
+        self._open.clear()
+        self._blocks.clear()
+
+    # ---- opening
+
+    async def _opened(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
+        found = self._open.get(copy.uuid)
+        if found is None:
+            found = await self._shared((copy.uuid, -1), lambda: self._open_copy(ledger, copy))
+        if copy.uuid in self._open:
+            self._open.move_to_end(copy.uuid)
+        return found
+
+    async def _open_copy(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
+        opened = await self._in_thread(lambda: self._open_blocking(ledger, copy))
+        self._open[copy.uuid] = opened
+        while len(self._open) > self._config.open_objects:
+            self._open.popitem(last=False)
+        return opened
+
+    def _open_blocking(self, ledger: Ledger, copy: OffloadedCopy) -> _OpenCopy:
+        store = self._store(copy)
+        try:
+            file = store.filesystem.open_input_file(store.key(copy.path))
+            size = file.size()
+            if size != copy.size:
+                raise _damaged(ledger, store, copy, 0, f"has {size} bytes instead of {copy.size}")
+            tail = file.read_at(copy.tail, copy.size - copy.tail)
+        except OSError as error:
+            raise self._failure(ledger, store, copy, error) from error
+        if len(tail) != copy.tail or crc32c(tail) != copy.tail_crc:
+            raise _damaged(ledger, store, copy, 0, "has another footer than the one that was uploaded")
+        try:
+            return _OpenCopy(store, file, TierFooter(tail))
+        except ValueError as error:
+            raise _damaged(ledger, store, copy, 0, str(error)) from error
+
+    def _store(self, copy: OffloadedCopy) -> Store:
+        try:
+            return self._open_store(copy)
+        except NotConfigured as error:
+            raise Unreachable(f"cannot read ledger {copy.ledger_id}: {error}") from error
+
+    def _failure(self, ledger: Ledger, store: Store, copy: OffloadedCopy, error: OSError) -> Exception:
+        """Whether the object is gone or altered, or the store did not answer. Blocks."""
+        where = store.describe(copy.path)
+        unreachable = Unreachable(f"cannot read ledger {copy.ledger_id} from {where}: {error}")
+        try:
+            if not store.has_root:
+                return Unreachable(f"cannot read ledger {copy.ledger_id}: {store.uri} does not exist")
+            info = store.filesystem.get_file_info(store.key(copy.path))
+        except OSError:
+            return unreachable
+        if not info.is_file:
+            return _damaged(ledger, store, copy, 0, "is missing")
+        if info.size != copy.size:
+            return _damaged(ledger, store, copy, 0, f"has {info.size} bytes instead of {copy.size}")
+        return unreachable
+
+    # ---- row groups
+
+    async def _load(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> Block:
+        opened = await self._opened(ledger, copy)
+        opened.last_span = span
+        self.requests += 1
+        try:
+            block = await self._in_thread(lambda: self._load_blocking(ledger, copy, opened, span))
+        except (Damaged, Unreachable):
+            self._open.pop(copy.uuid, None)  # the next attempt opens it again
+            raise
+        self._keep((copy.uuid, span), block)
+        return block
+
+    def _load_blocking(self, ledger: Ledger, copy: OffloadedCopy, opened: _OpenCopy, span: int) -> Block:
+        footer, store = opened.footer, opened.store
+        offset, length = footer.extent(span)
+        try:
+            data = opened.file.read_at(length, offset)
+        except OSError as error:
+            raise self._failure(ledger, store, copy, error) from error
+        try:
+            return footer.block(span, offset, data)
+        except ValueError as error:
+            group = footer.index.groups[span]
+            lost = Lost(copy.ledger_id, group.first, group.first + group.entries - 1)
+            raise _damaged(ledger, store, copy, offset, f"was altered: {error}", lost) from error
+
+    def _keep(self, key: tuple[str, int], block: Block) -> None:
+        self._blocks[key] = block
+        self._block_bytes += _cost(block)
+        while self._block_bytes > self._config.read_cache_mb << 20 and len(self._blocks) > 1:
+            self._block_bytes -= _cost(self._blocks.popitem(last=False)[1])
+
+    def _read_ahead(self, ledger: Ledger, copy: OffloadedCopy, span: int) -> None:
+        opened = self._open.get(copy.uuid)
+        if opened is None:
+            return
+        for following in range(span + 1, min(span + 1 + self._config.prefetch_rounds, len(opened.footer.index.groups))):
+            key = copy.uuid, following
+            if key not in self._blocks and key not in self._running and len(self._running) < self._config.read_threads:
+                self._start(key, lambda span=following: self._load(ledger, copy, span))  # type: ignore[misc]  # binds now
+
+    # ---- threads
+
+    async def _shared(self, key: tuple[str, int], work: Callable[[], Awaitable[_T]]) -> _T:
+        """Whoever asks meanwhile gets the same answer; who stops waiting does not stop the request."""
+        future = self._running.get(key)
+        if future is None:
+            future = self._start(key, work)
+        result: _T = await asyncio.shield(future)
+        return result
+
+    def _start(self, key: tuple[str, int], work: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
+        task = asyncio.ensure_future(work())
+        self._running[key] = task
+        task.add_done_callback(lambda task: self._ended(key, task))
+        return task
+
+    def _ended(self, key: tuple[str, int], task: asyncio.Future[Any]) -> None:
+        del self._running[key]
+        if not task.cancelled():
+            task.exception()  # whoever waits for it reports it; a failed read-ahead is repeated by the reader
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _cost(block: Block) -> int:
+    return len(block.data) + _ENTRY_COST * len(block)
+
+
+def _damaged(
+    ledger: Ledger, store: Store, copy: OffloadedCopy, offset: int, what: str, lost: Lost | None = None
+) -> Damaged:
+    """Of the whole ledger, unless `lost` says which entries."""
+    lost = lost or Lost(copy.ledger_id, 0, ledger.info.entries - 1)
+    reason = f"ledger {copy.ledger_id}: the object {store.describe(copy.path)} {what}"
+    return Damaged(offloaded_copy(ledger.path), offset, reason, lost)

@@ -1,0 +1,50 @@
+"""The worker process: takes jobs as lines of JSON on its standard input, and answers each with a line.
+
+A process of its own keeps compression and Python's work for each entry off the broker's interpreter. It has a lower
+priority, and it ends at once when its standard input closes: a broker that was killed leaves no uploader behind, which
+would create objects after the next start has looked for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+from typing import Any
+
+from broker_core.offload import job
+from broker_core.offload.errors import OffloadFailed
+
+NICE = 5
+
+
+def main() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
+    lines: queue.Queue[bytes] = queue.Queue(maxsize=1)
+    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
+    while True:
+        answer = json.dumps(_do(json.loads(lines.get())))
+        sys.stdout.write(answer + "\n")  # the answer is the product of this process
+        sys.stdout.flush()
+
+
+def _listen(lines: queue.Queue[bytes]) -> None:
+    for line in sys.stdin.buffer:
+        lines.put(line)
+    os._exit(0)  # not sys.exit: an open upload would keep the process alive
+
+
+def _do(document: dict[str, Any]) -> dict[str, Any]:
+    try:
+        done = job.run(job.OffloadJob.from_document(document))
+    except OffloadFailed as error:
+        return {"error": str(error)}
+    return {name: getattr(done, name) for name in done.__slots__}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The broker's side of a worker process: one process for a run of jobs, one job at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+
+from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.job import OffloadJob, Uploaded
+
+_LINE = 1 << 20
+
+
+class WorkerProcess:
+    """`async with` starts it when the first job comes and ends it with the last. Nothing outlives the block."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> WorkerProcess:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()  # between two jobs it has nothing to finish; in a job the caller does not want it
+            await process.wait()
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    async def run(self, job: OffloadJob) -> Uploaded:
+        """Raises `OffloadFailed`."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            process = self._process = await self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(job.to_document()).encode() + b"\n")
+            await process.stdin.drain()
+            line = await process.stdout.readline()
+        except (ConnectionError, ValueError) as error:
+            raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
+        if not line:
+            code = await process.wait()
+            raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: the worker process ended with status {code}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise OffloadFailed(answer["error"])
+        return Uploaded(**answer)
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "broker_core.offload.worker",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=_LINE,
+            )
+        except OSError as error:
+            raise OffloadFailed(f"cannot start a worker process to offload: {error}") from error
