@@ -25,6 +25,8 @@ from broker_core.clock import Clock, SystemClock
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
+from broker_core.offload.tiered_storage import TieredStorage
+from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.storage.engine import StorageEngine
@@ -32,6 +34,7 @@ from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
 from broker_core.topics.partitioned import PartitionedTopics
+from broker_core.topics.opening import topic_of_ledger
 from broker_core.topics.registry import TopicRegistry
 from broker_core.wire.bounds import CommandBounds
 
@@ -75,6 +78,7 @@ class Broker:
         self.started_ms = 0
         self.on_shutdown: Callable[[], None] | None = None  # ends the process, if this broker is its purpose
         self.storage: StorageEngine
+        self.tier: TieredStorage
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
@@ -88,7 +92,12 @@ class Broker:
 
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use."""
-        self.storage = await StorageEngine.open(directory, self.config.storage, disk=disk, clock=self.clock)
+        cluster = self.config.server.cluster_name
+        self.tier = TieredStorage(self.config.offload, cluster, self.clock, self._offload_rules)
+        self.storage = await StorageEngine.open(
+            directory, self.config.storage, disk=disk, clock=self.clock, copies=self.tier.reader
+        )
+        await self.tier.open(self.storage)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema)
         self.topics = TopicRegistry(
@@ -99,12 +108,14 @@ class Broker:
             self.schemas,
             self.spawn,
             lambda: self.service_url,
+            self.tier,
         )
         self.partitioned = PartitionedTopics(self.topics, self.tenancy)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.policies_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())
+        self.spawn(self.tier.remove_unwanted())
         self.spawn(sample_forever(self.topics.rates))
         self.spawn(self.inactivity.watch_topics())
         self.spawn(self.inactivity.watch_subscriptions())
@@ -119,7 +130,18 @@ class Broker:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.schemas.close()
+        await self.storage.read_thread(self.tier.close)
         await self.storage.close()
+
+    def _offload_rules(self, ledger_name: str) -> OffloadRules:
+        policies = self.tenancy.effective(topic_of_ledger(ledger_name))
+        return rules_of(
+            policies.offload,
+            policies.offload_threshold_bytes,
+            policies.offload_threshold_seconds,
+            policies.offload_deletion_lag_ms,
+            self.config.offload,
+        )
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Runs work concurrently with its caller; the broker owns the task, logs its failure, and ends it at stop."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.storage.errors import Lost, StorageError
+    from broker_core.storage.ledger_copies import LedgerCopies
     from broker_core.storage.position import Position
     from broker_core.storage.retention import Retention
 
@@ -58,6 +59,8 @@ class CursorLog(ReadableLog, Protocol):
 
 
 class DurableLog(CursorLog, Protocol):
+    @property
+    def copies(self) -> LedgerCopies: ...
     @property
     def terminated(self) -> Position | None: ...
 

@@ -31,6 +31,7 @@ TITLES = {
     "rates": "Rate limits",
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",
+    "offload": "Tiered storage",
     "delayed": "Delayed delivery",
     "inactive": "Inactive topics",
     "schema": "Schemas",

@@ -64,7 +64,12 @@ async def info_body(topic: Topic) -> dict[str, Any]:
 
 def _ledger_info(info: LedgerInfo) -> dict[str, Any]:
     sealed = {"entries": info.entries, "size": info.size, "timestamp": info.sealed_ms} if info.sealed_ms else {}
-    return {"ledgerId": info.id, **sealed, "isOffloaded": False}
+    offloaded = {"offloadedContextUuid": info.copy.uuid} if info.copy is not None else {}
+    return {"ledgerId": info.id, **sealed, "isOffloaded": _is_offloaded(info), **offloaded}
+
+
+def _is_offloaded(info: LedgerInfo) -> bool:
+    return info.copy is not None and info.copy.is_complete
 
 
 def _cursor_info(cursor: ManagedCursor) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def _ledger(info: LedgerInfo, lost: Sequence[str]) -> dict[str, Any]:
         "entries": info.entries if info.sealed_ms else 0,
         "size": info.size if info.sealed_ms else 0,
         **({"timestamp": info.sealed_ms} if info.sealed_ms else {}),
-        "offloaded": False,
+        "offloaded": _is_offloaded(info),
         "underReplicated": False,
         **({"lost": lost} if lost else {}),  # not in Pulsar: the entries that cannot be read
     }

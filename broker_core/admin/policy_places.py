@@ -97,6 +97,12 @@ NAMESPACE = (
         falls_back=True,
     ),
     PolicyPlace("persistence", "persistence", "PERSISTENCE"),
+    PolicyPlace("offloadThreshold", "offload_threshold_bytes", "OFFLOAD", unset=-1, write="PUT", removable=False),
+    PolicyPlace(
+        "offloadThresholdInSeconds", "offload_threshold_seconds", "OFFLOAD", unset=-1, write="PUT", removable=False
+    ),
+    PolicyPlace("offloadDeletionLagMs", "offload_deletion_lag_ms", "OFFLOAD", write="PUT"),
+    PolicyPlace("offloadPolicies", "offload", "OFFLOAD", removable=False),
 )
 
 TOPIC = (
@@ -155,4 +161,5 @@ TOPIC = (
     ),
     PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", "SCHEMA_COMPATIBILITY_STRATEGY", unset=False),
     PolicyPlace("persistence", "persistence", "PERSISTENCE"),
+    PolicyPlace("offloadPolicies", "offload", "OFFLOAD"),
 )

@@ -2,9 +2,9 @@
 
 A part of the broker receives its own section, never the whole object. `setting(...)` gives a field its Pulsar key, its
 default, and one sentence of documentation; `conf/standalone.yaml` is generated from these. The sections of features
-that policies turn on and off are in `features`, the bounds on the commands of clients in `commands`, the bounds on
-their HTTP requests in `http`, and those of dispatch in `dispatch`. Sizes are in bytes unless the key says otherwise.
--1 or 0 mean "no limit" where the sentence says so. `sources` says where values come from.
+that policies turn on and off are in `features` and `offload`, the bounds on the commands of clients in `commands`, the
+bounds on their HTTP requests in `http`, and those of dispatch in `dispatch`. Sizes are in bytes unless the key says
+otherwise. -1 or 0 mean "no limit" where the sentence says so. `sources` says where values come from.
 """
 
 import dataclasses
@@ -24,6 +24,7 @@ from broker_core.config.features import (
     TopicListConfig,
 )
 from broker_core.config.http import HttpConfig
+from broker_core.config.offload import OffloadConfig
 from broker_core.config.setting import MB, setting
 
 DEFAULT_MOST_PARTITIONS = 10_000
@@ -336,6 +337,7 @@ class BrokerConfig:
     rates: RateConfig = field(default_factory=RateConfig)
     backlog_quota: BacklogQuotaConfig = field(default_factory=BacklogQuotaConfig)
     deduplication: DeduplicationConfig = field(default_factory=DeduplicationConfig)
+    offload: OffloadConfig = field(default_factory=OffloadConfig)
     delayed: DelayedConfig = field(default_factory=DelayedConfig)
     inactive: InactiveConfig = field(default_factory=InactiveConfig)
     schema: SchemaConfig = field(default_factory=SchemaConfig)

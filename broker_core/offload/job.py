@@ -1,7 +1,7 @@
 """Offloads one ledger: builds the tier file locally, uploads it whole, reads it back, writes the manifest.
 
 Blocking; runs in a worker process (`worker`). Object stores publish what was written when a stream ends for whatever
-reason, so nothing but a complete local file is uploaded, and an object that is not verified is removed again.
+reason, so only a complete local file is uploaded, and an object that is not verified is removed again.
 """
 
 from __future__ import annotations

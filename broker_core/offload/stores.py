@@ -6,6 +6,7 @@ was written with, without secrets, so that it stays readable when the policy cha
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,10 +66,8 @@ class Store:
 
 def check_available() -> None:
     """Raises `NotConfigured` if pyarrow is missing."""
-    try:
-        import pyarrow.fs  # noqa: F401  # only to see whether it is there
-    except ImportError:
-        raise NotConfigured(MISSING) from None
+    if importlib.util.find_spec("pyarrow") is None:
+        raise NotConfigured(MISSING)
 
 
 def place_of(driver: str, settings: Settings) -> dict[str, str]:

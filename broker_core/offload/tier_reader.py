@@ -188,7 +188,7 @@ class TierReader:
     # ---- threads
 
     async def _shared(self, key: tuple[str, int], work: Callable[[], Awaitable[_T]]) -> _T:
-        """Whoever asks meanwhile gets the same answer; who stops waiting does not stop the request."""
+        """All callers with the same key share one request, which outlives a caller that is canceled."""
         future = self._running.get(key)
         if future is None:
             future = self._start(key, work)
@@ -204,7 +204,7 @@ class TierReader:
     def _ended(self, key: tuple[str, int], task: asyncio.Future[Any]) -> None:
         del self._running[key]
         if not task.cancelled():
-            task.exception()  # whoever waits for it reports it; a failed read-ahead is repeated by the reader
+            task.exception()  # its callers report it; a failed read-ahead is repeated by the reader
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

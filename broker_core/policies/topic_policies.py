@@ -27,6 +27,7 @@ from broker_core.policies.json_values import (
     truth,
     whole_number,
 )
+from broker_core.policies.offload_policies import OffloadPolicies, configured_store
 from broker_core.policies.values import (
     NON_PARTITIONED,
     AutoSubscriptionCreation,
@@ -114,8 +115,8 @@ class TopicPolicies:
 
     Limits and thresholds: 0 is no limit. `ttl_seconds` 0 is no expiry; `compaction_threshold` is in bytes, 0 is never.
     Only a namespace can set `encryption_required`, `max_topics`, `subscription_expiration_minutes`,
-    `auto_topic_creation`, `schema_auto_update`, and `allow_schema_update`. Only a topic can set `max_message_size`,
-    `replication_clusters`, and `dispatch_rates` (by subscription name).
+    `auto_topic_creation`, `schema_auto_update`, `allow_schema_update`, and what begins with `offload_`. Only a topic
+    can set `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription name).
     """
 
     retention: RetentionPolicy = policy(
@@ -139,6 +140,14 @@ class TopicPolicies:
         BacklogQuota.from_document,
         lambda c: BacklogQuota(-1, c.backlog_quota.default_seconds, c.backlog_quota.default_policy),
     )
+
+    # Tiered storage
+    offload: OffloadPolicies = policy("offload_policies", OffloadPolicies.from_document, configured_store)
+    offload_threshold_bytes: int = policy("offload_threshold", whole_number, lambda c: c.offload.threshold_bytes)
+    offload_threshold_seconds: int = policy(
+        "offload_threshold_in_seconds", whole_number, lambda c: c.offload.threshold_seconds
+    )
+    offload_deletion_lag_ms: int = policy("offload_deletion_lag_ms", whole_number, lambda c: c.offload.deletion_lag_ms)
 
     # Rates
     publish_rate: PublishRate = policy(

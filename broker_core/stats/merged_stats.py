@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from broker_core.rates.traffic import Traffic
+from broker_core.stats.offload_stats import OffloadStats
 from broker_core.stats.subscription_stats import ConsumerStats, SubscriptionStats
 from broker_core.stats.topic_stats import CompactionStats, PublisherStats, TopicStats
 
@@ -38,6 +39,7 @@ def merge(parts: Iterable[TopicStats]) -> TopicStats:
         ),
         waiting_publishers=sum(part.waiting_publishers for part in stats),
         publishes_held=sum(part.publishes_held for part in stats),
+        offload=OffloadStats.merged([part.offload for part in stats]),
         has_chunks=any(part.has_chunks for part in stats),
         lost_entries=sum(part.lost_entries for part in stats),
     )

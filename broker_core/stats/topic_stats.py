@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from broker_core.publishing.access import AccessMode
 from broker_core.rates.traffic import Traffic
 from broker_core.rates.turns import in_turns
+from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
 from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class TopicStats:
     compaction: CompactionStats
     waiting_publishers: int = 0
     publishes_held: int = 0
+    offload: OffloadStats = NOTHING_OFFLOADED
     quota_bytes: int = NO_QUOTA
     quota_seconds: int = NO_QUOTA
     oldest: OldestMessage | None = None
@@ -139,6 +141,7 @@ async def topic_stats(
         ),
         waiting_publishers=topic.admission.waiting,
         publishes_held=topic.throttles.publishes_held,
+        offload=OffloadStats.of(topic.offloading),
         quota_bytes=topic.policies.size_quota.size if topic.policies.size_quota.size > 0 else NO_QUOTA,
         quota_seconds=topic.policies.age_quota.seconds if topic.policies.age_quota.seconds > 0 else NO_QUOTA,
         oldest=oldest,

@@ -4,7 +4,7 @@ The same objects serve the running broker and recovery. A checkpoint writes thos
 between checkpoints every change is a record in the journal, and `apply` repeats it after a crash.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,7 @@ class Catalog:
         self.owners: dict[int, int] = {}  # ledger or cursor -> managed ledger, of those that changed
         self.unwanted_copies: dict[str, OffloadedCopy] = {}  # by uuid: their objects are to be removed
         self.changed_copies: dict[str, tuple[int, OffloadedCopy] | None] = {}  # by uuid, with the owner; None: gone
+        self.on_unwanted_copy: Callable[[], None] | None = None
 
     def new_id(self) -> int:
         """Unique in the instance, also across deletes and crashes; shared by managed ledgers, ledgers and cursors."""
@@ -111,6 +112,8 @@ class Catalog:
     def _discard_copy(self, copy: OffloadedCopy) -> None:
         self.unwanted_copies[copy.uuid] = copy
         self.changed_copies[copy.uuid] = UNWANTED, copy
+        if self.on_unwanted_copy is not None:
+            self.on_unwanted_copy()
 
     def forget_copies(self, uuids: Iterable[str]) -> None:
         """Their objects are removed."""

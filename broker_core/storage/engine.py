@@ -283,10 +283,15 @@ class StorageEngine:
         await self.journal.synced(changes.change("forget-copies", 0, uuids=uuids))
         self.catalog.forget_copies(uuids)
 
-    async def known_copies(self) -> set[str]:
-        """The uuids of all copies on record, wanted or not."""
-        stored = await self._run(self.metadata.copy_uuids)
-        return stored | set(self.catalog.changed_copies)
+    async def known_copies(self) -> dict[str, OffloadedCopy]:
+        """All copies on record, wanted or not, by uuid."""
+        known = await self._run(self.metadata.load_copies)
+        for uuid, change in self.catalog.changed_copies.items():
+            if change is None:
+                known.pop(uuid, None)
+            else:
+                known[uuid] = change[1]
+        return known
 
     # ---- threads and tasks
 

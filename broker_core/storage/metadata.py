@@ -153,9 +153,10 @@ class Metadata:
         )
         return self._database.query(sql)
 
-    def copy_uuids(self) -> set[str]:
-        """Of all copies in tiered storage that are on record since the last checkpoint."""
-        return {uuid for (uuid,) in self._database.query("SELECT uuid FROM offload")}
+    def load_copies(self) -> dict[str, OffloadedCopy]:
+        """All copies in tiered storage that are on record since the last checkpoint, by uuid."""
+        rows = self._database.query("SELECT uuid, copy FROM offload")
+        return {uuid: OffloadedCopy.from_document(json.loads(text)) for uuid, text in rows}
 
     def load_info(self, managed_ledger_id: int) -> ManagedLedgerInfo | None:
         """Raises Damaged when the rows of the managed ledger make no sense."""

@@ -1,7 +1,7 @@
 """Cold reads: whole spans out of ledger files, in a reader thread, or of copies in tiered storage, into the cache.
 
-A ledger changes between the two (`Ledger.remote`) at any moment. Each has an index of its own, so whoever finds that
-`Ledger.spans` is another one than it began with reads again.
+A ledger changes between the two (`Ledger.remote`) at any moment. Each has its own index, so a read that ends with
+another `Ledger.spans` than it began with starts again.
 
 Everything that is not in the tail cache is in a file (see `cache`), so a read never waits for a write.
 Indexes of ledgers are loaded on demand and kept within a budget, least recently used first to go.

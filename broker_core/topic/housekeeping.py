@@ -1,4 +1,4 @@
-"""Housekeeping of a topic: expiry of messages (TTL), deletion of acknowledged ones (retention), and compaction.
+"""Housekeeping of a topic: expiry of messages (TTL), deletion of acknowledged ones (retention), compaction, offloading.
 
 Each topic has one timer. It is set to the next moment at which something is due, and set again when a policy changes,
 a cursor moves, or the first message arrives. The timer runs on the monotonic clock. `expiry_clock` compares stored
@@ -21,6 +21,7 @@ from broker_core.storage.errors import StorageError
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
     from broker_core.storage.retention import Retention
+    from broker_core.topic.offloading import Offloading
     from broker_core.topic.subscription import Subscription
     from broker_core.topic_context import TopicContext
 
@@ -36,6 +37,7 @@ class Housekeeping:
         context: TopicContext,
         subscriptions: Mapping[str, Subscription],
         compaction: Compaction,
+        offloading: Offloading,
         *,
         compaction_seconds: int,
     ) -> None:
@@ -44,6 +46,7 @@ class Housekeeping:
         self._log = context.log.on_disk  # None: nothing is stored, so nothing is ever due
         self._subscriptions = subscriptions
         self._compaction = compaction
+        self._offloading = offloading
         self._compaction_seconds = compaction_seconds
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -70,6 +73,7 @@ class Housekeeping:
         """Checks at once, after a policy change or a load."""
         policies = self._context.policies
         self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
+        self._watches_appends |= self._offloading.watches_rolls
         self._arm(0)
 
     async def close(self) -> None:
@@ -100,6 +104,7 @@ class Housekeeping:
             await self._expire()
             await self.trim()
             self._compact()
+            await self._offloading.check(self._context.expiry.now_ms())
             seconds = await self._next_due_seconds()
         except (StorageError, OSError) as error:
             log.warning("topic %s: cannot run housekeeping: %s", self._context.name, error)
@@ -150,6 +155,7 @@ class Housekeeping:
         """Seconds until something is due; None if that takes a change first."""
         policies, now = self._context.policies, self._context.expiry.now_ms()
         due = [None if self._log is None else self._log.next_trim_due(self._retention(), now)]
+        due.append(self._offloading.next_due(now))
         ttl_ms = policies.ttl_seconds * 1000
         if ttl_ms > 0:
             async for subscription in in_turns(list(self._subscriptions.values())):

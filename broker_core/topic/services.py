@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.limits.topic_throttles import BrokerRates
     from broker_core.names import TopicName
+    from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.policies.expiry_clock import ExpiryClock
     from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.tasks import Spawn
@@ -37,3 +38,4 @@ class TopicServices:
     policies_of: Callable[[TopicName], TopicPolicies]
     rates: BrokerRates
     backlog_quota: BacklogQuotaConfig
+    tier: TieredStorage | None  # None: nothing is offloaded

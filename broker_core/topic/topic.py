@@ -32,6 +32,7 @@ from broker_core.storage.position import EARLIEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
 from broker_core.topic.housekeeping import Housekeeping
 from broker_core.topic.last_message import last_message
+from broker_core.topic.offloading import Offloading
 from broker_core.topic.special_entries import SpecialEntries
 from broker_core.topic.state import Lifecycle
 from broker_core.topic.subscription import Subscription, SubscriptionContext
@@ -105,8 +106,13 @@ class Topic:
         subscriptions = self.subscriptions.by_name
         self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, subscriptions)
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
+        self.offloading = Offloading(context, services.tier)
         self._housekeeping = Housekeeping(
-            context, subscriptions, self.compaction, compaction_seconds=services.limits.compaction_seconds
+            context,
+            subscriptions,
+            self.compaction,
+            self.offloading,
+            compaction_seconds=services.limits.compaction_seconds,
         )
 
     def _subscription_context(self, services: TopicServices) -> SubscriptionContext:
@@ -140,6 +146,7 @@ class Topic:
             elif name != deduplication_snapshot.CURSOR:
                 self.subscriptions.restore(name, cursor)
         await self.deduplication.load()
+        self.offloading.renew()
         self._housekeeping.rearm()
 
     # -- in ----------------------------------------------------------------------------------------------
@@ -256,6 +263,7 @@ class Topic:
         self.publishing_changed()
         self.quotas.renew()
         self.deduplication.policies_changed()
+        self.offloading.renew()
         self._housekeeping.rearm()
         await self.subscriptions.policies_changed()
 
@@ -292,6 +300,7 @@ class Topic:
         self.quotas.close()
         await self.deduplication.close()
         await self._housekeeping.close()
+        await self.offloading.close()
         await side_by_side(list(self.subscriptions.values()), lambda subscription: subscription.close())
         await self.compaction.close()
         self.ledger.on_confirmed = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from broker_core.delayed.services import DelayedServices
 from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.limits.topic_throttles import BrokerRates
+from broker_core.names import TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
 from broker_core.policies.system import without_limits
 from broker_core.tenancy.system_topics import is_system_topic
@@ -18,7 +19,7 @@ from broker_core.topic.topic import Topic
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
-    from broker_core.names import TopicName
+    from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.policies.expiry_clock import ExpiryClock
     from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.storage.engine import StorageEngine
@@ -37,6 +38,7 @@ class TopicOpener:
         storage: StorageEngine,
         tenancy: Tenancy,
         spawn: Spawn,
+        tier: TieredStorage | None,
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -55,6 +57,7 @@ class TopicOpener:
             policies_of=self.policies_of,
             rates=BrokerRates.of(config.rates, clock),
             backlog_quota=config.backlog_quota,
+            tier=tier,
         )
 
     async def open(self, name: TopicName) -> Topic:
@@ -75,3 +78,9 @@ class TopicOpener:
 def ledger_name(name: TopicName) -> str:
     """The name of a topic's managed ledger, as in Pulsar: tenant/namespace/domain/encoded local name."""
     return f"{name.tenant}/{name.namespace_local}/{name.domain}/{quote(name.local, safe='')}"
+
+
+def topic_of_ledger(name: str) -> TopicName:
+    """The inverse of `ledger_name`."""
+    namespace, domain, local = name.rsplit("/", 2)
+    return parse_topic(f"{domain}://{namespace}/{unquote(local)}")

@@ -33,6 +33,7 @@ from broker_core.topics.room import TopicRoom
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
+    from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.rates.rate import Rate
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.engine import StorageEngine
@@ -59,6 +60,7 @@ class TopicRegistry:
         schemas: SchemaRegistry,
         spawn: Spawn,
         service_url: Callable[[], str],
+        tier: TieredStorage | None = None,
     ) -> None:
         self.loaded: dict[str, Topic] = {}
         self._documents = TopicDocuments(storage.metadata)
@@ -74,7 +76,7 @@ class TopicRegistry:
         self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
-        self._opener = TopicOpener(config, clock, self.expiry, storage, tenancy, spawn)
+        self._opener = TopicOpener(config, clock, self.expiry, storage, tenancy, spawn, tier)
         self.auto_creation = AutoCreation(tenancy)
         self.room = TopicRoom(tenancy, self.of_namespace)
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic

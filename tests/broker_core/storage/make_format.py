@@ -2,7 +2,8 @@
 
 The directory is left as after a crash. One topic is in a checkpoint, with a sealed and an open ledger and acknowledged
 ranges. A second one and later acknowledgments are in the journal. A third one has entries with delivery times in both
-places. A fourth one, since version 4, has copies in tiered storage. Do not run this again for a format that was released.
+places. A fourth one, since version 4, has copies in tiered storage. Do not run this again for a format that was
+released.
 """
 
 import asyncio

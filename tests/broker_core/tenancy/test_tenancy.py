@@ -379,7 +379,7 @@ def _written_by_an_older_release(documents: MemoryDocuments) -> None:
         "clusterDispatchRate": {"standalone": {"dispatchThrottlingRateInMsg": 6}},
         "encryption_required": False,
         "schema_compatibility_strategy": "UNDEFINED",
-        "offload_threshold": 9,
+        "resource_group_name": "group",
     }
     documents.texts["tenant", "public"] = json.dumps({"adminRoles": [], "allowedClusters": ["standalone"]})
     documents.texts["namespace", "public/default"] = json.dumps(document)
@@ -389,7 +389,7 @@ async def test_a_namespace_of_an_older_version_has_what_its_document_says(docume
     _written_by_an_older_release(documents)
     found = (await Tenancy.open(documents, BrokerConfig())).namespace(DEFAULT)
     assert found.policies == PolicySet(ttl_seconds=7, dispatch_rate=DispatchRate(5), encryption_required=False)
-    assert found.to_body()["offload_threshold"] == 9
+    assert found.to_body()["resource_group_name"] == "group"
 
 
 async def test_a_namespace_of_an_older_version_keeps_new_values(documents: MemoryDocuments) -> None:

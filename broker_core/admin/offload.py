@@ -1,0 +1,70 @@
+"""Tiered storage of topics: trigger, status, and what Pulsar's API lacks: restoring, and objects that nobody needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.message_ids import message_id
+from broker_core.admin.non_persistent import persistent_only
+from broker_core.admin.policies import remove_of_namespace
+from broker_core.admin.policy_places import PolicyPlace
+from broker_core.admin.positions import read_position
+from broker_core.admin.routes import Route
+from broker_core.admin.targets import every_topic, one_topic
+from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.policies.offload_policies import OffloadPolicies, configured_store
+
+_POLICIES = PolicyPlace("removeOffloadPolicies", "offload")
+
+
+async def start(call: Call) -> None:
+    """The body is a message ID: every ledger before its ledger is offloaded."""
+    body = call.json()
+    if body is None:
+        raise InvalidRequest("messageId is null")
+    topic = await one_topic(call, "Trigger offload on a partitioned topic is not allowed")
+    topic.offloading.start(read_position(call.json_object()))
+
+
+async def status(call: Call) -> dict[str, Any]:
+    topic = await one_topic(call)
+    offloading, first = topic.offloading, topic.offloading.first_unoffloaded
+    body: dict[str, Any] = {"status": offloading.state.value, "lastError": offloading.last_error}
+    if first is not None:
+        body["firstUnoffloadedMessage"] = message_id(topic.name, first.ledger_id, first.entry_id)
+    return body
+
+
+async def restore(call: Call) -> dict[str, int]:
+    """Writes the local files of all offloaded ledgers again; answers with their number by topic."""
+    return {str(topic.name): await topic.offloading.restore() for topic in await every_topic(call)}
+
+
+async def audit(call: Call) -> dict[str, Any]:
+    """Objects of this instance without a record, and records without objects; `sweep=true` removes the former.
+
+    The body, or else the configuration, says where to look: an object of offload policies.
+    """
+    body = call.json()
+    where = configured_store(call.broker.config) if body is None else OffloadPolicies.from_document(body)
+    if not where.driver:
+        raise InvalidValue("cannot look at a store: name one, or set managedLedgerOffloadDriver")
+    found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
+    return found.to_document()
+
+
+async def remove_namespace_policies(call: Call) -> None:
+    await remove_of_namespace(_POLICIES, call)
+
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+
+ROUTES = (
+    Route("PUT", f"{_TOPIC}/offload", persistent_only(start, "Offload")),
+    Route("GET", f"{_TOPIC}/offload", persistent_only(status, "Offload")),
+    Route("POST", f"{_TOPIC}/offload/restore", persistent_only(restore, "Offload")),
+    Route("POST", "/admin/v2/brokers/offload/audit", audit),
+    Route("DELETE", f"{_NAMESPACE}/removeOffloadPolicies", remove_namespace_policies),
+)

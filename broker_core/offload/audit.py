@@ -1,0 +1,66 @@
+"""Compares what is in a store with what the catalog has on record. Only the folder of this instance is looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker_core.offload.manifest import manifest_path
+from broker_core.offload.stores import Store
+from broker_core.storage.offloaded import OffloadedCopy
+
+_OBJECT = re.compile(r"/(\d+)-([0-9a-f-]{36})\.(?:parquet|json)\Z")
+
+
+@dataclass(slots=True)
+class Audit:
+    """`orphans`: objects of copies that are not on record. `missing`: objects of complete copies. Full names."""
+
+    store: str
+    objects: int = 0
+    orphans: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    removed: int = 0
+
+    def to_document(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def objects_of(store: Store, instance: str) -> dict[str, int]:
+    """Path below the store and size of each object. Blocks. Raises OSError."""
+    from pyarrow import fs
+
+    selector = fs.FileSelector(store.key(instance), recursive=True, allow_not_found=True)
+    found = store.filesystem.get_file_info(selector)
+    prefix = len(store.root.rstrip("/")) + 1
+    return {info.path[prefix:]: info.size for info in found if info.is_file}
+
+
+def compare(store: Store, objects: dict[str, int], known: Collection[OffloadedCopy]) -> Audit:
+    uuids = {copy.uuid for copy in known}
+    audit = Audit(store.uri, len(objects))
+    audit.orphans = sorted(path for path in objects if _uuid(path) not in uuids)
+    audit.missing = sorted(_missing(objects, known))
+    return audit
+
+
+def _uuid(path: str) -> str:
+    match = _OBJECT.search(path)
+    return match[2] if match else ""
+
+
+def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterable[str]:
+    """Of the copies that have at least one object here, or whose folder is; others may be in another store."""
+    folders = {path.split("/", 1)[0] for path in objects}
+    for copy in known:
+        if copy.is_complete and copy.path.split("/", 1)[0] in folders:
+            yield from (path for path in (copy.path, manifest_path(copy.path)) if path not in objects)
+
+
+def remove_orphans(store: Store, audit: Audit) -> None:
+    """Blocks. Raises OSError; then the rest is still there."""
+    for path in audit.orphans:
+        store.remove(path)
+        audit.removed += 1

@@ -1,0 +1,211 @@
+"""The broker's tiered storage: offloads a ledger of a topic, reads copies, and removes objects that nobody needs.
+
+Topics decide what to offload and when (`topic.offloading`). The record of a copy is durable before its first object
+exists, and objects leave the store before their record does: whatever a crash leaves is on record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from broker_core.offload.audit import Audit, compare, objects_of, remove_orphans
+from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.job import OffloadJob
+from broker_core.offload.manifest import manifest_path, tier_path
+from broker_core.offload.stores import SECRETS, Store, StoreLimits, check_available, open_store, place_of
+from broker_core.offload.tier_reader import TierReader
+from broker_core.storage import filenames
+from broker_core.storage.offloaded import OffloadedCopy
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config.offload import OffloadConfig
+    from broker_core.offload.worker_process import WorkerProcess
+    from broker_core.policies.offload_policies import OffloadRules
+    from broker_core.storage.engine import StorageEngine
+    from broker_core.storage.ledger_copies import LedgerCopies
+
+log = logging.getLogger(__name__)
+
+INSTANCE = "instance"  # kind of the document with the name of this instance in stores
+_DOCUMENT = "offload"
+
+
+class OffloadableLog(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def copies(self) -> LedgerCopies: ...
+
+
+class TieredStorage:
+    """`rules_of` gives the rules of a topic by the name of its managed ledger: for the secrets of its store."""
+
+    def __init__(
+        self, config: OffloadConfig, cluster: str, clock: Clock, rules_of: Callable[[str], OffloadRules]
+    ) -> None:
+        self.config = config
+        self.at_a_time = asyncio.Semaphore(config.max_threads)
+        self._cluster = cluster
+        self._clock = clock
+        self._rules_of = rules_of
+        self._limits = StoreLimits(config.connect_timeout_ms / 1000, config.request_timeout_ms / 1000)
+        self.reader = TierReader(config, self.store_of)
+        self._storage: StorageEngine
+        self._uploading: set[str] = set()  # uuids
+        self._unwanted = asyncio.Event()
+        self._unremoved: dict[str, str] = {}  # by uuid: why the objects could not be removed
+
+    async def open(self, storage: StorageEngine) -> None:
+        """Nothing is removed or offloaded before."""
+        self._storage = storage
+        storage.catalog.on_unwanted_copy = self._unwanted.set
+        if storage.catalog.unwanted_copies:
+            self._unwanted.set()
+        scratch = filenames.offload_directory(storage.path)
+        await storage.read_thread(partial(shutil.rmtree, scratch, ignore_errors=True))
+
+    def close(self) -> None:
+        """Blocks for at most the deadline of a request."""
+        self.reader.close()
+
+    async def instance(self) -> str:
+        """The folder of this data directory in every store."""
+        metadata = self._storage.metadata
+        document = metadata.get(INSTANCE, _DOCUMENT)
+        if document is None:
+            document = {"id": f"pulsarctl-{uuid4().hex[:12]}"}
+            await metadata.put(INSTANCE, _DOCUMENT, document)
+        return str(document["id"])
+
+    def store_of(self, copy: OffloadedCopy) -> Store:
+        """Makes no request. Raises `NotConfigured`."""
+        rules = self._rules_of(copy.topic)
+        secrets = {key: value for key, value in rules.settings.items() if key in SECRETS}
+        return open_store(copy.driver, {**copy.place, **secrets}, self._limits)
+
+    def check(self, rules: OffloadRules) -> None:
+        """Raises `NotConfigured` if nothing can be offloaded by these rules."""
+        place_of(rules.driver, rules.settings)
+        check_available()
+
+    # ---- one ledger
+
+    async def offload(self, log: OffloadableLog, ledger_id: int, rules: OffloadRules, worker: WorkerProcess) -> bool:
+        """Makes a verified copy. False if the ledger was deleted meanwhile. Raises `OffloadFailed`, StorageError."""
+        ledger = await log.copies.written_out(ledger_id)
+        if ledger is None:
+            return False
+        uuid = str(uuid4())
+        copy = OffloadedCopy(
+            topic=log.name,
+            ledger_id=ledger_id,
+            uuid=uuid,
+            driver=rules.driver,
+            place=place_of(rules.driver, rules.settings),
+            path=tier_path(await self.instance(), log.name, ledger_id, uuid),
+            prepared_ms=self._clock.wall_ms(),
+        )
+        job = OffloadJob(
+            source=str(ledger.path),
+            scratch=str(filenames.offload_directory(self._storage.path) / f"{uuid}.parquet"),
+            topic=log.name,
+            ledger_id=ledger_id,
+            entries=ledger.info.entries,
+            end=ledger.info.end,
+            uuid=uuid,
+            path=copy.path,
+            driver=rules.driver,
+            settings=dict(rules.settings),
+            instance=await self.instance(),
+            cluster=self._cluster,
+            bytes_per_second=self.config.upload_mb_per_second * (1 << 20),
+            limits=self._limits,
+        )
+        self._uploading.add(uuid)
+        try:
+            return await self._copy(log, copy, job, worker)
+        finally:
+            self._uploading.discard(uuid)
+            if self._storage.catalog.unwanted_copies:
+                self._unwanted.set()
+
+    async def _copy(self, log: OffloadableLog, copy: OffloadedCopy, job: OffloadJob, worker: WorkerProcess) -> bool:
+        if not await log.copies.record(copy):
+            return False
+        try:
+            done = await worker.run(job)
+        except OffloadFailed:
+            await log.copies.discard(copy.ledger_id)
+            raise
+        verified = replace(
+            copy, complete_ms=self._clock.wall_ms(), size=done.size, tail=done.tail, tail_crc=done.tail_crc
+        )
+        return await log.copies.complete(verified)
+
+    # ---- objects that nobody needs
+
+    @property
+    def unremoved(self) -> dict[str, str]:
+        """Copies whose objects could not be removed yet, by uuid, and why."""
+        return dict(self._unremoved)
+
+    async def remove_unwanted(self) -> None:
+        """Runs until the broker stops: removes objects of deleted ledgers, and tries again at intervals."""
+        while True:
+            await self._wait_for_unwanted()
+            copies = [copy for copy in self._storage.unwanted_copies() if copy.uuid not in self._uploading]
+            if copies:
+                await self._remove_all(copies)
+
+    async def _wait_for_unwanted(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._unwanted.wait(), self.config.sweep_seconds)
+        self._unwanted.clear()
+
+    async def _remove_all(self, copies: Iterable[OffloadedCopy]) -> None:
+        removed = []
+        for copy in copies:
+            self.reader.forget(copy)
+            try:
+                await self._storage.read_thread(partial(self._remove, copy))
+            except (OSError, OffloadFailed) as error:
+                self._not_removed(copy, str(error))
+            else:
+                removed.append(copy.uuid)
+                self._unremoved.pop(copy.uuid, None)
+        if removed:
+            await self._storage.copies_removed(removed)
+
+    def _remove(self, copy: OffloadedCopy) -> None:
+        """Blocks. The manifest goes first: what is left of a copy without one is never taken for a copy."""
+        store = self.store_of(copy)
+        store.remove(manifest_path(copy.path))
+        store.remove(copy.path)
+
+    async def audit(self, driver: str, settings: Mapping[str, str], *, sweep: bool) -> Audit:
+        """Compares the objects of this instance in a store with the catalog; `sweep` removes orphans.
+
+        Raises `NotConfigured`, OSError.
+        """
+        store = open_store(driver, settings, self._limits)
+        instance = await self.instance()
+        listed = await self._storage.read_thread(partial(objects_of, store, instance))
+        known = await self._storage.known_copies()  # after the list: an object is on record before it exists
+        found = compare(store, listed, known.values())
+        if sweep:
+            await self._storage.read_thread(partial(remove_orphans, store, found))
+        return found
+
+    def _not_removed(self, copy: OffloadedCopy, reason: str) -> None:
+        if self._unremoved.get(copy.uuid) != reason:
+            log.warning("cannot remove the copy of ledger %d of %s: %s", copy.ledger_id, copy.topic, reason)
+        self._unremoved[copy.uuid] = reason

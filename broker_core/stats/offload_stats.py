@@ -1,0 +1,42 @@
+"""What a topic has offloaded to tiered storage, as an immutable snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.topic.offloading import Offloading
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadStats:
+    """`bytes` of entries that have a complete copy; times in wall milliseconds, 0 for never since the topic's load."""
+
+    bytes: int = 0
+    last_ledger_id: int = 0
+    last_success_ms: int = 0
+    last_failure_ms: int = 0
+
+    @classmethod
+    def of(cls, offloading: Offloading) -> OffloadStats:
+        return cls(
+            offloading.offloaded_bytes,
+            offloading.last_ledger_id,
+            offloading.last_success_ms,
+            offloading.last_failure_ms,
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[OffloadStats]) -> OffloadStats:
+        """Of the partitions of a topic."""
+        return cls(
+            sum(part.bytes for part in parts),
+            max((part.last_ledger_id for part in parts), default=0),
+            max((part.last_success_ms for part in parts), default=0),
+            max((part.last_failure_ms for part in parts), default=0),
+        )
+
+
+NOTHING_OFFLOADED = OffloadStats()

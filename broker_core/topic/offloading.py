@@ -1,0 +1,239 @@
+"""Offloading of one topic: on request and by thresholds, its status, and the deletion of local files after their lag.
+
+One run at a time. A run goes on after a ledger that fails; the first error is its result (Pulsar docs, "Tiered
+storage"). After an error, thresholds wait before they start the next run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed
+from broker_core.offload import selection
+from broker_core.offload.errors import NotConfigured, OffloadFailed
+from broker_core.policies.offload_policies import OffloadRules, rules_of
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import Position
+from broker_core.tenancy.system_topics import is_system_topic
+
+if TYPE_CHECKING:
+    from broker_core.offload.tiered_storage import TieredStorage
+    from broker_core.storage.catalog import LedgerInfo
+    from broker_core.topic_context import TopicContext
+    from broker_core.topic_log import DurableLog
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 3600.0
+
+
+class OffloadState(enum.Enum):
+    """Names as in the admin API's OffloadProcessStatus."""
+
+    NOT_RUN = "NOT_RUN"
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    ERROR = "ERROR"
+
+
+class Offloading:
+    def __init__(self, context: TopicContext, tier: TieredStorage | None) -> None:
+        """Without `tier`, nothing of the topic is ever offloaded."""
+        self._context = context
+        self._tier = tier
+        self._task: asyncio.Task[None] | None = None
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._not_before = 0.0  # monotonic: thresholds wait until then
+        self._seen_ms: dict[str, int] = {}  # see `selection.files_due`
+        self.state = OffloadState.NOT_RUN
+        self.last_error = ""
+        self.first_unoffloaded: Position | None = None
+        self.last_ledger_id = 0
+        self.last_success_ms = 0
+        self.last_failure_ms = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.state is OffloadState.RUNNING
+
+    @property
+    def offloaded_bytes(self) -> int:
+        return sum(info.size for info in self._context.log.ledger_infos() if selection.is_offloaded(info))
+
+    @property
+    def rules(self) -> OffloadRules:
+        policies = self._context.policies
+        config = self._in_use().config
+        return rules_of(
+            policies.offload,
+            policies.offload_threshold_bytes,
+            policies.offload_threshold_seconds,
+            policies.offload_deletion_lag_ms,
+            config,
+        )
+
+    def renew(self) -> None:
+        """After a policy change, and when the topic is loaded."""
+        if self._tier is not None and self._context.log.on_disk is not None:
+            self._context.log.on_disk.copies.copies_first(self.rules.copies_first)
+            self._not_before = 0.0
+
+    # ---- on request
+
+    def start(self, before: Position) -> Position | None:
+        """Offloads the ledgers before a position, in the background.
+
+        Returns the first position that is not offloaded if there is nothing to do. Raises `AlreadyRunning`,
+        `NotAllowed` if no store is configured, and `NeedsPersistentTopic`.
+        """
+        self._check_free()
+        ledger_ids = selection.before(self._sealed(), before.ledger_id)
+        try:
+            self._in_use().check(self.rules)
+        except NotConfigured as error:
+            raise NotAllowed(str(error)) from None
+        self._start(ledger_ids)
+        return self._first_unoffloaded()
+
+    async def restore(self) -> int:
+        """Writes all local files again and lets the copies go; returns the number of ledgers.
+
+        Raises `AlreadyRunning`, StorageError, OSError; then the ledgers before are restored.
+        """
+        self._check_free()
+        self.state = OffloadState.RUNNING
+        try:
+            offloaded = [info.id for info in self._sealed() if selection.is_offloaded(info)]
+            restored = [await self._on_disk().copies.restore(ledger_id) for ledger_id in offloaded]
+        finally:
+            self.state = OffloadState.NOT_RUN
+        return sum(restored)
+
+    def _check_free(self) -> None:
+        self._on_disk()
+        if self.is_running:
+            raise AlreadyRunning("Offload already in progress")
+
+    # ---- by itself
+
+    async def check(self, now_ms: int) -> None:
+        """Starts what the thresholds ask for, and deletes local files whose lag has passed. Raises StorageError."""
+        if self._tier is None or self._context.log.on_disk is None or is_system_topic(self._context.name):
+            return
+        await self._forget_unfinished()
+        await self._drop_files(now_ms)
+        ledger_ids = selection.over_thresholds(self._sealed(), self.rules, now_ms)
+        if ledger_ids and not self.is_running and self._context.clock.monotonic() >= self._not_before:
+            self._start(ledger_ids)
+
+    async def _forget_unfinished(self) -> None:
+        """Copies that a crash left prepared; their objects are removed."""
+        if self.is_running:
+            return
+        for info in self._sealed():
+            if info.copy is not None and not info.copy.is_complete:
+                await self._on_disk().copies.discard(info.id)
+
+    async def _drop_files(self, now_ms: int) -> None:
+        sealed = self._sealed()
+        self._note_copies_of_the_future(sealed, now_ms)
+        due, _ = selection.files_due(sealed, self.rules.deletion_lag_ms, now_ms, self._seen_ms)
+        if due:
+            await self._on_disk().copies.drop_files(due)
+
+    def _note_copies_of_the_future(self, sealed: Sequence[LedgerInfo], now_ms: int) -> None:
+        copies = [info.copy for info in sealed if info.copy is not None and not info.copy.local_gone]
+        future = {copy.uuid for copy in copies if copy.complete_ms > now_ms}
+        kept = future | {copy.uuid for copy in copies if copy.uuid in self._seen_ms}
+        self._seen_ms = {uuid: self._seen_ms.get(uuid, now_ms) for uuid in kept}
+
+    def next_due(self, now_ms: int) -> int | None:
+        """Wall time (ms) at which `check` has something to do if nothing else changes."""
+        if self._tier is None or self._context.log.on_disk is None or is_system_topic(self._context.name):
+            return None
+        sealed, rules = self._sealed(), self.rules
+        due = [selection.files_due(sealed, rules.deletion_lag_ms, now_ms, self._seen_ms)[1]]
+        if not self.is_running:
+            if selection.over_thresholds(sealed, rules, now_ms):
+                wait = max(0.0, self._not_before - self._context.clock.monotonic())
+                due.append(now_ms + round(wait * 1000))
+            else:
+                due.append(selection.next_threshold_due(sealed, rules))
+        return min((moment for moment in due if moment is not None), default=None)
+
+    @property
+    def watches_rolls(self) -> bool:
+        """Whether a ledger that is sealed may be due at once."""
+        return self._tier is not None and self.rules.is_automatic
+
+    # ---- a run
+
+    def _start(self, ledger_ids: list[int]) -> None:
+        self.state, self.last_error = OffloadState.RUNNING, ""
+        self._task = self._context.spawn(self._run(ledger_ids, self.rules))
+
+    async def _run(self, ledger_ids: list[int], rules: OffloadRules) -> None:
+        errors: list[str] = []
+        try:
+            async with self._in_use().at_a_time:
+                await self._offload_all(ledger_ids, rules, errors)
+        except Exception as error:  # it must not seem to run forever
+            errors.append(f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self._ended(errors)
+
+    async def _offload_all(self, ledger_ids: list[int], rules: OffloadRules, errors: list[str]) -> None:
+        from broker_core.offload.worker_process import WorkerProcess  # most brokers never offload
+
+        async with WorkerProcess() as worker:
+            for ledger_id in ledger_ids:
+                try:
+                    if await self._in_use().offload(self._on_disk(), ledger_id, rules, worker):
+                        self.last_ledger_id = ledger_id
+                        self.last_success_ms = self._context.clock.wall_ms()
+                except (OffloadFailed, StorageError, OSError) as error:
+                    errors.append(str(error))
+                    log.warning("topic %s: %s", self._context.name, error)
+
+    def _ended(self, errors: list[str]) -> None:
+        self.first_unoffloaded = self._first_unoffloaded()
+        if not errors:
+            self.state = OffloadState.SUCCESS
+            self._retry_seconds, self._not_before = FIRST_RETRY_SECONDS, 0.0
+            return
+        self.state, self.last_error = OffloadState.ERROR, errors[0]
+        self.last_failure_ms = self._context.clock.wall_ms()
+        self._not_before = self._context.clock.monotonic() + self._retry_seconds
+        self._retry_seconds = min(2 * self._retry_seconds, LAST_RETRY_SECONDS)
+
+    def _first_unoffloaded(self) -> Position | None:
+        infos = self._context.log.ledger_infos()
+        return next((Position(info.id, 0) for info in infos if not selection.is_offloaded(info)), None)
+
+    async def close(self) -> None:
+        """Ends a run; the worker process goes with it, and the next load forgets what it has not finished."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self.is_running:
+            self.state, self.last_error = OffloadState.ERROR, "the topic was unloaded"
+
+    # ---- parts
+
+    def _sealed(self) -> list[LedgerInfo]:
+        return self._on_disk().copies.sealed()
+
+    def _on_disk(self) -> DurableLog:
+        if self._context.log.on_disk is None:
+            raise NeedsPersistentTopic("Offload of a non-persistent topic is not allowed")
+        return self._context.log.on_disk
+
+    def _in_use(self) -> TieredStorage:
+        if self._tier is None:
+            raise NotAllowed("this broker has no tiered storage")
+        return self._tier

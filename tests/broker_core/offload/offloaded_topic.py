@@ -1,0 +1,115 @@
+"""A topic in a broker in this process whose ledgers are offloaded, read by the official client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pulsar
+
+from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.offload import OffloadConfig
+from broker_core.names import parse_topic
+from broker_core.storage.position import LATEST
+from broker_core.testing import FREE_PORTS, EmbeddedBroker
+from broker_core.topic.offloading import OffloadState
+from broker_core.topic.topic import Topic
+from tests.condition import wait_until
+from tests.managed_ledgers import managed_ledger
+
+TOPIC = "persistent://public/default/orders"
+PATIENCE_SECONDS = 60.0
+LEDGER_ENTRIES = 10
+
+
+def in_directory(store: Path, **settings: Any) -> OffloadConfig:
+    return OffloadConfig(driver="filesystem", filesystem_uri=f"file://{store}", deletion_lag_ms=-1, **settings)
+
+
+class OffloadedTopic:
+    def __init__(self, broker: EmbeddedBroker, client: pulsar.Client, name: str = TOPIC) -> None:
+        self.broker = broker
+        self.client = client
+        self.name = name
+
+    @property
+    def topic(self) -> Topic:
+        return self.broker.call(self.broker.broker.topics.get(parse_topic(self.name)))
+
+    def publish(self, values: list[bytes], **options: Any) -> None:
+        """One entry for each message, and then the open ledger is sealed."""
+        producer = self.client.create_producer(self.name, batching_enabled=False, block_if_queue_full=True)
+        for value in values:
+            producer.send_async(value, None, **options)
+        producer.flush()
+        producer.close()
+        self.roll()
+
+    def roll(self) -> None:
+        self.broker.call(managed_ledger(self.topic).roll())
+
+    def start(self) -> None:
+        async def begin() -> None:
+            topic = await self.broker.broker.topics.get(parse_topic(self.name))
+            topic.offloading.start(LATEST)
+
+        self.broker.call(begin())
+
+    def offload(self) -> None:
+        """Everything that is sealed; raises AssertionError with the reason if that fails."""
+        self.start()
+        self.wait()
+        offloading = self.topic.offloading
+        assert offloading.state is OffloadState.SUCCESS, offloading.last_error
+
+    def wait(self) -> None:
+        offloading = self.topic.offloading
+        wait_until(lambda: not offloading.is_running, PATIENCE_SECONDS)
+
+    def drop_files(self) -> None:
+        """As after the deletion lag."""
+        ids = [info.id for info in managed_ledger(self.topic).copies.sealed()]
+        self.broker.call(managed_ledger(self.topic).copies.drop_files(ids))
+        barrier = self.broker.broker.storage.writer.barrier
+
+        async def written() -> None:
+            await barrier()
+
+        self.broker.call(written())
+
+    def ledger_files(self) -> list[Path]:
+        return sorted((self.broker.directory / "ledgers").rglob("*.ledger"))
+
+    def read(self, count: int, start: pulsar.MessageId = pulsar.MessageId.earliest) -> list[bytes]:
+        reader = self.client.create_reader(self.name, start)
+        try:
+            return [reader.read_next(20_000).data() for _ in range(count)]
+        finally:
+            reader.close()
+
+
+@contextmanager
+def offloaded_topic(config: OffloadConfig, directory: Path | None = None, **storage: Any) -> Iterator[OffloadedTopic]:
+    """A broker with small ledgers, and a subscription that keeps everything."""
+    limits = StorageConfig(max_entries_per_ledger=LEDGER_ENTRIES, reserve_mb=0, cache_mb=1)
+    settings = BrokerConfig(server=FREE_PORTS, offload=config, storage=replace(limits, **storage))
+    with EmbeddedBroker(directory, config=settings) as broker:
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        try:
+            client.subscribe(TOPIC, "keeps").close()
+            yield OffloadedTopic(broker, client)
+        finally:
+            client.close()
+
+
+def values(count: int, size: int = 100) -> list[bytes]:
+    return [f"{number:08d}".encode().ljust(size, b".") for number in range(count)]
+
+
+async def settled() -> None:
+    """One turn of the event loop."""
+    await asyncio.sleep(0)
