@@ -134,7 +134,7 @@ class Broker:
         await self.storage.close()
 
     def _offload_rules(self, ledger_name: str) -> OffloadRules:
-        policies = self.tenancy.effective(topic_of_ledger(ledger_name))
+        policies = self.tenancy.effective.of(topic_of_ledger(ledger_name))
         return rules_of(
             policies.offload,
             policies.offload_threshold_bytes,

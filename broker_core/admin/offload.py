@@ -1,4 +1,4 @@
-"""Tiered storage of topics: trigger, status, and what Pulsar's API lacks: restoring, and objects that nobody needs."""
+"""Tiered storage of topics: trigger and status; and what Pulsar's API lacks: restoring files, looking for orphans."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.non_persistent import persistent_only
+from broker_core.admin.operations import SUPER_USER, namespace_policy, on_topic
 from broker_core.admin.policies import remove_of_namespace
 from broker_core.admin.policy_places import PolicyPlace
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
+from broker_core.admin.shapes import POSITION, of
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidRequest, InvalidValue
 from broker_core.policies.offload_policies import OffloadPolicies, configured_store
 
-_POLICIES = PolicyPlace("removeOffloadPolicies", "offload")
+_POLICIES = PolicyPlace("removeOffloadPolicies", "offload", "OFFLOAD")
 
 
 async def start(call: Call) -> None:
@@ -62,9 +64,21 @@ _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 ROUTES = (
-    Route("PUT", f"{_TOPIC}/offload", persistent_only(start, "Offload")),
-    Route("GET", f"{_TOPIC}/offload", persistent_only(status, "Offload")),
-    Route("POST", f"{_TOPIC}/offload/restore", persistent_only(restore, "Offload")),
-    Route("POST", "/admin/v2/brokers/offload/audit", audit),
-    Route("DELETE", f"{_NAMESPACE}/removeOffloadPolicies", remove_namespace_policies),
+    Route("PUT", f"{_TOPIC}/offload", persistent_only(start, "Offload"), on_topic("OFFLOAD"), body=POSITION),
+    Route("GET", f"{_TOPIC}/offload", persistent_only(status, "Offload"), on_topic("OFFLOAD")),
+    Route("POST", f"{_TOPIC}/offload/restore", persistent_only(restore, "Offload"), on_topic("OFFLOAD")),
+    Route(
+        "POST",
+        "/admin/v2/brokers/offload/audit",
+        audit,
+        SUPER_USER,
+        query=("sweep",),
+        body=of(OffloadPolicies),
+    ),
+    Route(
+        "DELETE",
+        f"{_NAMESPACE}/removeOffloadPolicies",
+        remove_namespace_policies,
+        namespace_policy("OFFLOAD", "DELETE"),
+    ),
 )

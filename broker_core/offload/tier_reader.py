@@ -20,10 +20,10 @@ from broker_core.offload.errors import NotConfigured
 from broker_core.offload.stores import Store
 from broker_core.offload.tier_file import TierFooter
 from broker_core.storage.block import Block
-from broker_core.storage.errors import Damaged, Lost
+from broker_core.storage.errors import Damaged, Lost, Unreachable
 from broker_core.storage.filenames import offloaded_copy
 from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.offloaded import OffloadedCopy, Unreachable
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
 
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""The broker's tiered storage: offloads a ledger of a topic, reads copies, and removes objects that nobody needs.
+"""The broker's tiered storage: offloads a ledger of a topic, reads copies, and removes unwanted objects.
 
 Topics decide what to offload and when (`topic.offloading`). The record of a copy is durable before its first object
 exists, and objects leave the store before their record does: whatever a crash leaves is on record.
@@ -151,7 +151,7 @@ class TieredStorage:
         )
         return await log.copies.complete(verified)
 
-    # ---- objects that nobody needs
+    # ---- unwanted objects
 
     @property
     def unremoved(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from broker_core.storage.cache import BlockCache
 from broker_core.storage.catalog import ManagedLedgerInfo
 from broker_core.storage.catalog_log import CatalogLog
 from broker_core.storage.checkpoint import Checkpoints
+from broker_core.storage.copy_reader import CopyReader, NoCopies
 from broker_core.storage.damage import DamageRecord
 from broker_core.storage.database import Database
 from broker_core.storage.disk import NO_SPACE, Disk, RealDisk
@@ -37,7 +38,7 @@ from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_services import GroupTimes, LedgerServices
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.metadata import Metadata
-from broker_core.storage.offloaded import CopyReader, NoCopies, OffloadedCopy
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.open_ledgers import OpenLedgers, missing_bytes
 from broker_core.storage.pressure import Pressure

@@ -10,6 +10,7 @@
     ├── Terminated           the managed ledger takes no more entries
     ├── CatalogUnusable      metadata.sqlite is lost or damaged; to be rebuilt
     ├── Damaged              bytes on disk that cannot be trusted, by file and offset
+    ├── Unreachable          an object store does not answer, or refuses; nothing is known about the object
     └── Closed               the storage engine or the managed ledger was closed
 
 The layer above (`topic`) translates these into errors for clients.
@@ -57,6 +58,10 @@ class DiskFull(StorageError):
 
 
 class Terminated(StorageError):
+    pass
+
+
+class Unreachable(StorageError):
     pass
 
 

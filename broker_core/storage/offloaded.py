@@ -1,7 +1,6 @@
-"""A ledger's copy in tiered storage: what is remembered of it, and what reads it.
+"""What is remembered of a ledger's copy in tiered storage. `copy_reader` says how copies are read.
 
-The storage engine knows only that a copy can be read; `broker_core.offload` knows files and object stores. The record
-of a copy goes through these states (each one is durable before the step after it):
+The record goes through these states, and each one is durable before the step after it:
 
     prepared     objects of this uuid may exist
     complete     the copy was read back and verified; the local file may go
@@ -12,14 +11,7 @@ A copy that is replaced, or whose ledger is deleted, stays on the list of copies
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
-
-from broker_core.storage.errors import StorageError
-
-if TYPE_CHECKING:
-    from broker_core.storage.block import Block
-    from broker_core.storage.ledger_file import Ledger
-    from broker_core.storage.spans import Spans
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +45,3 @@ class OffloadedCopy:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "OffloadedCopy":
         return cls(**document)
-
-
-class Unreachable(StorageError):
-    """A store does not answer, or refuses: nothing is known about the object."""
-
-
-class CopyReader(Protocol):
-    """Reads copies. Every block was verified; raises `Damaged`, or `Unreachable` if the store cannot be asked."""
-
-    async def load_spans(self, ledger: "Ledger", copy: OffloadedCopy) -> "Spans": ...
-
-    async def read(self, ledger: "Ledger", copy: OffloadedCopy, span: int) -> "Block":
-        """The entries of one span."""
-
-    def forget(self, copy: OffloadedCopy) -> None:
-        """The copy is not used any more."""
-
-
-class NoCopies:
-    """For an engine without tiered storage, such as that of a tool."""
-
-    async def load_spans(self, ledger: "Ledger", copy: OffloadedCopy) -> "Spans":
-        raise Unreachable(f"cannot read ledger {copy.ledger_id}: it is offloaded, and this process has no object store")
-
-    async def read(self, ledger: "Ledger", copy: OffloadedCopy, span: int) -> "Block":
-        raise Unreachable(f"cannot read ledger {copy.ledger_id}: it is offloaded, and this process has no object store")
-
-    def forget(self, copy: OffloadedCopy) -> None:
-        pass

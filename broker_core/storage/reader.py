@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from broker_core.storage.block import Block
 from broker_core.storage.cache import BlockCache, limited
+from broker_core.storage.copy_reader import CopyReader
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.ledger_file import Ledger
 from broker_core.storage.ledger_reading import Stretch, load_spans
-from broker_core.storage.offloaded import CopyReader
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.spans import Spans
 

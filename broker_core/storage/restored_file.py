@@ -11,9 +11,10 @@ from typing import Any
 
 from broker_core.storage import ledger_file
 from broker_core.storage.block import Block, encode_run
+from broker_core.storage.copy_reader import CopyReader
 from broker_core.storage.disk import Disk
 from broker_core.storage.ledger_file import Ledger
-from broker_core.storage.offloaded import CopyReader, OffloadedCopy
+from broker_core.storage.offloaded import OffloadedCopy
 from broker_core.storage.spans import Spans
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
