@@ -33,8 +33,8 @@ from broker_core.storage.engine import StorageEngine
 from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
 from broker_core.topics.inactivity import Inactivity
-from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.opening import topic_of_ledger
+from broker_core.topics.partitioned import PartitionedTopics
 from broker_core.topics.registry import TopicRegistry
 from broker_core.wire.bounds import CommandBounds
 
