@@ -6,6 +6,24 @@ import typer
 
 from pulsarctl.client.reachability import check_reachable
 from pulsarctl.consume.consuming import consume_all, stops_of
+from pulsarctl.consume.reading_options import (
+    AckChunked,
+    Compacted,
+    CryptoFailureAction,
+    DecryptionKey,
+    ExitOnEnd,
+    Hex,
+    HideContent,
+    IdleTimeout,
+    MaxChunked,
+    NumMessages,
+    PoolMessages,
+    PrintMetadata,
+    Rate,
+    SchemaType,
+    Timeout,
+    To,
+)
 from pulsarctl.errors import UsageProblem
 from pulsarctl.records.record_output import decoded, record_output
 from pulsarctl.shell.arguments import Topic
@@ -33,55 +51,12 @@ From = Annotated[
         help="Position to start at: earliest, latest, L:E[:P[:B]], @TIME, @-1h, -N, +N, index:N.",
     ),
 ]
-To = Annotated[
-    str | None, typer.Option("--to", metavar="POSITION", help="Stop after this position: latest, L:E, @TIME, or @-1h.")
-]
-NumMessages = Annotated[
-    int | None,
-    typer.Option(
-        "-n",
-        "--num-messages",
-        min=0,
-        help="Number of messages; 0 is no limit. Default: 1, or no limit with -e, --to, or --idle-timeout.",
-    ),
-]
-ExitOnEnd = Annotated[
-    bool, typer.Option("-e", "--exit-on-end", help="Stop after the message that is last when the command starts.")
-]
-IdleTimeout = Annotated[
-    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop after DURATION without a message; 0 is never.")
-]
 Format = Annotated[
     str | None, typer.Option("-F", "--format", metavar="TEMPLATE", help="Template for each message, described above.")
 ]
-PrintMetadata = Annotated[
-    bool, typer.Option("-mp", "--print-metadata", help="Print the metadata of each message, too.")
-]
-Hex = Annotated[bool, typer.Option("--hex", help="Print each message as a hex dump.")]
-HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only the number of messages.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
 OnePartition = Annotated[int | None, typer.Option("--partition", min=0, help="Read one partition only.")]
-Compacted = Annotated[bool, typer.Option("--compacted", help="Read the compacted topic: the last message of each key.")]
-MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
-Timeout = Annotated[
-    str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for a response from the broker.")
-]
-# Accepted for the sake of pulsar-client. They have no effect on a reader of raw entries.
+# Accepted as pulsar-client has it. It has no effect on a reader of raw entries.
 QueueSize = Annotated[int, typer.Option("-q", "--queue-size", min=0, hidden=True)]
-AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
-DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
-CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
-SchemaType = Annotated[
-    str,
-    typer.Option(
-        "-st",
-        "--schema-type",
-        "--schema",
-        metavar="KIND",
-        help="Schema to decode messages with: bytes (none), or auto_consume (the topic's).",
-    ),
-]
-PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
 
 app = Noun("read", "Print messages without a subscription.")
 

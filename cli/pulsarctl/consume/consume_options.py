@@ -45,29 +45,11 @@ SubscriptionPosition = Annotated[
         "-p", "--subscription-position", metavar="WHERE", help="Start of a new subscription: Latest or Earliest."
     ),
 ]
-NumMessages = Annotated[
-    int | None,
-    typer.Option(
-        "-n",
-        "--num-messages",
-        min=0,
-        help="Number of messages; 0 is no limit. Default: 1, or no limit with -e, --to, or --idle-timeout.",
-    ),
-]
 From = Annotated[
     str | None,
     typer.Option(
         "--from", metavar="POSITION", help="Move the subscription first: earliest, latest, L:E, @TIME, or @-1h."
     ),
-]
-To = Annotated[
-    str | None, typer.Option("--to", metavar="POSITION", help="Stop after this position: latest, L:E, @TIME, or @-1h.")
-]
-ExitOnEnd = Annotated[
-    bool, typer.Option("-e", "--exit-on-end", help="Stop after the message that is last when the command starts.")
-]
-IdleTimeout = Annotated[
-    str, typer.Option("--idle-timeout", metavar="DURATION", help="Stop after DURATION without a message; 0 is never.")
 ]
 Format = Annotated[
     str | None,
@@ -78,12 +60,6 @@ Format = Annotated[
         help=r"Template for each message, such as '%k %v\n'; see 'pulsarctl read --help'.",
     ),
 ]
-PrintMetadata = Annotated[
-    bool, typer.Option("-mp", "--print-metadata", help="Print the metadata of each message, too.")
-]
-Hex = Annotated[bool, typer.Option("--hex", help="Print each message as a hex dump.")]
-HideContent = Annotated[bool, typer.Option("--hide-content", help="Print only the number of messages.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
 Regex = Annotated[bool, typer.Option("--regex", help="Treat TOPIC as a regular expression.")]
 QueueSize = Annotated[
     int, typer.Option("-q", "--queue-size", min=0, help=f"Messages to fetch ahead; 0 is {QUEUE_SIZE}, or -n if less.")
@@ -126,29 +102,10 @@ MaxRedeliveries = Annotated[
     typer.Option("--max-redeliveries", min=1, help="Redeliveries after which a message goes to the dead letter topic."),
 ]
 NoAck = Annotated[bool, typer.Option("--no-ack", help="Do not acknowledge messages.")]
-Compacted = Annotated[bool, typer.Option("--compacted", help="Read the compacted topic: the last message of each key.")]
 SubscriptionProperties = Annotated[
     list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="Property of the consumer; may be repeated.")
 ]
 Replicated = Annotated[bool, typer.Option("-rs", "--replicated", help="Replicate the state of the subscription.")]
-MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
-AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
-DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
-CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
-SchemaType = Annotated[
-    str,
-    typer.Option(
-        "-st",
-        "--schema-type",
-        "--schema",
-        metavar="KIND",
-        help="Schema to decode messages with: bytes (none), or auto_consume (the topic's).",
-    ),
-]
-PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
-Timeout = Annotated[
-    str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for a response from the broker.")
-]
 
 
 def settlement(*, no_ack: bool, nack: bool) -> Settlement:
