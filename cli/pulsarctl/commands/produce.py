@@ -1,13 +1,48 @@
 """`pulsarctl produce`: publish messages from arguments, files, or lines."""
 
 import os
-from typing import Annotated
-
-import typer
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.produce.outgoing import STDIN, Outgoing
+from pulsarctl.produce.produce_options import (
+    AccessMode,
+    Chunking,
+    Compression,
+    DeliverAfter,
+    DeliverAt,
+    DisableBatching,
+    DisableReplication,
+    EncryptionKeyName,
+    EncryptionKeyValue,
+    EventTime,
+    Files,
+    Headers,
+    Key,
+    KeyDelimiter,
+    KeySchema,
+    KeyValueEncoding,
+    KeyValueKey,
+    KeyValueKeyFile,
+    Lines,
+    Messages,
+    NullValue,
+    NumProduce,
+    OrderingKey,
+    Partition,
+    ProducerName,
+    Properties,
+    Rate,
+    Schema,
+    Separator,
+    SequenceId,
+    Timeout,
+    Tombstone,
+    key_path,
+    parse_access_mode,
+    parse_compression,
+    parse_headers,
+)
 from pulsarctl.produce.sending import Sending, Shape
 from pulsarctl.schemas.value_schema import parse_value_schema
 from pulsarctl.shell.arguments import Topic, csv, pairs
@@ -17,108 +52,6 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
-
-ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
-COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
-
-Messages = Annotated[
-    list[str] | None, typer.Option("-m", "--messages", metavar="TEXT", help="Message to send; may be repeated.")
-]
-Files = Annotated[
-    list[str] | None,
-    typer.Option("-f", "--files", metavar="FILE", help="File to send as one message; may be repeated."),
-]
-Lines = Annotated[
-    str | None, typer.Option("-l", "--lines", metavar="FILE", help="File of messages, one per line; - is stdin.")
-]
-NumProduce = Annotated[int, typer.Option("-n", "--num-produce", min=1, help="Repeat all messages N times.")]
-Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
-Separator = Annotated[
-    str | None, typer.Option("-s", "--separator", metavar="TEXT", help="Split each -m into several messages at TEXT.")
-]
-Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Key of every message.")]
-KeyDelimiter = Annotated[
-    str | None,
-    typer.Option("-K", "--key-delimiter", metavar="TEXT", help="Split each message into key and value at TEXT."),
-]
-Properties = Annotated[
-    list[str] | None,
-    typer.Option("-p", "--properties", metavar="KEY=VALUE", help="Property of every message; may be repeated."),
-]
-Headers = Annotated[
-    list[str] | None,
-    typer.Option("-H", "--header", metavar="KEY:VALUE", help="Property in the notation of kcat; may be repeated."),
-]
-Tombstone = Annotated[
-    bool, typer.Option("-Z", "--tombstone", help="Send empty values as null, so that compaction deletes the key.")
-]
-NullValue = Annotated[
-    str | None, typer.Option("--null-value", metavar="TEXT", help="Send values equal to TEXT as null.")
-]
-OrderingKey = Annotated[
-    str | None, typer.Option("--ordering-key", metavar="KEY", help="Ordering key of every message.")
-]
-EventTime = Annotated[
-    str | None,
-    typer.Option(
-        "--event-time",
-        metavar="TIME",
-        help="Event time, in milliseconds or as ISO-8601 (in UTC unless it has an offset).",
-    ),
-]
-DeliverAfter = Annotated[
-    str | None,
-    typer.Option(
-        "--deliver-after", metavar="DURATION", help="Delay delivery by DURATION (Shared and Key_Shared only)."
-    ),
-]
-DeliverAt = Annotated[
-    str | None,
-    typer.Option(
-        "--deliver-at",
-        metavar="TIME",
-        help="Delay delivery until TIME, as in --event-time (Shared and Key_Shared only).",
-    ),
-]
-Compression = Annotated[
-    str, typer.Option("-z", "--compression", metavar="KIND", help=f"Compression: {', '.join(COMPRESSIONS)}.")
-]
-DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="Send each message in its own entry.")]
-Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Split large messages into chunks.")]
-Partition = Annotated[int | None, typer.Option("--partition", min=0, help="Send to one partition only.")]
-ProducerName = Annotated[str | None, typer.Option("--producer-name", metavar="NAME", help="Name of the producer.")]
-AccessMode = Annotated[
-    str,
-    typer.Option(
-        "--access-mode",
-        metavar="MODE",
-        help="Access mode: Shared, Exclusive, WaitForExclusive, or ExclusiveWithFencing.",
-    ),
-]
-SequenceId = Annotated[
-    int | None,
-    typer.Option("--sequence-id", min=0, help="Sequence ID of the first message; later messages increment it."),
-]
-DisableReplication = Annotated[
-    bool, typer.Option("-dr", "--disable-replication", help="Do not replicate the messages to other clusters.")
-]
-EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
-EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
-Schema = Annotated[
-    str,
-    typer.Option(
-        "-vs",
-        "--value-schema",
-        "--schema",
-        metavar="SCHEMA",
-        help="Schema: bytes, string, avro:DEFINITION, json:DEFINITION (JSON or a file), or auto (the topic's).",
-    ),
-]
-KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidden=True)]
-KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
-KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
-KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
-Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
 
 app = Noun("produce", "Publish messages from arguments, files, or stdin.")
 
@@ -191,19 +124,19 @@ def produce(
     from pulsarctl.client.messaging import Messaging
 
     options = PublishOptions(
-        properties=pairs(properties) | _headers(headers),
+        properties=pairs(properties) | parse_headers(headers),
         ordering_key=ordering_key,
         event_time_ms=_time(call, "event time", event_time, now_ms),
         deliver_at_ms=_deliver_at(call, deliver_after, deliver_at, now_ms),
-        compression=_compression(compression),
+        compression=parse_compression(compression),
         batching=not disable_batching,
         chunking=chunking,
         disable_replication=disable_replication,
         producer_name=producer_name,
-        access_mode=_access_mode(access_mode),
+        access_mode=parse_access_mode(access_mode),
         first_sequence_id=sequence_id,
         encryption_key_name=encryption_key_name,
-        encryption_key_path=_key_path(encryption_key_value),
+        encryption_key_path=key_path(encryption_key_value),
         send_timeout_ms=max(1, round(seconds * 1000)),
         schema=schema.announced,
     )
@@ -244,16 +177,6 @@ def _outgoing(
     return Outgoing([os.fsencode(text) for text in texts], paths, lines, rounds)
 
 
-def _headers(headers: list[str] | None) -> dict[str, str]:
-    found = {}
-    for header in headers or []:
-        name, separator, value = header.partition(":")
-        if not separator or not name:
-            raise UsageProblem(f"'{header}' is not KEY:VALUE")
-        found[name] = value
-    return found
-
-
 def _time(call: Call, what: str, text: str | None, now_ms: int) -> int:
     """Milliseconds since the epoch, 0 if not given."""
     if text is None:
@@ -267,24 +190,3 @@ def _deliver_at(call: Call, after: str | None, at: str | None, now_ms: int) -> i
     if after is not None and at is not None:
         raise UsageProblem("cannot combine --deliver-after and --deliver-at")
     return _time(call, "deliver at", at, now_ms) if after is None else now_ms + round(parse_duration(after) * 1000)
-
-
-def _compression(name: str) -> str:
-    if name.lower() not in COMPRESSIONS:
-        raise UsageProblem(f"unknown compression '{name}'", hint="use one of " + ", ".join(COMPRESSIONS))
-    return name.lower()
-
-
-def _access_mode(name: str) -> str:
-    if name.lower() not in ACCESS_MODES:
-        raise UsageProblem(f"unknown access mode '{name}'", hint="use one of " + ", ".join(ACCESS_MODES))
-    return name.lower()
-
-
-def _key_path(uri: str | None) -> str | None:
-    """The path of the key: the official client reads keys from files. Takes `file:///path` and a plain path."""
-    if uri is not None and uri.startswith("data:"):
-        raise UsageProblem(
-            "cannot use a data: URL as the encryption key", hint="write the key to a file and use file:///PATH"
-        )
-    return None if uri is None else uri.removeprefix("file://")

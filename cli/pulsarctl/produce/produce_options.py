@@ -1,0 +1,140 @@
+"""The options of `produce`, and what they accept."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl.errors import UsageProblem
+
+ACCESS_MODES = ("shared", "exclusive", "waitforexclusive", "exclusivewithfencing")
+COMPRESSIONS = ("none", "lz4", "zlib", "zstd", "snappy")
+
+Messages = Annotated[
+    list[str] | None, typer.Option("-m", "--messages", metavar="TEXT", help="Message to send; may be repeated.")
+]
+Files = Annotated[
+    list[str] | None,
+    typer.Option("-f", "--files", metavar="FILE", help="File to send as one message; may be repeated."),
+]
+Lines = Annotated[
+    str | None, typer.Option("-l", "--lines", metavar="FILE", help="File of messages, one per line; - is stdin.")
+]
+NumProduce = Annotated[int, typer.Option("-n", "--num-produce", min=1, help="Repeat all messages N times.")]
+Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messages per second; 0 is no limit.")]
+Separator = Annotated[
+    str | None, typer.Option("-s", "--separator", metavar="TEXT", help="Split each -m into several messages at TEXT.")
+]
+Key = Annotated[str | None, typer.Option("-k", "--key", metavar="KEY", help="Key of every message.")]
+KeyDelimiter = Annotated[
+    str | None,
+    typer.Option("-K", "--key-delimiter", metavar="TEXT", help="Split each message into key and value at TEXT."),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--properties", metavar="KEY=VALUE", help="Property of every message; may be repeated."),
+]
+Headers = Annotated[
+    list[str] | None,
+    typer.Option("-H", "--header", metavar="KEY:VALUE", help="Property in the notation of kcat; may be repeated."),
+]
+Tombstone = Annotated[
+    bool, typer.Option("-Z", "--tombstone", help="Send empty values as null, so that compaction deletes the key.")
+]
+NullValue = Annotated[
+    str | None, typer.Option("--null-value", metavar="TEXT", help="Send values equal to TEXT as null.")
+]
+OrderingKey = Annotated[
+    str | None, typer.Option("--ordering-key", metavar="KEY", help="Ordering key of every message.")
+]
+EventTime = Annotated[
+    str | None,
+    typer.Option(
+        "--event-time",
+        metavar="TIME",
+        help="Event time, in milliseconds or as ISO-8601 (in UTC unless it has an offset).",
+    ),
+]
+DeliverAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--deliver-after", metavar="DURATION", help="Delay delivery by DURATION (Shared and Key_Shared only)."
+    ),
+]
+DeliverAt = Annotated[
+    str | None,
+    typer.Option(
+        "--deliver-at",
+        metavar="TIME",
+        help="Delay delivery until TIME, as in --event-time (Shared and Key_Shared only).",
+    ),
+]
+Compression = Annotated[
+    str, typer.Option("-z", "--compression", metavar="KIND", help=f"Compression: {', '.join(COMPRESSIONS)}.")
+]
+DisableBatching = Annotated[bool, typer.Option("-db", "--disable-batching", help="Send each message in its own entry.")]
+Chunking = Annotated[bool, typer.Option("-c", "--chunking", help="Split large messages into chunks.")]
+Partition = Annotated[int | None, typer.Option("--partition", min=0, help="Send to one partition only.")]
+ProducerName = Annotated[str | None, typer.Option("--producer-name", metavar="NAME", help="Name of the producer.")]
+AccessMode = Annotated[
+    str,
+    typer.Option(
+        "--access-mode",
+        metavar="MODE",
+        help="Access mode: Shared, Exclusive, WaitForExclusive, or ExclusiveWithFencing.",
+    ),
+]
+SequenceId = Annotated[
+    int | None,
+    typer.Option("--sequence-id", min=0, help="Sequence ID of the first message; later messages increment it."),
+]
+DisableReplication = Annotated[
+    bool, typer.Option("-dr", "--disable-replication", help="Do not replicate the messages to other clusters.")
+]
+EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
+EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
+Schema = Annotated[
+    str,
+    typer.Option(
+        "-vs",
+        "--value-schema",
+        "--schema",
+        metavar="SCHEMA",
+        help="Schema: bytes, string, avro:DEFINITION, json:DEFINITION (JSON or a file), or auto (the topic's).",
+    ),
+]
+KeyValueKey = Annotated[str | None, typer.Option("-kvk", "--key-value-key", hidden=True)]
+KeyValueKeyFile = Annotated[str | None, typer.Option("-kvkf", "--key-value-key-file", hidden=True)]
+KeyValueEncoding = Annotated[str | None, typer.Option("-kvet", "--key-value-encoding-type", hidden=True)]
+KeySchema = Annotated[str, typer.Option("-ks", "--key-schema", hidden=True)]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
+
+
+def parse_headers(headers: list[str] | None) -> dict[str, str]:
+    found = {}
+    for header in headers or []:
+        name, separator, value = header.partition(":")
+        if not separator or not name:
+            raise UsageProblem(f"'{header}' is not KEY:VALUE")
+        found[name] = value
+    return found
+
+
+def parse_compression(name: str) -> str:
+    if name.lower() not in COMPRESSIONS:
+        raise UsageProblem(f"unknown compression '{name}'", hint="use one of " + ", ".join(COMPRESSIONS))
+    return name.lower()
+
+
+def parse_access_mode(name: str) -> str:
+    if name.lower() not in ACCESS_MODES:
+        raise UsageProblem(f"unknown access mode '{name}'", hint="use one of " + ", ".join(ACCESS_MODES))
+    return name.lower()
+
+
+def key_path(uri: str | None) -> str | None:
+    """The path of the key: the official client reads keys from files. Takes `file:///path` and a plain path."""
+    if uri is not None and uri.startswith("data:"):
+        raise UsageProblem(
+            "cannot use a data: URL as the encryption key", hint="write the key to a file and use file:///PATH"
+        )
+    return None if uri is None else uri.removeprefix("file://")
