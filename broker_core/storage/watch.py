@@ -1,9 +1,9 @@
 """Checks whether the data directory is still the one that was opened: it can be removed or unmounted at any time.
 
 Open files go on working then, and syncs of them succeed, on files that no restart will find. So the journal looks
-regularly whether its file still has a name and the directories are still the same ones. Whatever is about to make
-a file looks too, so that no new directory begins in the place of the old one. What is gone stays gone: a
-directory of that name that comes back lacks what this broker has written since.
+after each sync whether its file still has a name, and regularly whether the directories are still the same ones.
+Whatever is about to make a file looks too, so that no new directory begins in the place of the old one. What is gone
+stays gone: a directory of that name that comes back lacks what this broker has written since.
 """
 
 import logging
@@ -16,7 +16,7 @@ from broker_core.storage.errors import DirectoryGone
 
 log = logging.getLogger("broker_core.storage")
 
-LOOK_SECONDS = 0.1  # between two looks of the journal: each is a few system calls, too many for every sync
+LOOK_SECONDS = 0.1  # between two looks of the journal at the directories: a few system calls, too many for every sync
 
 
 class DirectoryWatch:
@@ -43,13 +43,15 @@ class DirectoryWatch:
             raise DirectoryGone(self.gone)
 
     def check_written(self, fd: int) -> None:
-        """After a sync: will a restart find the file? Looks now and then. Blocks. Raises DirectoryGone."""
-        if not self.gone and self._now() < self._next_look:
-            return
-        self._next_look = self._now() + LOOK_SECONDS
+        """After a sync: will a restart find the file? Blocks. Raises DirectoryGone.
+
+        Looks at the file each time, so that nothing is acknowledged after its deletion, and at the rest now and then.
+        """
         if not self.gone and not self._disk.links(fd):
             self._lose("a file that is in use was deleted")
-        self.check()
+        if self.gone or self._now() >= self._next_look:
+            self._next_look = self._now() + LOOK_SECONDS
+            self.check()
 
     def _compare(self, path: Path, identity: tuple[int, int]) -> None:
         try:

@@ -75,6 +75,18 @@ def test_publishing_is_refused_when_the_directory_is_missing(
     assert log.count("Nothing is written until then") == 1
 
 
+def test_nothing_is_acknowledged_after_the_directory_was_removed(broker: BrokerProcess) -> None:
+    client = pulsar.Client(broker.service_url, logger=QUIET)
+    try:
+        producer = client.create_producer("t", send_timeout_millis=1000)
+        producer.send(b"before")
+        remove_all(broker.data_dir)
+        with pytest.raises(pulsar.PulsarException):
+            producer.send(b"the first one after it")
+    finally:
+        client.close()
+
+
 def test_a_busy_broker_refuses_publishing_before_it_creates_new_files(broker: BrokerProcess) -> None:
     client = pulsar.Client(broker.service_url, logger=QUIET)
     try:

@@ -11,17 +11,30 @@ from broker_core.storage.watch import LOOK_SECONDS, DirectoryWatch
 from tests.broker_core.storage.storage import opened
 
 
-def test_other_looks_do_not_put_off_the_look_at_the_journal_file(tmp_path: Path) -> None:
-    now = 100.0
+def test_the_first_sync_after_the_deletion_of_the_journal_file_fails(tmp_path: Path) -> None:
     disk = RealDisk()
     fd = disk.open(tmp_path / "journal", create=True)
-    directory = DirectoryWatch(disk, tmp_path, lambda: now)
+    directory = DirectoryWatch(disk, tmp_path, lambda: 100.0)
     directory.begin([tmp_path])
     directory.check_written(fd)
     (tmp_path / "journal").unlink()
-    now += 2 * LOOK_SECONDS
-    directory.check()  # of a commit of the catalog
     with pytest.raises(DirectoryGone, match="a file that is in use was deleted"):
+        directory.check_written(fd)
+    disk.close(fd)
+
+
+def test_a_sync_after_some_time_looks_at_the_directories(tmp_path: Path) -> None:
+    now = 100.0
+    disk = RealDisk()
+    fd = disk.open(tmp_path / "journal", create=True)
+    (tmp_path / "data").mkdir()
+    directory = DirectoryWatch(disk, tmp_path, lambda: now)
+    directory.begin([tmp_path / "data"])
+    directory.check_written(fd)
+    (tmp_path / "data").rmdir()
+    directory.check_written(fd)
+    now += 2 * LOOK_SECONDS
+    with pytest.raises(DirectoryGone, match="data: No such file or directory"):
         directory.check_written(fd)
     disk.close(fd)
 
