@@ -99,7 +99,7 @@ class Broker:
         )
         await self.tier.open(self.storage)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
-        self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema)
+        self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
         self.topics = TopicRegistry(
             self.config,
             self.clock,
@@ -110,7 +110,7 @@ class Broker:
             lambda: self.service_url,
             self.tier,
         )
-        self.partitioned = PartitionedTopics(self.topics, self.tenancy)
+        self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.policies_changed)
         self.started_ms = self.clock.wall_ms()

@@ -2,6 +2,31 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
+
+
+async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
+    """Awaits a change of state that runs to its end, even if the caller is cancelled because its client left.
+
+    Otherwise the change could be on disk but not in memory. Raises what the change raises.
+    """
+
+    result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    async def run() -> None:
+        try:
+            found = await change
+        except Exception as error:  # for the caller, if it still waits: the owner of the task would log it
+            if not result.done():
+                result.set_exception(error)
+        else:
+            if not result.done():
+                result.set_result(found)
+
+    task = spawn(run())
+    await asyncio.shield(task)
+    return result.result()

@@ -25,11 +25,13 @@ from broker_core.schema.compatibility import Strategy, check_compatible, check_r
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import STRUCTURED, SchemaType
 from broker_core.schema.validation import validate
+from broker_core.tasks import to_the_end
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.features import SchemaConfig
     from broker_core.names import TopicName
+    from broker_core.tasks import Spawn
 
 SCHEMA = "schema"  # kind of the documents, one for each version: <schema id>/<version>
 NO_VERSION = -1
@@ -65,8 +67,9 @@ def schema_id(topic: TopicName) -> str:
 
 
 class SchemaRegistry:
-    def __init__(self, documents: Documents, clock: Clock, config: SchemaConfig) -> None:
+    def __init__(self, documents: Documents, clock: Clock, config: SchemaConfig, spawn: Spawn) -> None:
         self._documents = documents
+        self._spawn = spawn
         self._clock = clock
         self._bounds = DefinitionBounds(config.max_bytes, config.max_values, config.max_depth)
         self._steps_max = config.max_comparisons
@@ -145,6 +148,9 @@ class SchemaRegistry:
         if known is not None:
             return known.version
         await self._validate(schema)
+        return await to_the_end(self._spawn, self._add(name, schema, strategy))
+
+    async def _add(self, name: str, schema: SchemaData, strategy: Strategy) -> int:
         async with self._lock(name):
             versions = self._in_force(name)
             found = await self._computed(schema, _same_or_compatible, versions, schema, strategy, self._steps_max)

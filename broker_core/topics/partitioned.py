@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyExists, LimitReached, NamespaceFull
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.tasks import to_the_end
 from broker_core.topics.registry import check_unused
 
 if TYPE_CHECKING:
     from broker_core.names import TopicName
+    from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
     from broker_core.topics.registry import TopicRegistry
 
 
 class PartitionedTopics:
-    def __init__(self, topics: TopicRegistry, tenancy: Tenancy) -> None:
+    def __init__(self, topics: TopicRegistry, tenancy: Tenancy, spawn: Spawn) -> None:
         self._topics = topics
         self._tenancy = tenancy
+        self._spawn = spawn
 
     def count(self, name: TopicName) -> int:
         return self._tenancy.partitions(name)
@@ -40,7 +43,7 @@ class PartitionedTopics:
         wanted = auto_creation.partitions_of(name)
         if wanted:
             with contextlib.suppress(AlreadyExists):  # another client was first
-                await self._tenancy.create_partitioned(name, wanted)
+                await to_the_end(self._spawn, self._tenancy.create_partitioned(name, wanted))
         return self._tenancy.partitions(name)
 
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:

@@ -15,6 +15,7 @@ from broker_core.schema.registry import SchemaRegistry
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 from tests.broker_core.schema.definitions import avro, string
+from tests.held_disk import HeldDisk
 
 TOPIC = parse_topic("t")
 
@@ -83,3 +84,18 @@ async def test_an_upload_during_a_deletion_starts_a_new_history(registry: Schema
     _, version = await asyncio.gather(registry.forget(TOPIC), registry.put(TOPIC, string(), Strategy.FULL))
     assert version == 0
     assert [one.schema for one in registry.versions(TOPIC)] == [string()]
+
+
+async def test_a_schema_whose_client_leaves_keeps_its_version(tmp_path: Path) -> None:
+    broker, disk = Broker(BrokerConfig()), HeldDisk()
+    await broker.start(tmp_path, disk=disk)
+    disk.go.clear()
+    disk.arrived.clear()
+    leaving = asyncio.create_task(broker.schemas.put(TOPIC, string(), Strategy.ALWAYS_COMPATIBLE))
+    await asyncio.to_thread(disk.arrived.wait, 10)
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    disk.go.set()
+    assert await broker.schemas.put(TOPIC, avro("a"), Strategy.ALWAYS_COMPATIBLE) == 1
+    assert await broker.schemas.put(TOPIC, string(), Strategy.ALWAYS_COMPATIBLE) == 0
+    await broker.stop()

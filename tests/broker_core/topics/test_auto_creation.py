@@ -17,9 +17,12 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandPartitionedTopicMetadataResponse,
     ServerError,
 )
+from tests.condition import wait_until
+from tests.held_disk import HeldDisk
 from tests.raw_client import RawClient
 
 PREFIX = "persistent://public/default/"
+THREE_PARTITIONS = TopicConfig(auto_creation_type="partitioned", default_partitions=3)
 NAMESPACE = NamespaceName("public", "default")
 
 
@@ -87,6 +90,20 @@ def test_a_namespace_says_how_many_partitions_a_topic_gets(broker: EmbeddedBroke
     assert partitions(raw, f"{PREFIX}t", auto_creation=False).error == ServerError.TopicNotFound
     assert partitions(raw, f"{PREFIX}t").partitions == 3
     produce(raw, f"{PREFIX}t-partition-2")
+
+
+def test_a_partitioned_topic_whose_client_leaves_is_created_all_the_same() -> None:
+    disk, config = HeldDisk(), BrokerConfig(server=FREE_PORTS, topics=THREE_PARTITIONS)
+    with EmbeddedBroker(config=config, disk=disk) as broker:
+        disk.go.clear()
+        with RawClient(broker.service_url) as raw:
+            raw.send(client_commands.partitioned_metadata(1, f"{PREFIX}t"))
+            raw.send(client_commands.lookup(2, f"{PREFIX}t"))  # its answer shows that the creation has begun
+            raw.expect(BaseCommand.LOOKUP_RESPONSE)
+        wait_until(lambda: not broker.broker.connections, 10)
+        disk.go.set()
+        name = parse_topic(f"{PREFIX}t")
+        wait_until(lambda: broker.broker.tenancy.partitions(name) == 3, 10)
 
 
 def test_more_partitions_than_a_topic_may_have_are_not_created() -> None:
