@@ -6,7 +6,6 @@ docs/protocol.md "Subscriptions" states the rules.
 
 import math
 import secrets
-import time
 from dataclasses import dataclass
 
 from broker_core.wire import client_commands, commands
@@ -14,6 +13,7 @@ from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandGetLastMessageIdResponse, CommandSuccess, MessageIdData
 from pulsarctl.raw.broker_connection import BrokerConnection
 from pulsarctl.raw.entry import Entry
+from pulsarctl.values.clock import now_ms
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 
 PERMITS = 1000  # messages in flight to the reader, as in the official clients
@@ -118,7 +118,7 @@ class PartitionConsumer:
         name = f"reader-{secrets.token_hex(5)}"  # a new one, because the broker may still hold the lost one
         start, rollback_seconds = self._start, 0
         if isinstance(start, PublishedSince):
-            age_seconds = math.ceil(time.time() - start.time_ms / 1000)
+            age_seconds = math.ceil((now_ms() - start.time_ms) / 1000)
             start, rollback_seconds = EARLIEST, max(age_seconds, 0) + CLOCK_SKEW_SECONDS
         return client_commands.subscribe(
             request_id,

@@ -4,10 +4,10 @@ A partition is named by its index, or by its full name.
 """
 
 import json
-import time
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables.bounds import FIRST, LAST, Bound, Bounds
+from pulsarctl.values.clock import now_ms
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.positions import AtTime, Earliest, Latest, parse_position
@@ -38,7 +38,7 @@ def _partition(key: str) -> str:
 
 
 def _bound(name: str, text: str, anywhere: Bound) -> Bound:
-    match parse_position(text, int(time.time() * 1000)):
+    match parse_position(text, now_ms()):
         case Earliest():
             return FIRST
         case Latest():

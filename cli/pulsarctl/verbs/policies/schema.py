@@ -60,6 +60,18 @@ def validation_enforced(call: Call, *, enable: Enable = False, disable: Disable 
     return switch(enable, disable)
 
 
+VALIDATION_ENFORCED = Policy(
+    Heading.SCHEMA,
+    "schema-validation-enforce",
+    "schemaValidationEnforced",
+    validation_enforced,
+    "--enable",
+    also=("schema-validation-enforced",),
+    clear="",
+    reading={"applied": Applied},
+    changing={},
+)
+
 OF_NAMESPACES = (
     Policy(
         Heading.SCHEMA,
@@ -87,16 +99,7 @@ OF_NAMESPACES = (
         "--disable",
         clear="",
     ),
-    Policy(
-        Heading.SCHEMA,
-        "schema-validation-enforce",
-        "schemaValidationEnforced",
-        validation_enforced,
-        "--enable",
-        also=("schema-validation-enforced",),
-        clear="",
-        reading={"applied": Applied},
-    ),
+    VALIDATION_ENFORCED,
 )
 OF_TOPICS = (
     Policy(
@@ -109,15 +112,5 @@ OF_TOPICS = (
         reading={"applied": Applied},
         changing={},
     ),
-    Policy(
-        Heading.SCHEMA,
-        "schema-validation-enforce",
-        "schemaValidationEnforced",
-        validation_enforced,
-        "--enable",
-        also=("schema-validation-enforced",),
-        clear="",
-        reading={"applied": Applied},
-        changing={},
-    ),
+    VALIDATION_ENFORCED,
 )
