@@ -6,7 +6,6 @@ pytest.importorskip("pyarrow")
 
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables.bounds import FIRST, LAST, Bound
-from pulsarctl.tables.columns import COLUMNS
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.values.message_ids import LATEST
 
@@ -17,7 +16,7 @@ def test_a_topic_is_the_only_required_option() -> None:
     options = TableOptions.parse({"topic": "orders"})
     assert (options.topics, options.unit, options.subscriptions) == (("orders",), "message", ())
     assert (options.start.of("orders"), options.end.of("orders")) == (FIRST, LAST)
-    assert options.columns == tuple(column.name for column in COLUMNS)
+    assert (options.columns, options.decode) == ((), "auto")
 
 
 def test_option_names_are_case_insensitive() -> None:
@@ -53,6 +52,7 @@ def test_each_partition_may_have_its_own_bound(key: str) -> None:
         ({"topic": "a", "start": "-5"}, "depends on what is read"),
         ({"topic": "a", "start": "{7"}, "JSON cannot be read"),
         ({"topic": "a", "fail_on_data_loss": "perhaps"}, "neither true nor false"),
+        ({"topic": "a", "decode": "xml"}, "not one of auto, raw"),
         ({"topics_pattern": "("}, "not a regular expression"),
     ],
 )

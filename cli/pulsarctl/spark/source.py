@@ -41,7 +41,7 @@ class PulsarDataSource(DataSource):
     @cached_property
     def table(self) -> TopicTable:
         """Made once: Spark pickles this object after it asked for the schema."""
-        return TopicTable(TableOptions.parse(self.options))
+        return TopicTable.open(TableOptions.parse(self.options))
 
     def schema(self) -> str:
         return ddl(self.table.schema)

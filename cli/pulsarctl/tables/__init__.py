@@ -2,7 +2,7 @@
 
 Spark, the local engine, SQL, and export read topics through this room and nothing else.
 
-    table = TopicTable(TableOptions.parse({"topic": "orders", "columns": "key,value"}))
+    table = TopicTable.open(TableOptions.parse({"topic": "orders", "columns": "key,value"}))
     for part in table.plan():               # on the driver: asks the admin API for ledgers and cursors
         for batch in table.read(part):      # in a task: pyarrow.RecordBatch, all with the schema `table.schema`
             ...
@@ -10,6 +10,7 @@ Spark, the local engine, SQL, and export read topics through this room and nothi
 `TopicTable` (`topic_table`) and `LedgerRange` (`ledger_ranges`) are small and can be pickled, so a plan can travel to
 other processes. The parts of a plan do not overlap, and together they cover the bounds. `TableOptions` (`options`) is
 the one border that validates options. `access` is the one place that knows addresses and credentials.
+`TopicTable.open` asks for schemas; `TopicTable(options)` does not, and leaves values as bytes.
 
 It may import `raw`, `admin`, and the classes below them. It imports neither pyspark nor a command.
 """

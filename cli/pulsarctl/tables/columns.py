@@ -156,11 +156,11 @@ _BY_NAME = {column.name: column for column in COLUMNS}
 
 def columns_named(names: Iterable[str]) -> tuple[Column, ...]:
     """The columns of these names, in the order given. Raises `UsageProblem`."""
-    names = list(names)
-    unknown = [name for name in names if name not in _BY_NAME]
-    if unknown or not names:
-        raise UsageProblem(
-            f"the pulsar source has no column {', '.join(unknown) or 'to read'}",
-            hint=f"its columns are {', '.join(_BY_NAME)}",
-        )
-    return tuple(_BY_NAME[name] for name in names)
+    return tuple(map(column_named, names))
+
+
+def column_named(name: str) -> Column:
+    """Raises `UsageProblem`."""
+    if name not in _BY_NAME:
+        raise UsageProblem(f"the pulsar source has no column {name}", hint=f"its columns are {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]

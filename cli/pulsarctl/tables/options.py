@@ -8,7 +8,7 @@ from pulsarctl.tables import option_values as values
 from pulsarctl.tables.access import LOCAL, Access
 from pulsarctl.tables.bound_options import end_of, start_of
 from pulsarctl.tables.bounds import FROM_FIRST, TO_LAST, Bounds
-from pulsarctl.tables.columns import COLUMNS
+from pulsarctl.tables.typed.value_type import DECODE
 
 ALL_SUBSCRIPTIONS = "*"
 UNITS = ("message", "entry")
@@ -26,7 +26,9 @@ class TableOptions:
     subscriptions      names separated by commas, or `*`: only what they have not acknowledged, one row for each of them
     start, end         `earliest`, `latest`, `LEDGER:ENTRY`, `@TIME`, or a JSON object of these by partition
     unit               `message`: batches are split, and chunks joined; `entry`: one row for each stored entry
-    columns            names separated by commas; other columns are neither computed nor decompressed
+    columns            names separated by commas; other columns are neither computed nor decompressed. Empty: all
+    decode             `auto`: by the schema of each message; `raw`: bytes; or string, json, avro, protobuf, keyvalue
+    undecodable        `column`: a message that cannot be decoded has raw_value and decode_error; `fail`: it is an error
     fail_on_data_loss  fail if entries of the plan are gone; otherwise skip them
     tasks_min          minimum number of parts, if there is enough to read
     entries_per_task   maximum number of entries in one part
@@ -40,7 +42,9 @@ class TableOptions:
     start: Bounds = FROM_FIRST
     end: Bounds = TO_LAST
     unit: str = "message"
-    columns: tuple[str, ...] = tuple(column.name for column in COLUMNS)
+    columns: tuple[str, ...] = ()
+    decode: str = "auto"
+    undecodable: str = "column"
     fail_on_data_loss: bool = True
     tasks_min: int = 8
     entries_per_task: int = 50_000
@@ -75,6 +79,8 @@ _READERS: dict[str, values.Reader] = {
     "end": end_of,
     "unit": values.one_of(*UNITS),
     "columns": values.some_names,
+    "decode": values.one_of(*DECODE),
+    "undecodable": values.one_of("column", "fail"),
     "fail_on_data_loss": values.yes_or_no,
     "tasks_min": values.a_count,
     "entries_per_task": values.a_count,

@@ -7,31 +7,57 @@ from functools import partial
 import pyarrow as pa
 
 from pulsarctl.tables.chunks import ChunkJoiner
-from pulsarctl.tables.columns import Column, columns_named
+from pulsarctl.tables.columns import COLUMNS, column_named
 from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.tables.plan import plan
+from pulsarctl.tables.plan import plan, topic_parts
 from pulsarctl.tables.protocol_reader import ProtocolReader
+from pulsarctl.tables.typed import typed_values
+from pulsarctl.tables.typed.typed_values import TypedValues
+from pulsarctl.tables.typed.value_type import ValueType, value_type
 from pulsarctl.tables.unfolding import Unfolding
 
 
 @dataclass(frozen=True, slots=True)
 class TopicTable:
-    """Small, and can be pickled: the driver plans, and tasks in other processes read."""
+    """Small, and can be pickled: the driver plans, and tasks in other processes read.
+
+    `value_type` None: the column `value` has the bytes of each message.
+    """
 
     options: TableOptions
+    value_type: ValueType | None = None
+
+    @classmethod
+    def open(cls, options: TableOptions) -> "TopicTable":
+        """With the schemas of the topics, as of now, if a column needs them. Raises `UsageProblem`, `NotFound`."""
+        if options.unit == "entry" or options.decode == "raw" or not _wants_value(options):
+            return cls(options)
+        admin = options.access.admin()
+        try:
+            return cls(options, value_type(admin, topic_parts(admin, options), options.decode))
+        finally:
+            admin.close()
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """Raises `UsageProblem` for an unknown column."""
-        return columns_named(self.options.columns)
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        typed = typed_values.NAMES if self.value_type is not None else ("value",)
+        return self.options.columns or (*(column.name for column in COLUMNS if column.name != "value"), *typed)
 
     @property
     def schema(self) -> pa.Schema:
-        """Of every batch. Every column is nullable."""
-        return pa.schema([(column.name, column.arrow_type) for column in self.columns])
+        """Of every batch. Every column is nullable. Raises `UsageProblem` for an unknown column."""
+        return pa.schema([(name, self._type_of(name)) for name in self.columns])
+
+    def _type_of(self, name: str) -> pa.DataType:
+        if self.value_type is not None and name == "value":
+            return self.value_type.arrow
+        if name in ("raw_value", "decode_error"):
+            return pa.binary() if name == "raw_value" else pa.string()
+        return column_named(name).arrow_type
 
     def plan(self) -> list[LedgerRange]:
         """What there is to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
@@ -40,12 +66,20 @@ class TopicTable:
     def read(self, part: LedgerRange) -> Iterator[pa.RecordBatch]:
         """The rows of one part, in batches of at most 10,000 rows and about 8 MB.
 
-        Raises `DataLoss` if entries of the plan are gone, `DamagedEntry`, `TimedOut`, and what connecting raises.
+        Raises `DataLoss` if entries of the plan are gone, `DamagedEntry`, `DoesNotFit`, `TimedOut`, and what
+        connecting raises.
         """
         chunks = ChunkJoiner(part, partial(self._runs, part.topic)) if self.options.unit == "message" else None
         span = EntrySpan(part.ledger_id, part.first, part.last)
-        yield from Unfolding(part, self.columns, chunks).batches(self._runs(part.topic, span))
+        typed = None
+        if self.value_type is not None and set(self.columns) & set(typed_values.NAMES):
+            typed = TypedValues(part.topic, self.value_type, fails=self.options.undecodable == "fail")
+        yield from Unfolding(part, self.schema, chunks, typed).batches(self._runs(part.topic, span))
 
     def _runs(self, topic: str, span: EntrySpan) -> Iterator[EntryRun]:
         missing = MissingEntries(self.options.access, topic, fails=self.options.fail_on_data_loss)
         return ProtocolReader(self.options.access, topic, *span, missing).runs()
+
+
+def _wants_value(options: TableOptions) -> bool:
+    return not options.columns or bool(set(options.columns) & set(typed_values.NAMES))

@@ -10,10 +10,12 @@ from broker_core.wire.batch import is_batch, is_encrypted, plain_payload, split_
 from broker_core.wire.errors import EntryError
 from broker_core.wire.message import Entry
 from pulsarctl.tables.chunks import ChunkJoiner
-from pulsarctl.tables.columns import Column
+from pulsarctl.tables.columns import columns_named
 from pulsarctl.tables.entry_run import EntryRun, damaged
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.rows import Message, Rows
+from pulsarctl.tables.typed import typed_values
+from pulsarctl.tables.typed.typed_values import TypedValues
 
 GATHER_ROWS = 100
 ROWS_MAX = 10_000
@@ -26,17 +28,20 @@ _EVERYONE: Sequence[str | None] = (None,)
 class Unfolding:
     """Of one range. `chunks` None: chunks stay apart, and batches stay one row (`unit=entry`)."""
 
-    def __init__(self, part: LedgerRange, columns: Sequence[Column], chunks: ChunkJoiner | None) -> None:
+    def __init__(
+        self, part: LedgerRange, schema: pa.Schema, chunks: ChunkJoiner | None, typed: TypedValues | None = None
+    ) -> None:
         self._part = part
         self._partition = partition_of(part.topic)
-        self._columns = columns
-        self._schema = pa.schema([(column.name, column.arrow_type) for column in columns])
+        self._schema = schema
+        self._columns = columns_named(_untyped(schema.names, typed))
+        self._typed = typed
         self._chunks = chunks
-        self._splits = any(column.splits for column in columns)
-        self._wants_values = any(column.name in ("value", "raw_value", "decode_error") for column in columns)
+        self._splits = typed is not None or any(column.splits for column in self._columns)
+        self._wants_values = "value" in schema.names
         self._is_filtered = part.subscriptions is not None or part.since_ms is not None or part.until_ms is not None
         self._rows = self._no_rows()
-        self._gathered: list[list[Any]] = [[] for _ in columns]
+        self._gathered: list[list[Any]] = [[] for _ in self._columns]
         self._count = 0
         self._bytes = 0
 
@@ -62,14 +67,21 @@ class Unfolding:
             self._count += len(rows)
             for values, column in zip(self._gathered, self._columns, strict=True):
                 values += column.extract(rows)
+            if self._typed is not None:
+                self._typed.add(rows)
 
     def _flush(self) -> Iterator[pa.RecordBatch]:
         gathered, self._gathered = self._gathered, [[] for _ in self._columns]
         count, self._count, self._bytes = self._count, 0, 0
         if not count:
             return
-        arrays = [column.build(values) for column, values in zip(self._columns, gathered, strict=True)]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        arrays = {column.name: column.build(values) for column, values in zip(self._columns, gathered, strict=True)}
+        if self._typed is not None:
+            arrays |= self._typed.take()
+        for name in self._schema.names:
+            if name not in arrays:  # of untyped values: there is nothing to say about their decoding
+                arrays[name] = pa.nulls(count, self._schema.field(name).type)
+        batch = pa.RecordBatch.from_arrays([arrays[name] for name in self._schema.names], schema=self._schema)
         for start in range(0, count, ROWS_MAX):
             yield batch.slice(start, ROWS_MAX)
 
@@ -150,6 +162,13 @@ def _without_compacted(
     kept = [index for index, single in enumerate(singles) if not getattr(single, "compacted_out", False)]
     values = [None if singles[index].null_value else payloads[index] for index in kept]
     return [singles[index] for index in kept], values, kept
+
+
+def _untyped(names: Iterable[str], typed: TypedValues | None) -> Iterator[str]:
+    """Columns that are made one by one."""
+    for name in names:
+        if name not in typed_values.NAMES or (name == "value" and typed is None):
+            yield name
 
 
 def partition_of(topic: str) -> int:

@@ -1,0 +1,84 @@
+"""Shapes of schemas without a definition: numbers, text, and times. Numbers are big-endian, as in Pulsar's clients."""
+
+import struct
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from pulsarctl.errors import DoesNotFit
+from pulsarctl.tables.typed.shape import Decode, Shape
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_LOCAL = datetime(1970, 1, 1)  # a local time has no zone
+_EPOCH_DAY = date(1970, 1, 1)
+
+
+def raw() -> Shape:
+    return Shape(pa.binary(), lambda data: data, is_raw=True)
+
+
+def text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise DoesNotFit(f"not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def plain(kind: str) -> Shape | None:
+    """The shape of a schema type, or None for a type with a definition."""
+    if kind in ("NONE", "BYTES", ""):
+        return raw()
+    if kind == "STRING":
+        return Shape(pa.string(), text)
+    found = _NUMBERS.get(kind)
+    if found is None:
+        return None
+    form, arrow, convert = found
+    return Shape(arrow, _number(form, convert))
+
+
+def _number(form: str, convert: Callable[..., Any] | None) -> Decode:
+    unpack = struct.Struct(form).unpack
+
+    def decode(data: bytes) -> Any:
+        try:
+            fields = unpack(data)
+            return fields[0] if convert is None else convert(*fields)
+        except struct.error as error:
+            raise DoesNotFit(f"{len(data)} bytes are not {struct.calcsize(form)}") from error
+        except (OverflowError, ValueError) as error:
+            raise DoesNotFit(f"out of range: {error}") from error
+
+    return decode
+
+
+def _after(start: datetime) -> Callable[[int], datetime]:
+    return lambda ms: start + timedelta(milliseconds=ms)
+
+
+_NUMBERS: dict[str, tuple[str, pa.DataType, Callable[..., Any] | None]] = {
+    "BOOLEAN": (">?", pa.bool_(), None),
+    "INT8": (">b", pa.int8(), None),
+    "INT16": (">h", pa.int16(), None),
+    "INT32": (">i", pa.int32(), None),
+    "INT64": (">q", pa.int64(), None),
+    "FLOAT": (">f", pa.float32(), None),
+    "DOUBLE": (">d", pa.float64(), None),
+    "DATE": (">q", pa.date32(), lambda ms: (_EPOCH + timedelta(milliseconds=ms)).date()),
+    "TIME": (">q", pa.int64(), None),  # milliseconds of the day
+    "TIMESTAMP": (">q", pa.timestamp("us", tz="UTC"), _after(_EPOCH)),
+    "INSTANT": (
+        ">qi",
+        pa.timestamp("us", tz="UTC"),
+        lambda seconds, nanos: _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000),
+    ),
+    "LOCAL_DATE": (">q", pa.date32(), lambda days: _EPOCH_DAY + timedelta(days=days)),
+    "LOCAL_TIME": (">q", pa.int64(), None),  # nanoseconds of the day
+    "LOCAL_DATE_TIME": (
+        ">qq",
+        pa.timestamp("us"),
+        lambda days, nanos: _EPOCH_LOCAL + timedelta(days=days, microseconds=nanos // 1000),
+    ),
+}

@@ -1,0 +1,122 @@
+"""A Protobuf descriptor (PROTOBUF_NATIVE) -> a shape.
+
+Fields with presence are null if they are not set, enums are their names, and unsigned 64-bit numbers are decimals. A
+message that contains itself is JSON text.
+"""
+
+import base64
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from broker_core.wire.texts import is_repeated
+from pulsarctl.errors import DoesNotFit
+from pulsarctl.tables.typed.shape import Convert, Shape
+
+Get = Callable[[Message], Any]
+
+_TYPES: dict[int, pa.DataType] = {
+    FieldDescriptor.CPPTYPE_INT32: pa.int32(),
+    FieldDescriptor.CPPTYPE_INT64: pa.int64(),
+    FieldDescriptor.CPPTYPE_UINT32: pa.int64(),
+    FieldDescriptor.CPPTYPE_UINT64: pa.decimal128(20, 0),
+    FieldDescriptor.CPPTYPE_DOUBLE: pa.float64(),
+    FieldDescriptor.CPPTYPE_FLOAT: pa.float32(),
+    FieldDescriptor.CPPTYPE_BOOL: pa.bool_(),
+    FieldDescriptor.CPPTYPE_ENUM: pa.string(),
+}
+
+
+def protobuf(definition: Any) -> Shape:
+    """Raises `DoesNotFit` if the definition has no descriptor of the root message."""
+    try:
+        root = _root(definition)
+    except (KeyError, TypeError, ValueError, DecodeError) as error:
+        raise DoesNotFit(f"not a Protobuf schema ({type(error).__name__}: {error})") from error
+    arrow, get = _message(root, ())
+    parse = GetMessageClass(root).FromString
+
+    def decode(data: bytes) -> Any:
+        try:
+            return get(parse(data))
+        except DecodeError as error:
+            raise DoesNotFit(f"the bytes are not a {root.full_name}: {error}") from error
+
+    return Shape(arrow, decode)
+
+
+def _root(definition: Any) -> Descriptor:
+    pool = DescriptorPool()
+    files = {
+        one.name: one for one in FileDescriptorSet.FromString(base64.b64decode(definition["fileDescriptorSet"])).file
+    }
+    while files:  # a file can be added after its imports
+        ready = [one for one in files.values() if not any(imported in files for imported in one.dependency)]
+        if not ready:
+            raise ValueError("its files import each other")
+        for one in ready:
+            pool.Add(files.pop(one.name))
+    return pool.FindMessageTypeByName(definition["rootMessageTypeName"])
+
+
+def _message(descriptor: Descriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Get]:
+    if descriptor.full_name in inside or _contains_itself(descriptor):
+        return pa.string(), lambda message: MessageToJson(message, preserving_proto_field_name=True, indent=None)
+    inside = (*inside, descriptor.full_name)
+    fields = [(field.name, *_field(field, inside)) for field in descriptor.fields]
+    getters = [(name, get) for name, _, get in fields]
+    return pa.struct([(name, kind) for name, kind, _ in fields]), lambda message: {
+        name: get(message) for name, get in getters
+    }
+
+
+def _contains_itself(descriptor: Descriptor) -> bool:
+    seen: set[str] = set()
+    waiting = [field.message_type for field in descriptor.fields if field.message_type]
+    while waiting:
+        found = waiting.pop()
+        if found.full_name == descriptor.full_name:
+            return True
+        if found.full_name not in seen:
+            seen.add(found.full_name)
+            waiting += [field.message_type for field in found.fields if field.message_type]
+    return False
+
+
+def _field(field: FieldDescriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Get]:
+    name = field.name
+    if field.message_type and field.message_type.GetOptions().map_entry:
+        key_type, key = _value(field.message_type.fields_by_name["key"], inside)
+        item_type, item = _value(field.message_type.fields_by_name["value"], inside)
+        return pa.map_(key_type, item_type), lambda message: [
+            (key(one), item(other)) for one, other in getattr(message, name).items()
+        ]
+    kind, convert = _value(field, inside)
+    if is_repeated(field):
+        return pa.list_(kind), lambda message: [convert(one) for one in getattr(message, name)]
+    if field.has_presence:
+        return kind, lambda message: convert(getattr(message, name)) if message.HasField(name) else None
+    return kind, lambda message: convert(getattr(message, name))
+
+
+def _value(field: FieldDescriptor, inside: tuple[str, ...]) -> tuple[pa.DataType, Convert]:
+    if field.message_type:
+        return _message(field.message_type, inside)
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return (pa.binary() if field.type == FieldDescriptor.TYPE_BYTES else pa.string()), _same
+    if field.enum_type:
+        names = {value.number: value.name for value in field.enum_type.values}
+        return pa.string(), lambda number: names.get(number, str(number))
+    return _TYPES[field.cpp_type], Decimal if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64 else _same
+
+
+def _same(value: Any) -> Any:
+    return value

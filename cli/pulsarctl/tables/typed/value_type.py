@@ -1,0 +1,110 @@
+"""What the column `value` of a table holds: one type for all topics and versions. Made on the driver, used in tasks."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.errors import DoesNotFit, NotFound, UsageProblem
+from pulsarctl.tables.typed.evolution import Renames, unite
+from pulsarctl.tables.typed.shapes import shape_of
+
+Info = dict[str, Any]
+Writer = tuple[str, int]  # topic without partition, schema version
+
+DECODE = ("auto", "raw", "string", "json", "avro", "protobuf", "keyvalue")
+_TYPES_OF: dict[str, tuple[str, ...]] = {
+    "json": ("JSON",),
+    "avro": ("AVRO",),
+    "protobuf": ("PROTOBUF_NATIVE",),
+    "keyvalue": ("KEY_VALUE",),
+}
+_STRING: Info = {"type": "STRING", "schema": "", "properties": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """`always`: decodes every message, whatever its version. `latest` decodes those that name no version."""
+
+    arrow: pa.DataType
+    infos: Mapping[Writer, Info] = field(default_factory=dict)
+    renames: Mapping[Writer, Renames] = field(default_factory=dict)
+    misfits: frozenset[Writer] = frozenset()
+    always: Info | None = None
+    latest: Mapping[str, Writer] = field(default_factory=dict)
+
+
+def whole_topic(topic: str) -> str:
+    """Partitions share the schema of their topic."""
+    return re.sub(r"-partition-\d+$", "", topic)
+
+
+def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueType | None:
+    """None: bytes stay bytes. `topics` are full names, of partitions or not.
+
+    Raises `UsageProblem` if the topics have no schema of the kind that `decode` names, or schemas that do not combine.
+    """
+    if decode == "raw":
+        return None
+    if decode == "string":
+        return ValueType(pa.string(), always=_STRING)
+    infos = {
+        (topic, version): info
+        for topic in dict.fromkeys(map(whole_topic, topics))
+        for version, info in _versions(admin, topic)
+        if decode == "auto" or info["type"] in _TYPES_OF[decode]
+    }
+    if not infos and decode != "auto":
+        raise UsageProblem(
+            f"cannot decode as {decode}: the topics have no such schema",
+            hint="use decode=string or decode=raw, and parse the value in the query",
+        )
+    return _of(infos, takes_latest=decode != "auto")
+
+
+def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
+    try:
+        found = admin.schemas.all_versions(topic)
+    except NotFound:
+        return []
+    return [(int(one["version"]), one["schemaInfo"]) for one in found]
+
+
+def _of(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueType | None:
+    """Versions of all topics in one order: by topic, and in each topic by version."""
+    types: list[tuple[int, pa.DataType]] = []
+    writers: list[Writer] = []
+    broken: set[Writer] = set()
+    for writer, info in infos.items():
+        try:
+            shape = shape_of(info)
+        except DoesNotFit:
+            broken.add(writer)  # its messages have an error instead of a value
+            continue
+        if not shape.is_raw:
+            types.append((len(writers), shape.arrow))
+            writers.append(writer)
+    if not types:
+        return None
+    united = unite(types)
+    misfits = {writers[index] for index in united.misfits}
+    _check_topics({topic for topic, _ in writers}, {topic for topic, _ in misfits}, {topic for topic, _ in infos})
+    return ValueType(
+        united.arrow,
+        infos,
+        {writers[index]: renames for index, renames in united.renames.items()},
+        frozenset(misfits | broken),
+        latest={topic: (topic, version) for topic, version in writers} if takes_latest else {},
+    )
+
+
+def _check_topics(typed: set[str], unfit: set[str], every: set[str]) -> None:
+    """A version of one topic that fits nothing is an error in its rows; a topic of another type is one in the query."""
+    if len(every) > 1 and (unfit or typed != every):
+        raise UsageProblem(
+            "cannot read topics with different kinds of schemas as one table: " + ", ".join(sorted(every)),
+            hint="read them one by one, or use decode=raw",
+        )

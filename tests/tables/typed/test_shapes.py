@@ -1,0 +1,150 @@
+"""Each kind of schema: its type, and its payloads."""
+
+import base64
+import io
+import json
+import struct
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+import fastavro
+import pyarrow as pa
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
+from pulsarctl.errors import DoesNotFit
+from pulsarctl.tables.typed.shapes import join_pair, shape_of
+
+
+def info(kind: str, definition: Any = "", **properties: str) -> dict[str, Any]:
+    return {"type": kind, "schema": definition, "properties": properties}
+
+
+def value_of(described: dict[str, Any], data: bytes) -> Any:
+    """As a row of a column has it."""
+    shape = shape_of(described)
+    return pa.array([shape.decode(data)], shape.arrow).to_pylist()[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "value"),
+    [
+        ("STRING", "é".encode(), "é"),
+        ("BOOLEAN", b"\x01", True),
+        ("INT8", b"\xff", -1),
+        ("INT32", struct.pack(">i", -7), -7),
+        ("INT64", struct.pack(">q", 1 << 40), 1 << 40),
+        ("DOUBLE", struct.pack(">d", 0.5), 0.5),
+        ("TIMESTAMP", struct.pack(">q", 1_500), datetime(1970, 1, 1, 0, 0, 1, 500_000, UTC)),
+        ("DATE", struct.pack(">q", 86_400_000), date(1970, 1, 2)),
+        ("INSTANT", struct.pack(">qi", 1, 5_000), datetime(1970, 1, 1, 0, 0, 1, 5, UTC)),
+        ("LOCAL_DATE_TIME", struct.pack(">qq", 1, 1_000), datetime(1970, 1, 2, 0, 0, 0, 1)),
+        ("BYTES", b"\x00", b"\x00"),
+    ],
+)
+def test_a_plain_value_is_decoded(kind: str, data: bytes, value: object) -> None:
+    assert value_of(info(kind), data) == value
+
+
+@pytest.mark.parametrize(("kind", "data"), [("STRING", b"\xff"), ("INT32", b"123"), ("TIMESTAMP", b"\x7f" * 8)])
+def test_a_value_that_is_none_is_refused(kind: str, data: bytes) -> None:
+    with pytest.raises(DoesNotFit):
+        shape_of(info(kind)).decode(data)
+
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
+        {"name": "placed", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 8, "scale": 2}},
+        {"name": "either", "type": ["null", "long", "string"]},
+        {"name": "tags", "type": {"type": "map", "values": "int"}},
+        {"name": "lines", "type": {"type": "array", "items": {"type": "record", "name": "L", "fields": [
+            {"name": "sku", "type": "string"}]}}},
+    ],
+}  # fmt: skip
+PLACED = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+
+
+def test_an_avro_record_is_a_struct() -> None:
+    out = io.BytesIO()
+    order = {
+        "id": 7, "note": None, "state": "PAID", "placed": PLACED, "price": Decimal("12.50"), "either": "x",
+        "tags": {"a": 1}, "lines": [{"sku": "s"}],
+    }  # fmt: skip
+    fastavro.schemaless_writer(out, fastavro.parse_schema(ORDER), order)
+    assert value_of(info("AVRO", ORDER), out.getvalue()) == order | {
+        "either": {"long": None, "string": "x"},
+        "tags": [("a", 1)],
+    }
+
+
+def test_json_is_the_same_struct() -> None:
+    text = {
+        "id": 7, "note": "n", "state": "NEW", "placed": int(PLACED.timestamp() * 1000), "price": "12.50", "either": 3,
+        "tags": {"a": 1}, "lines": [{"sku": "s"}], "unknown": 1,
+    }  # fmt: skip
+    found = value_of(info("JSON", ORDER), json.dumps(text).encode())
+    assert found["placed"] == PLACED
+    assert (found["price"], found["either"]) == (Decimal("12.50"), {"long": 3, "string": None})
+    assert "unknown" not in found
+
+
+def test_a_record_that_contains_itself_is_json_text() -> None:
+    tree = {"type": "record", "name": "Tree", "fields": [
+        {"name": "n", "type": "int"}, {"name": "next", "type": ["null", "Tree"]}]}  # fmt: skip
+    assert shape_of(info("AVRO", tree)).arrow == pa.string()
+    assert json.loads(value_of(info("JSON", tree), b'{"n": 1, "next": {"n": 2}}')) == {"n": 1, "next": {"n": 2}}
+
+
+@pytest.mark.parametrize("data", [b"", b"\x02", b"\xff" * 30])
+def test_bytes_that_are_not_avro_are_refused(data: bytes) -> None:
+    with pytest.raises(DoesNotFit):
+        shape_of(info("AVRO", ORDER)).decode(data)
+
+
+def test_a_definition_that_is_no_schema_is_refused() -> None:
+    with pytest.raises(DoesNotFit):
+        shape_of(info("AVRO", {"type": "nothing"}))
+
+
+def test_a_protobuf_message_is_a_struct() -> None:
+    file = FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
+    message = file.message_type.add(name="Order")
+    kinds = FieldDescriptorProto
+    message.field.add(name="id", number=1, type=kinds.TYPE_UINT64, label=kinds.LABEL_OPTIONAL)
+    message.field.add(name="tags", number=2, type=kinds.TYPE_STRING, label=kinds.LABEL_REPEATED)
+    message.oneof_decl.add(name="_note")
+    message.field.add(
+        name="note", number=3, type=kinds.TYPE_STRING, label=kinds.LABEL_OPTIONAL, oneof_index=0, proto3_optional=True
+    )
+    definition = {
+        "fileDescriptorSet": base64.b64encode(FileDescriptorSet(file=[file]).SerializeToString()).decode(),
+        "rootMessageTypeName": "shop.Order",
+        "rootFileDescriptorName": "shop.proto",
+    }
+    pool = DescriptorPool()
+    pool.Add(file)
+    order = GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+    data = order(id=(1 << 64) - 1, tags=["a"]).SerializeToString()
+    assert value_of(info("PROTOBUF_NATIVE", definition), data) == {
+        "id": Decimal((1 << 64) - 1),
+        "tags": ["a"],
+        "note": None,
+    }
+
+
+def test_a_pair_has_a_typed_key_and_value() -> None:
+    pair = info("KEY_VALUE", {"key": "", "value": ""}, **{"key.schema.type": "STRING", "value.schema.type": "INT32"})
+    assert value_of(pair, join_pair(b"k", struct.pack(">i", 7))) == {"key": "k", "value": 7}
+    assert value_of(pair, join_pair(None, None)) == {"key": None, "value": None}
