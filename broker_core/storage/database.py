@@ -8,6 +8,7 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from broker_core.storage import tables
 from broker_core.storage.catalog_log import CatalogLog, LogState
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import CatalogUnusable, Damaged, StorageError
-from broker_core.storage.page_sums import PAGE, first_difference, sums_of
+from broker_core.storage.page_sums import PAGE, first_difference, pages_in, sums_of
 from broker_core.storage.tables import RowChange
 
 log = logging.getLogger("broker_core.storage")
 
 _MERGE_BYTES = 4 << 20  # of SQLite's write-ahead log, roughly; a start reads all of it
+_BLOCK_BYTES = 256 * PAGE  # read at a time
 _COMMIT_BYTES = 4 * PAGE  # that a small commit adds to it
 # What SQLite says when the bytes are not to blame.
 _NOT_DAMAGE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR", "SQLITE_BUSY")
@@ -104,8 +106,7 @@ class Database:
             raise CatalogUnusable(self.path, missing)
         if state.problem is not None or state.sums is None or self._is_cut(state):
             return False
-        wal = self.path.with_name(self.path.name + "-wal")
-        offset = first_difference(self._pages(), state.sums, self._content(wal))
+        offset = first_difference(sums_of(self._blocks()), state.sums, self._pages_in_wal())
         # A tool of SQLite that was used in between moves pages as well: then the rows decide.
         if offset is not None and not self._log.equals(self._connection):
             raise CatalogUnusable(self.path, f"the page at offset {offset} is not what was written")
@@ -120,10 +121,12 @@ class Database:
         if found != "ok":
             raise CatalogUnusable(self.path, f"SQLite finds {' '.join(found.split())}")
 
-    def _pages(self) -> bytes:
+    def _blocks(self) -> Iterator[bytes]:
+        """The database file, a few pages at a time: it may be much larger than what a broker holds in memory."""
         if self._pages_fd < 0:
             self._pages_fd = self._disk.open(self.path)
-        return self._disk.pread(self._pages_fd, self._disk.size(self._pages_fd), 0)
+        for at in range(0, self._disk.size(self._pages_fd), _BLOCK_BYTES):
+            yield self._disk.pread(self._pages_fd, _BLOCK_BYTES, at)
 
     def _close(self) -> None:
         self._connection.close()
@@ -131,12 +134,13 @@ class Database:
             self._disk.close(self._pages_fd)
             self._pages_fd = -1
 
-    def _content(self, path: Path) -> bytes:
+    def _pages_in_wal(self) -> set[int]:
+        path = self.path.with_name(self.path.name + "-wal")
         if not self._disk.exists(path):
-            return b""
+            return set()
         fd = self._disk.open(path)
         try:
-            return self._disk.pread(fd, self._disk.size(fd), 0)
+            return pages_in(partial(self._disk.pread, fd), self._disk.size(fd))
         finally:
             self._disk.close(fd)
 
@@ -211,7 +215,7 @@ class Database:
             log.error("cannot shorten %s: %s", self._log.path, error)
         try:
             if self._log.is_open:
-                self._log.append_sums(sums_of(self._pages()))
+                self._log.append_sums(sums_of(self._blocks()))
         except OSError as error:
             log.error("cannot write %s: %s; it is begun again with the next commit", self._log.path, error)
 

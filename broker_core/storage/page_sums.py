@@ -6,6 +6,7 @@ changes the database file, and whatever that may touch is in the write-ahead log
 
 import struct
 from array import array
+from collections.abc import Callable, Container, Iterable
 
 from crc32c import crc32c
 
@@ -15,37 +16,37 @@ _FRAME = struct.Struct(">IIIIII")  # page number, pages of the database, two sal
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 
 
-def sums_of(database: bytes) -> "array[int]":
-    return array("I", [crc32c(database[at : at + PAGE]) for at in range(0, len(database), PAGE)])
+def sums_of(blocks: Iterable[bytes]) -> "array[int]":
+    """The sums of the pages of a database, given in blocks of whole pages."""
+    sums = array("I")
+    for block in blocks:
+        pages = memoryview(block)
+        sums.extend([crc32c(pages[at : at + PAGE]) for at in range(0, len(pages), PAGE)])
+    return sums
 
 
-def first_difference(database: bytes, sums: "array[int]", wal: bytes) -> int | None:
-    """Offset of the first page that is neither what it was when `sums` were taken nor replaced by the log `wal`."""
-    replaced = pages_in(wal)
-    for index, (found, wanted) in enumerate(zip(_padded(database, len(sums)), sums, strict=True)):
-        if found != wanted and index + 1 not in replaced:
+def first_difference(found: "array[int]", sums: "array[int]", replaced: Container[int]) -> int | None:
+    """Offset of the first page that is neither what it was when `sums` were taken nor among those `replaced` since."""
+    for index, wanted in enumerate(sums):
+        if (index >= len(found) or found[index] != wanted) and index + 1 not in replaced:
             return index * PAGE
     return None
 
 
-def _padded(database: bytes, pages: int) -> list[int | None]:
-    found: list[int | None] = list(sums_of(database[: pages * PAGE]))
-    return found + [None] * (pages - len(found))
-
-
-def pages_in(wal: bytes) -> set[int]:
+def pages_in(read: Callable[[int, int], bytes], size: int) -> set[int]:
     """The numbers of the pages in a write-ahead log; frames of an earlier use of the file do not count.
 
-    Whether SQLite accepts the frames is not checked: a commit that it drops is missed by its number.
+    `read` takes a length and an offset in the file of that size. Whether SQLite accepts the frames is not checked: a
+    commit that it drops is missed by its number.
     """
-    if len(wal) < _WAL_HEADER.size:
+    if size < _WAL_HEADER.size:
         return set()
-    magic, _, size, _, *salts, _, _ = _WAL_HEADER.unpack_from(wal)
-    if magic not in _WAL_MAGIC or size != PAGE:
+    magic, _, page_size, _, *salts, _, _ = _WAL_HEADER.unpack(read(_WAL_HEADER.size, 0))
+    if magic not in _WAL_MAGIC or page_size != PAGE:
         return set()
     pages = set()
-    for at in range(_WAL_HEADER.size, len(wal) - _FRAME.size - PAGE + 1, _FRAME.size + PAGE):
-        page, _, *found, _, _ = _FRAME.unpack_from(wal, at)
+    for at in range(_WAL_HEADER.size, size - _FRAME.size - PAGE + 1, _FRAME.size + PAGE):
+        page, _, *found, _, _ = _FRAME.unpack(read(_FRAME.size, at))
         if found != salts:
             break
         pages.add(page)
