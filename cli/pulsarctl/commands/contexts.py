@@ -107,6 +107,7 @@ def create(call: Call, name: Name) -> None:
     file.put(name, given)
     file.current = name
     file.save()
+    call.tell(f"'{name}' is now the current context")
 
 
 @app.verb("copy")

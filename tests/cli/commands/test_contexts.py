@@ -4,7 +4,9 @@ from pathlib import Path
 
 import yaml
 
+from tests.cli.program import PULSARCTL
 from tests.cli.runner import Cli, Outcome
+from tests.cli.terminal import on_a_terminal
 
 OK = Outcome(0, "", "")
 
@@ -27,6 +29,11 @@ def test_a_new_context_becomes_the_current_one(cli_alone: Cli, tmp_path: Path) -
         "broker-service-url": "pulsar://prod",
     }
     assert stored["current-context"] == "test"
+
+
+def test_a_new_context_is_announced_on_a_terminal(tmp_path: Path) -> None:
+    command = [str(PULSARCTL), "context", "create", "prod", "--admin-url", "http://prod:8080"]
+    assert on_a_terminal(command, environ={"HOME": str(tmp_path)}) == "'prod' is now the current context\r\n"
 
 
 def test_a_secret_is_masked(cli_alone: Cli) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pulsarctl.values.quantities import human_duration
+from pulsarctl.verbs.policies.storage import BACKLOG_QUOTA, RETENTION
 from pulsarctl.verbs.policies.text import policy_text
 from tests.cli.program import PULSARCTL
 from tests.cli.runner import Cli, Outcome
@@ -24,7 +25,7 @@ from tests.cli.terminal import on_a_terminal
         (
             "delayed-delivery",
             {"tickTime": 100, "active": True, "maxDeliveryDelayInMillis": 0},
-            "tick time 100ms, enabled yes, longest delay 0s",
+            "tick time 100ms, enabled yes",
         ),
         (
             "publish-rate",
@@ -65,3 +66,10 @@ def test_a_setter_confirms_the_value_on_a_terminal(cli: Cli, words: tuple[str, .
     command = [str(PULSARCTL), *words, "--admin-url", str(cli.environ["PULSARCTL_ADMIN_URL"])]
     assert on_a_terminal(command) == said
     assert cli(*words) == Outcome(0, "", "")
+
+
+def test_the_examples_of_retention_and_backlog_quota_work_one_after_the_other(cli: Cli) -> None:
+    for policy in (RETENTION, BACKLOG_QUOTA):
+        assert cli("namespaces", f"set-{policy.name}", "public/default", *policy.example.split()) == Outcome(0, "", "")
+    for name in ("backlog-quota", "retention"):
+        assert cli("namespaces", f"remove-{name}", "public/default").exit_code == 0

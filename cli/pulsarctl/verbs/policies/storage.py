@@ -142,7 +142,7 @@ BACKLOG_QUOTA = Policy(
     "backlog-quota",
     "backlogQuota",
     backlog_quota,
-    "-l 10G -p producer_request_hold",
+    "-l 5G -p producer_request_hold",
     also=("backlog-quotas",),
     choice=OF_ONE_TYPE,
     getter="backlog-quotas",

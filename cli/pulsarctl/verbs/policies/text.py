@@ -38,13 +38,14 @@ FIELDS = {
     "topicType": ("type", None),
     "defaultNumPartitions": ("partitions", None),
 }
+ABSENT_AT_0 = {"maxDeliveryDelayInMillis"}
 
 
 def policy_text(name: str, value: Any) -> str:
     """The text for the body that sets policy `name`, such as `time 1d, size 10.0 GiB`."""
     if not isinstance(value, dict):
         return _shown(value, SCALARS.get(name))
-    fields = ((*FIELDS.get(key, (key, None)), one) for key, one in value.items())
+    fields = ((*FIELDS.get(key, (key, None)), one) for key, one in value.items() if one or key not in ABSENT_AT_0)
     return ", ".join(f"{label} {_shown(one, unit)}" for label, unit, one in fields)
 
 
