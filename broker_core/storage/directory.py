@@ -23,7 +23,8 @@ def take(disk: Disk, directory: Path, config: StorageConfig) -> int:
     disk.make_directory(directory)
     if not disk.exists(filenames.format_file(directory)) and _is_foreign(disk, directory):
         raise NotOurDirectory(
-            f"{directory} is not empty and has no FORMAT file: it is not a data directory of pulsarctl"
+            f"{directory} is not empty and has no FORMAT file: it is not a data directory of pulsarctl; "
+            + migration.REPAIR.format(directory)
         )
     lock = disk.lock(filenames.lock_file(directory), f"process {os.getpid()}")
     _warn_of_others(directory)

@@ -99,6 +99,22 @@ class RealDisk:
         """For tools that look at files which may belong to a running broker."""
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
+    def is_locked(self, path: Path) -> bool:
+        """Whether a process holds the lock file; for tools that change nothing."""
+        try:
+            fd = self.open_to_read(path)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return False
+
     def close(self, fd: int) -> None:
         os.close(fd)
 
@@ -218,9 +234,10 @@ class RealDisk:
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            if error.errno != errno.ELOOP:
+            what = {errno.ELOOP: "a symbolic link", errno.EISDIR: "a directory"}.get(error.errno or 0)
+            if what is None:
                 raise
-            raise NotOurDirectory(f"{path} is a symbolic link, not the lock of a data directory; remove it") from error
+            raise NotOurDirectory(f"{path} is {what}, not the lock of a data directory; remove it") from error
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

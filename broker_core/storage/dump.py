@@ -3,6 +3,7 @@
 `dump_lines` never stops at damage: it says so in a line, and goes on where the next sound part begins.
 """
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.clock import SystemClock, iso
-from broker_core.storage import changes, filenames, journal, ledger_file
+from broker_core.storage import changes, directory, filenames, journal, ledger_file, migration
 from broker_core.storage.ack_ranges import AckWindow
 from broker_core.storage.block import (
     ACKS,
@@ -29,7 +30,7 @@ from broker_core.storage.catalog_log import CatalogLog, decode_commit
 from broker_core.storage.damage import DamageRecord
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged, DamageReport, NotOurDirectory, StorageError
-from broker_core.storage.journal_file import Window, header_problem
+from broker_core.storage.journal_file import Window, header_problem, records
 from broker_core.storage.open_batches import inflate_batches
 from broker_core.storage.synced_mark import read_mark
 
@@ -75,6 +76,11 @@ def find_damage(path: Path) -> list[DamageReport]:
     return record.open + [place for place in damage if (place.path, place.offset) not in known]
 
 
+def is_in_use(path: Path) -> bool:
+    """Whether a broker uses that data directory, so that its files change during a check."""
+    return path.is_dir() and _disk.is_locked(filenames.lock_file(path))
+
+
 def recorded_damage(directory: Path) -> DamageRecord:
     """What is on record in a directory, also in one that is in use."""
     record = DamageRecord(_disk, directory, SystemClock().wall_ms)
@@ -106,8 +112,11 @@ def _walk(path: Path) -> Iterator[Found]:
         return
     marker = filenames.format_file(path)
     if not marker.exists():
-        yield DamageReport(path, 0, "no FORMAT file: not a data directory")
+        repair = f"; {migration.REPAIR.format(path)}" if directory.has_data(_disk, path, path / "journal") else ""
+        yield DamageReport(path, 0, f"no FORMAT file: not a data directory{repair}")
         return
+    if filenames.lock_file(path).is_dir():
+        yield DamageReport(filenames.lock_file(path), 0, "a directory, not the lock of a data directory; remove it")
     yield from _file(marker)
     first = _first_journal(path)
     for file in sorted(path.glob("**/*")):
@@ -119,8 +128,9 @@ def _walk(path: Path) -> Iterator[Found]:
 def _file(path: Path) -> Iterator[Found]:
     handler = _handler(path)
     if handler is not None:
-        yield f"{path} ({path.stat().st_size} bytes)"
-        yield from handler(path)
+        with contextlib.suppress(FileNotFoundError):  # a broker has deleted it since it was listed
+            yield f"{path} ({path.stat().st_size} bytes)"
+            yield from handler(path)
 
 
 def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
@@ -137,7 +147,10 @@ def _handler(path: Path) -> Callable[[Path], Iterator[Found]] | None:
 def _marker(path: Path) -> Iterator[Found]:
     version = filenames.parse_format(path.read_text("utf-8", "replace"))
     if version is None or version > filenames.FORMAT_VERSION:
-        yield DamageReport(path, 0, f"format {version}; this release reads formats up to {filenames.FORMAT_VERSION}")
+        fault = "not a FORMAT file of pulsarctl" if version is None else f"format {version}"
+        readable = f"this release reads formats up to {filenames.FORMAT_VERSION}"
+        repair = migration.REPAIR.format(path.parent)
+        yield DamageReport(path, 0, f"{fault}; {repair if version is None else readable}")
     else:
         yield f"  format {version}"
 
@@ -383,7 +396,47 @@ def _missing_journals(directory: Path) -> Iterator[DamageReport]:
             yield DamageReport(path, 0, "journal file is missing")
 
 
-def _missing(directory: Path) -> Iterator[DamageReport]:
+def _missing(directory: Path) -> list[DamageReport]:
+    """Ledger files that are gone or too short, and that the journal does not know to be removed.
+
+    A ledger that was trimmed stays in the database until the next checkpoint. The second look is for a checkpoint that
+    ends during the first, and takes the journal with it.
+    """
+    suspects = list(_missing_of_checkpoint(directory))
+    if not suspects:
+        return []
+    removed = _removed_since_checkpoint(directory)
+    still = {place.path for place in _missing_of_checkpoint(directory)}
+    return [
+        place for place in suspects if place.path in still and filenames.ledger_number(place.path.name) not in removed
+    ]
+
+
+def _removed_since_checkpoint(directory: Path) -> set[int]:
+    """The ledgers whose removal is in the journal."""
+    removed: set[int] = set()
+    for path in sorted((directory / "journal").glob("*.journal")):
+        number = filenames.journal_number(path.name)
+        if number is not None and number >= _first_journal(directory):
+            with contextlib.suppress(FileNotFoundError):  # a checkpoint has ended
+                for record in records(_disk, path, number):
+                    removed |= _removed_by(directory, record)
+    return removed
+
+
+def _removed_by(directory: Path, record: bytes) -> set[int]:
+    if HEADER.unpack_from(record)[2] != CHANGE:
+        return set()
+    change = changes.parse(record)
+    if change["op"] == "trim":
+        return set(change["ids"])
+    if change["op"] != "delete":
+        return set()
+    with _reading(filenames.metadata_file(directory)) as connection:
+        return {i for (i,) in connection.execute("SELECT id FROM ledger WHERE owner = ?", (change["owner"],))}
+
+
+def _missing_of_checkpoint(directory: Path) -> Iterator[DamageReport]:
     """Ledger files that the last checkpoint counts on, and that are gone or too short."""
     database = filenames.metadata_file(directory)
     try:

@@ -42,6 +42,9 @@ def _add_offload_table(disk: Disk, directory: Path) -> None:
         disk.commit(connection)
 
 
+REPAIR = "if a broker wrote this directory, run 'pulsarctl storage rebuild {}'"
+OLDEST = 1
+
 STEPS: Mapping[int, Step] = {
     1: _add_batch_table,
     2: _nothing,
@@ -76,7 +79,7 @@ def read_version(disk: Disk, directory: Path) -> int:
     finally:
         disk.close(fd)
     if version is None or version < 1:
-        raise NotOurDirectory(f"{path} is not a FORMAT file of pulsarctl")
+        raise NotOurDirectory(f"{path} is not a FORMAT file of pulsarctl; {REPAIR.format(directory)}")
     return version
 
 

@@ -28,31 +28,67 @@ _PARTS = ("", "-wal", "-shm")  # of a database of SQLite
 
 @dataclass(slots=True)
 class Rebuilt:
-    """What the new database holds, where it comes from, and what could not be known, in sentences."""
+    """What the new database holds, where it comes from, and what could not be known, in sentences.
+
+    Without `sources` the database was sound, and only the `restored` files are new.
+    """
 
     sources: list[str]
+    restored: list[Path] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)  # table -> number of rows
     kept: list[Path] = field(default_factory=list)  # the old files under their new names
 
 
 def rebuild(path: Path, journal_directory: str = "", disk: Disk | None = None) -> Rebuilt | None:
-    """Blocks. None when the database is sound, and then nothing is touched.
+    """Blocks. None when everything is sound, and then nothing is touched.
 
     Can be killed and repeated. Raises DirectoryLocked, FormatTooNew, NotOurDirectory, StorageError, OSError.
     """
     disk = disk or RealDisk()
     journals = filenames.journal_directory(path, journal_directory)
-    if not disk.exists(filenames.format_file(path)):
-        raise NotOurDirectory(f"{path} has no FORMAT file: it is not a data directory of pulsarctl")
+    has_format = disk.exists(filenames.format_file(path))
+    if not has_format and not _has_data(disk, path, journals):
+        raise NotOurDirectory(f"{path} has no FORMAT file and no files of a broker: it is not a data directory")
     lock = disk.lock(filenames.lock_file(path), "pulsarctl storage rebuild")
     try:
-        migration.check_version(disk, path)
-        if _is_sound(disk, path, journals):
+        restored = _restore_format(disk, path, journals)
+        if not _is_sound(disk, path, journals):
+            rebuilt = _rebuild(disk, path, journals)
+        elif restored:
+            rebuilt = Rebuilt([])
+        else:
             return None
-        return _rebuild(disk, path, journals)
+        rebuilt.restored = restored
+        return rebuilt
     finally:
         disk.close(lock)
+
+
+def _has_data(disk: Disk, path: Path, journals: Path) -> bool:
+    database = filenames.metadata_file(path)
+    return directory.missing(disk, database) is None or directory.has_data(disk, path, journals)
+
+
+def _restore_format(disk: Disk, path: Path, journals: Path) -> list[Path]:
+    """Writes a FORMAT file in place of one that is missing or unreadable; returns it.
+
+    It names the oldest format. Each step to the next one changes nothing in a directory that has taken it already.
+    Raises FormatTooNew, NotOurDirectory.
+    """
+    marker = filenames.format_file(path)
+    if disk.exists(marker):
+        try:
+            migration.check_version(disk, path)
+            return []
+        except NotOurDirectory:
+            if not _has_data(disk, path, journals):
+                raise
+    catalog_log = CatalogLog(disk, filenames.catalog_log(path))
+    if catalog_log.exists:
+        catalog_log.read()  # it may tell that a newer release wrote it
+    migration.write_version(disk, path, migration.OLDEST)
+    return [marker]
 
 
 def _is_sound(disk: Disk, path: Path, journals: Path) -> bool:

@@ -37,13 +37,16 @@ def check(call: Call, path: Target) -> None:
     """Verify every checksum and report damage.
 
     Prints nothing and exits with code 0 if there is no damage, and 1 otherwise. Earlier damage counts until its loss is
-    accepted. Invalid stored policies and properties count, too: the broker ignores them until they are set again.
+    accepted. Invalid stored policies and properties count, too: the broker ignores them until they are set again. A
+    notice says if a broker is using the directory.
 
     Example: pulsarctl storage check data
     """
-    from broker_core.storage.dump import find_damage, stored_documents
+    from broker_core.storage.dump import find_damage, is_in_use, stored_documents
     from broker_core.tenancy.documents import find_bad_values
 
+    if is_in_use(path):
+        call.notice(f"a broker is using {path}: results may include files that changed during the check")
     reports = [*find_damage(_existing(path)), *find_bad_values(stored_documents(path))]
     for report in reports:
         render.line(str(report))
@@ -87,7 +90,8 @@ def rebuild(
 ) -> None:
     """Rebuild a lost or damaged metadata.sqlite from catalog.log, the ledgers, and the journal.
 
-    Prints what the new file holds and what is unknown. The old files are kept under other names.
+    Restores a lost or damaged FORMAT file, too. Prints what the new file holds and what is unknown. The old files are
+    kept under other names.
 
     Example: pulsarctl storage rebuild data
     """
@@ -102,6 +106,10 @@ def rebuild(
         raise CliError(f"cannot rebuild {directory}: {error}") from error
     if rebuilt is None:
         call.notice(f"nothing to rebuild: metadata.sqlite of {directory} is intact")
+        return
+    for path in rebuilt.restored:
+        render.line(f"restored {path}")
+    if not rebuilt.sources:
         return
     held = {"document": "documents", "managed_ledger": "topics", "ledger": "ledgers", "cursor": "subscriptions"}
     counts = ", ".join(f"{name} {rebuilt.rows[table]}" for table, name in held.items())

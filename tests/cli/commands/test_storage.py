@@ -30,6 +30,19 @@ def test_checking_an_undamaged_directory_prints_nothing(cli_alone: Cli, data: Pa
     assert cli_alone("storage", "check", str(data)) == Outcome(0, "", "")
 
 
+def test_a_check_says_that_a_broker_is_using_the_directory(cli_alone: Cli, data: Path) -> None:
+    with EmbeddedBroker(data):
+        outcome = cli_alone("storage", "check", str(data))
+    said = f"a broker is using {data}: results may include files that changed during the check\n"
+    assert outcome == Outcome(0, "", said)
+
+
+def test_a_rebuild_restores_the_format_file_and_says_so(cli_alone: Cli, data: Path) -> None:
+    (data / "FORMAT").unlink()
+    assert cli_alone("storage", "rebuild", str(data)) == Outcome(0, f"restored {data}/FORMAT\n", "")
+    assert cli_alone("storage", "check", str(data)) == Outcome(0, "", "")
+
+
 def test_a_dump_shows_headers_and_records(cli_alone: Cli, data: Path) -> None:
     outcome = cli_alone("storage", "dump", str(the_ledger(data)))
     lines = outcome.stdout.splitlines()
