@@ -30,12 +30,6 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(pulsar_broker.service_url) as client:
-        yield client
-
-
-@pytest.fixture
 def other(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
     with RawClient(pulsar_broker.service_url) as client:
         yield client

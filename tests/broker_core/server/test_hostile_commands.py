@@ -35,12 +35,6 @@ EXTREMES = {
 }
 
 
-@pytest.fixture
-def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(pulsar_broker.service_url) as client:
-        yield client
-
-
 @pytest.fixture(autouse=True)
 def _fresh_topic(pulsar_broker: EmbeddedBroker) -> Iterator[None]:
     yield

@@ -48,12 +48,6 @@ def broker(disk: FaultyDisk) -> Iterator[EmbeddedBroker]:
         disk.failures.clear()
 
 
-@pytest.fixture
-def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(broker.service_url) as client:
-        yield client
-
-
 def subscribe(client: RawClient, consumer_id: int = 1, name: str = "s", **fields: object) -> None:
     client.send(client_commands.subscribe(consumer_id, TOPIC, name, consumer_id, **fields))  # type: ignore[arg-type]  # by name
     client.expect(BaseCommand.SUCCESS)

@@ -1,7 +1,5 @@
 """The protocol, command by command: answers, errors, and what closes the connection."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from broker_core.config.broker import BrokerConfig, ConnectionConfig
@@ -17,12 +15,6 @@ from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.raw_client import RawClient
 
 PUBLISHED_MS = 1_700_000_000_000
-
-
-@pytest.fixture
-def raw(pulsar_broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(pulsar_broker.service_url) as client:
-        yield client
 
 
 def producer(topic: str, **fields: object) -> BaseCommand:

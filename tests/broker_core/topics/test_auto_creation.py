@@ -32,12 +32,6 @@ def broker() -> Iterator[EmbeddedBroker]:
         yield broker
 
 
-@pytest.fixture
-def raw(broker: EmbeddedBroker) -> Iterator[RawClient]:
-    with RawClient(broker.service_url) as raw:
-        yield raw
-
-
 def set_policies(broker: EmbeddedBroker, **policies: object) -> None:
     broker.call(broker.broker.tenancy.set_namespace_policies(NAMESPACE, **policies))
 
