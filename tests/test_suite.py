@@ -20,6 +20,7 @@ SLEEPS = {
     "tests/broker_core/dispatch/test_failover.py": "a slow journal",
     "tests/broker_core/storage/faulty_disk.py": "a slow disk",
     "tests/broker_core/storage/test_waiting.py": "counts the turns of the event loop while the disk is slow",
+    "tests/broker_core/test_longest_turns.py": "must not fill the event loop that it measures",
     "tests/soak/broker_events.py": "samples the journal for a given time",
     "tests/soak/rounds.py": "kills the broker at a random moment of its recovery",
     "tests/soak/writer.py": "paces the load",
