@@ -91,3 +91,11 @@ def test_no_module_sleeps_unless_time_is_its_subject() -> None:
 )
 def test_a_sleep_is_recognized(code: str, found: bool) -> None:
     assert sleeps(ast.parse(code)) is found
+
+
+@pytest.mark.parametrize(("tests", "code"), [("tests/cli", "cli/pulsarctl"), ("tests/broker_core", "broker_core")])
+def test_tests_mirror_the_packages(tests: str, code: str) -> None:
+    folders = {path.parent.name for path in (TESTS.parent / tests).glob("*/__init__.py")}
+    packages = {path.parent.name for path in (TESTS.parent / code).glob("*/__init__.py")}
+    assert len(folders) > 10
+    assert folders - packages == set(), "a folder of tests has the name of the package that it tests"
