@@ -86,6 +86,9 @@ class Connection(asyncio.Protocol):
         self._gate.close()
         if self._holds_much:
             self._broker.incomplete_frames.holds(self, 0, began=False)
+        # A connection is part of cycles, which the collector may find much later: its megabytes must not wait for that.
+        self._decoder.forget()
+        self._outgoing = []
         self._hear(alive=False)
         self._broker.spawn(self._release())
 

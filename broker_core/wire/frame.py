@@ -91,6 +91,11 @@ class FrameDecoder:
         """The bytes of an incomplete frame in memory."""
         return self._held
 
+    def forget(self) -> None:
+        """The stream is over: lets an incomplete frame go."""
+        self._parts = []
+        self._held = 0
+
     def feed(self, chunk: bytes) -> list[Item]:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
         if self._error is not None:
