@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core import __version__
+from broker_core.server.allocator import trim_forever
 
 if TYPE_CHECKING:
     from broker_core.server.server import Server
@@ -58,6 +59,7 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
         server.broker.on_shutdown = stop.set
         await server.admin_started()
         _tune_collector()
+        server.broker.spawn(trim_forever())
         await stop.wait()
     finally:
         owner.unlink(missing_ok=True)
