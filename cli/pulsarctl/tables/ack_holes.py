@@ -31,6 +31,11 @@ class AckedRanges:
     def __len__(self) -> int:
         return len(self._firsts)
 
+    @property
+    def bounds(self) -> tuple["array[int]", "array[int]"]:
+        """The first and the last entries of the ranges."""
+        return self._firsts, self._lasts
+
     def add(self, first: int, last: int) -> None:
         """Ranges come in ascending order, as the broker lists them."""
         if first <= last:

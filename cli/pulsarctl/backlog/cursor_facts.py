@@ -1,0 +1,110 @@
+"""What the ledgers and cursors of one partition tell about each subscription, before an entry is read. Pure.
+
+The input is a broker's `internalStats`, so everything is of one moment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulsarctl.tables.ack_holes import Cursor
+from pulsarctl.values.message_ids import parse_message_id
+
+
+@dataclass(frozen=True, slots=True)
+class CursorFacts:
+    """An ack hole is a run of unacknowledged entries before acknowledged ones: `holes` of them, `acked_above` those.
+
+    `kept_*` are sealed ledgers that this subscription keeps and no other one does; retention may keep them too.
+    """
+
+    holes: int = 0
+    largest_hole: int = 0
+    acked_above: int = 0
+    kept_ledgers: int = 0
+    kept_entries: int = 0
+    kept_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    id: int
+    last: int
+    size: int
+
+
+def ledgers(internal: Mapping[str, Any]) -> list[Ledger]:
+    """Oldest first. The open ledger, which shows no entries of its own, ends at the last confirmed entry."""
+    last_confirmed = parse_message_id(internal["lastConfirmedEntry"]).position
+    found = []
+    for each in internal["ledgers"]:
+        is_open = each["ledgerId"] == last_confirmed[0]
+        last = last_confirmed[1] if is_open else each["entries"] - 1
+        found.append(Ledger(each["ledgerId"], last, max(each["size"], internal["currentLedgerSize"] if is_open else 0)))
+    return found
+
+
+def cursor_facts(internal: Mapping[str, Any], subscriptions: Sequence[str]) -> dict[str, CursorFacts]:
+    """By subscription."""
+    known = {name: Cursor.from_stats(stats) for name, stats in internal["cursors"].items() if _is_durable(stats)}
+    stored = ledgers(internal)
+    return {name: _facts(name, known, stored) for name in subscriptions if name in known}
+
+
+def open_batches(internal: Mapping[str, Any], subscription: str) -> dict[tuple[int, int], int]:
+    """By ledger and entry: the bits of unacknowledged messages, as pulsarctl's broker reports them. Others do not."""
+    found = {}
+    for position, words in internal["cursors"].get(subscription, {}).get("openBatches", {}).items():
+        ledger_id, entry_id = parse_message_id(position).position
+        found[ledger_id, entry_id] = sum((word & (1 << 64) - 1) << (64 * index) for index, word in enumerate(words))
+    return found
+
+
+def _is_durable(stats: Mapping[str, Any]) -> bool:
+    return bool(stats.get("state") != "NoLedger")
+
+
+def _facts(name: str, known: Mapping[str, Cursor], stored: Sequence[Ledger]) -> CursorFacts:
+    cursor = known[name]
+    others = [each.mark_delete[0] for other, each in known.items() if other != name]
+    released_below = min(others, default=stored[-1].id if stored else 0)
+    kept = [each for each in stored[:-1] if each.last >= 0 and _keeps(cursor, each) and each.id < released_below]
+    holes = _holes(cursor, stored)
+    return CursorFacts(
+        holes=len(holes),
+        largest_hole=max(holes, default=0),
+        acked_above=sum(_acked_in(cursor, each) for each in stored),
+        kept_ledgers=len(kept),
+        kept_entries=sum(each.last + 1 for each in kept),
+        kept_bytes=sum(each.size for each in kept),
+    )
+
+
+def _keeps(cursor: Cursor, ledger: Ledger) -> bool:
+    """Whether the mark-delete position is before the last entry of the ledger."""
+    return cursor.mark_delete < (ledger.id, ledger.last)
+
+
+def _acked_in(cursor: Cursor, ledger: Ledger) -> int:
+    after, acked = cursor.in_ledger(ledger.id)
+    firsts, lasts = acked.bounds
+    return sum(
+        max(min(last, ledger.last) - max(first, after + 1) + 1, 0) for first, last in zip(firsts, lasts, strict=True)
+    )
+
+
+def _holes(cursor: Cursor, stored: Sequence[Ledger]) -> list[int]:
+    """The sizes of the holes, in entries. A hole may span ledgers."""
+    holes, gap = [], 0
+    for ledger in stored:
+        after, acked = cursor.in_ledger(ledger.id)
+        following = after + 1
+        for first, last in zip(*acked.bounds, strict=True):
+            if last < following:
+                continue
+            gap += max(first - following, 0)
+            if gap:
+                holes.append(gap)
+            gap, following = 0, last + 1
+        gap += max(ledger.last + 1 - following, 0)
+    return holes

@@ -1,0 +1,150 @@
+"""A report as JSON documents. Pure. The names are an interface; docs/spark.md lists them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pulsarctl.backlog.cursor_facts import CursorFacts
+from pulsarctl.backlog.heavy_hitters import HeavyHitters
+from pulsarctl.backlog.report import PartitionBacklog, Report, SubscriptionBacklog, share
+from pulsarctl.backlog.tally import AGE_LIMITS_SECONDS, AGE_NAMES, LargeMessage, Tally
+
+TOP_KEYS = 10
+Document = dict[str, Any]
+
+
+def header(report: Report) -> Document:
+    return {
+        "takenAt": report.moment.now_ms,
+        "exactPer": report.exact_per,
+        "target": report.target,
+        "cluster": report.cluster,
+        "engine": report.engine,
+        "tasks": report.tasks,
+        "entriesRead": report.entries,
+    }
+
+
+def subscription(report: Report, of: SubscriptionBacklog) -> Document:
+    tally, live = of.tally, of.live
+    return {
+        "topic": of.topic,
+        "subscription": of.subscription,
+        "verdict": of.verdict.word,
+        "reason": of.verdict.reason,
+        "messages": tally.messages,
+        "entries": tally.entries,
+        "bytes": tally.bytes,
+        "oldestPublishTime": tally.oldest_ms,
+        "newestPublishTime": tally.newest_ms,
+        "messagesByAge": dict(zip(AGE_NAMES, tally.ages, strict=True)),
+        "bytesByAge": dict(zip(AGE_NAMES, tally.age_bytes, strict=True)),
+        "delayed": {"messages": tally.delayed_messages, "bytes": tally.delayed_bytes},
+        "type": live.type or None,
+        "consumers": live.consumers,
+        "unackedMessages": live.unacked,
+        "blockedOnUnacked": live.is_blocked,
+        "rates": {"in": live.rate_in, "out": live.rate_out},
+        "secondsToEmpty": of.seconds_to_empty,
+        "trend": _trend(report, of),
+        "ackHoles": _holes(of.cursor),
+        "keys": _keys(tally),
+        "producers": _names(tally.producers, tally.messages, "producer"),
+        "schemaVersions": _names(tally.schema_versions, tally.messages, "version"),
+        "sizes": _sizes(tally),
+        "largest": [_large(each) for each in tally.largest],
+        "timeline": _timeline(tally),
+        "whatIf": what_if(report, of),
+        "keptOnlyForThis": _kept(of.cursor),
+        "partitions": [_partition(each) for each in of.partitions] if len(of.partitions) > 1 else [],
+        "partitionSkew": round(of.skew, 3),
+    }
+
+
+def what_if(report: Report, of: SubscriptionBacklog) -> Document:
+    """What a TTL, a quota, and compaction would remove from this backlog."""
+    tally = of.tally
+    removed = max(tally.keyed_messages - tally.distinct_keys.estimate(), 0)
+    found: Document = {
+        "ttl": [
+            {"seconds": limit, "messages": sum(tally.ages[index + 1 :]), "bytes": sum(tally.age_bytes[index + 1 :])}
+            for index, limit in enumerate(AGE_LIMITS_SECONDS)
+        ],
+        "compaction": {
+            "removes": removed,
+            "keys": tally.distinct_keys.estimate(),
+            "withoutKey": tally.messages - tally.keyed_messages - tally.opaque_messages,
+        },
+    }
+    if report.moment.ttl_seconds is not None:
+        chosen = {"seconds": report.moment.ttl_seconds, "messages": tally.expired_messages}
+        found["chosenTtl"] = chosen | {"bytes": tally.expired_bytes}
+    if report.quota_bytes is not None:
+        messages, size = of.quota(report.quota_bytes)
+        found["quota"] = {"limit": report.quota_bytes, "messages": messages, "bytes": size}
+    return found
+
+
+def _trend(report: Report, of: SubscriptionBacklog) -> Document | None:
+    trend = report.trend(of)
+    return trend and {"since": trend.since_ms, "messages": trend.messages, "bytes": trend.bytes}
+
+
+def _holes(facts: CursorFacts) -> Document:
+    return {"count": facts.holes, "largest": facts.largest_hole, "acknowledgedEntries": facts.acked_above}
+
+
+def _kept(facts: CursorFacts) -> Document:
+    return {"ledgers": facts.kept_ledgers, "entries": facts.kept_entries, "bytes": facts.kept_bytes}
+
+
+def _keys(tally: Tally) -> Document:
+    return {
+        "keyedMessages": tally.keyed_messages,
+        "distinct": tally.distinct_keys.estimate(),
+        "distinctIsExact": tally.distinct_keys.is_exact,
+        "unreadable": tally.opaque_messages,
+        "error": tally.keys.error,
+        "top": _names(tally.keys, tally.keyed_messages, "key"),
+    }
+
+
+def _names(found: HeavyHitters, whole: int, label: str) -> list[Document]:
+    return [{label: name, "messages": n, "share": share(n, whole)} for name, n in found.top(TOP_KEYS)]
+
+
+def _sizes(tally: Tally) -> list[Document]:
+    """Only buckets that hold something; `below` is excluded."""
+    return [{"below": 1 << bits, "messages": number} for bits, number in enumerate(tally.sizes) if number]
+
+
+def _large(message: LargeMessage) -> Document:
+    return {
+        "messageId": f"{message.ledger_id}:{message.entry_id}",
+        "batchIndex": message.batch_index,
+        "topic": message.partition,
+        "size": message.size,
+        "producer": message.producer,
+        "publishTime": message.publish_time_ms,
+    }
+
+
+def _timeline(tally: Tally) -> Document:
+    line = tally.timeline
+    first = min(line.counts, default=0)
+    counts: Sequence[int] = [line.counts.get(each, 0) for each in range(first, max(line.counts, default=-1) + 1)]
+    return {"start": first * line.width_ms, "bucketMs": line.width_ms, "messages": list(counts)}
+
+
+def _partition(of: PartitionBacklog) -> Document:
+    return {
+        "topic": of.topic,
+        "messages": of.tally.messages,
+        "entries": of.tally.entries,
+        "bytes": of.tally.bytes,
+        "oldestPublishTime": of.tally.oldest_ms,
+        "consumers": of.live.consumers,
+        "unackedMessages": of.live.unacked,
+        "rates": {"in": of.live.rate_in, "out": of.live.rate_out},
+        "ackHoles": _holes(of.cursor),
+        "keptOnlyForThis": _kept(of.cursor),
+    }
