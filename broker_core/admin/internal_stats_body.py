@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
 from broker_core.rates.turns import Json, in_turns
+from broker_core.storage.open_batches import words_of
 from broker_core.topic.subscription import REPLICATED_PROPERTY
 
 if TYPE_CHECKING:
@@ -137,7 +138,14 @@ def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
         "subscriptionHavePendingRead": waiting,
         "subscriptionHavePendingReplayRead": False,
         "properties": {key: int(value) for key, value in cursor.properties.items() if _is_number(value)},
+        **_open_batches(cursor),
     }
+
+
+def _open_batches(cursor: ManagedCursor) -> dict[str, Any]:
+    """Not in Pulsar: the batches of which only some messages are acknowledged, as in `ack_set` of the protocol."""
+    found = {f"{ledger_id}:{entry_id}": words_of(batch.bits) for ledger_id, entry_id, batch in cursor.open_batches}
+    return {"openBatches": found} if found else {}
 
 
 def _is_waiting(cursor: ManagedCursor, ledger: TopicLog) -> bool:

@@ -20,8 +20,14 @@ pytest.importorskip("pyspark")
 
 from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.backlog.counting import Moment
+from pulsarctl.backlog.local import run_local
+from pulsarctl.backlog.report import SubscriptionBacklog, subscriptions
+from pulsarctl.backlog.surveyor import survey
+from pulsarctl.backlog.tally import AGE_LIMITS_SECONDS, AGE_NAMES
 from pulsarctl.raw.entry_reader import EntryReader
-from pulsarctl.spark.jobs.backlog import AGE_LIMITS_SECONDS, AGE_NAMES, SubscriptionBacklog, run
+from pulsarctl.spark.jobs.backlog import run_spark
+from pulsarctl.tables.access import Access
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
 
@@ -51,22 +57,34 @@ class Inventory:
     published: dict[Place, int] = field(default_factory=dict)
     acknowledged: dict[str, set[Place]] = field(default_factory=dict)
 
-    def backlog(self, subscription: str, now_ms: int) -> SubscriptionBacklog:
+    def backlog(self, subscription: str, now_ms: int) -> "Counted":
         """Counts by iterating over everything."""
         left = self.messages.keys() - self.acknowledged[subscription]
         ages: Counter[str] = Counter(dict.fromkeys(AGE_NAMES, 0))
         for place in left:
             age_seconds = (now_ms - self.published[place]) / 1000
             ages[AGE_NAMES[bisect_right(AGE_LIMITS_SECONDS, age_seconds)]] += self.messages[place]
-        return SubscriptionBacklog(
-            TOPIC,
-            subscription,
+        return Counted(
             messages=sum(self.messages[place] for place in left),
             entries=len(left),
             bytes=sum(self.size[place] for place in left),
-            oldest_publish_time_ms=min((self.published[place] for place in left), default=None),
-            ages=dict(ages),
+            oldest_ms=min((self.published[place] for place in left), default=None),
+            ages=list(ages.values()),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    messages: int
+    entries: int
+    bytes: int
+    oldest_ms: int | None
+    ages: list[int]
+
+    @classmethod
+    def of(cls, backlog: SubscriptionBacklog) -> "Counted":
+        tally = backlog.tally
+        return cls(tally.messages, tally.entries, tally.bytes, tally.oldest_ms, tally.ages)
 
 
 @pytest.fixture(scope="module")
@@ -159,15 +177,28 @@ def acknowledge(client: pulsar.Client, subscription: str, places: set[Place]) ->
 
 
 @pytest.mark.timeout(300)
-def test_the_job_matches_a_brute_force_count(broker: EmbeddedBroker, stored: Inventory, spark: "SparkSession") -> None:
-    where = {"service_url": broker.service_url, "admin_url": broker.http_url, "topic": TOPIC}
-    now_ms = int(time.time() * 1000)
+def test_both_engines_match_a_brute_force_count(
+    broker: EmbeddedBroker, stored: Inventory, spark: "SparkSession"
+) -> None:
+    access = Access(service_url=broker.service_url, admin_url=broker.http_url)
+    admin = access.admin()
+    surveyed = survey(admin, admin.topics.parts(TOPIC), ())
+    admin.close()
+    parts, moment = surveyed.parts(tasks_min=8), Moment(int(time.time() * 1000))
+    on_spark = run_spark(spark.sparkContext, access, parts, moment, ignore)
+    found = subscriptions(surveyed, parts, on_spark)
     assert stored.messages.total() == MESSAGES
-    found, tasks = run(
-        spark, where, [(TOPIC, name) for name in stored.acknowledged], now_ms=now_ms, tell=lambda done, tasks: None
-    )
-    assert found == [stored.backlog(name, now_ms) for name in sorted(stored.acknowledged)]
-    assert tasks >= 8
+    assert len(parts) >= 8
+    assert {each.subscription: Counted.of(each) for each in found} == {
+        name: stored.backlog(name, moment.now_ms) for name in stored.acknowledged
+    }
+    assert [pickle.dumps(each) for each in run_local(access, parts, moment, ignore)] == [
+        pickle.dumps(each) for each in on_spark
+    ]
+
+
+def ignore(done: int, parts: int) -> None:
+    """Progress is of no interest here."""
 
 
 @pytest.mark.timeout(300)

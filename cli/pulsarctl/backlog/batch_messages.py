@@ -1,4 +1,4 @@
-"""The keys and sizes of the messages in stored entries: Arrow batches of whole entries -> columns, one row a message."""
+"""The keys and sizes of the messages in stored entries: Arrow batches of whole entries -> columns of messages."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ class MessageColumns(NamedTuple):
     """
 
     entry: "np.ndarray[Any, Any]"
-    index: "np.ndarray[Any, Any]"
+    batch_index: "np.ndarray[Any, Any]"
     key: "np.ndarray[Any, Any]"
     size: "np.ndarray[Any, Any]"
     names: list[str]
@@ -61,8 +61,13 @@ class _Rows:
             self.add(entry, index, _name(key, single.partition_key_b64_encoded), len(value))
 
     def columns(self) -> MessageColumns:
-        columns = (np.array(column, dtype=np.int64) for column in (self._entry, self._index, self._key, self._size))
-        return MessageColumns(*columns, list(self._codes))
+        return MessageColumns(
+            np.array(self._entry, dtype=np.int64),
+            np.array(self._index, dtype=np.int64),
+            np.array(self._key, dtype=np.int64),
+            np.array(self._size, dtype=np.int64),
+            list(self._codes),
+        )
 
 
 def _name(key: str | None, is_base64: bool) -> str | None:

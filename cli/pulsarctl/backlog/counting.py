@@ -28,6 +28,8 @@ COLUMNS = (
 )
 """What counting needs of `TopicTable` with `unit=entry`."""
 
+BLOCKS_PER_BATCH = 32
+
 Array = np.ndarray[Any, Any]
 
 
@@ -94,7 +96,8 @@ def _entries(batch: pa.RecordBatch) -> _Entries:
 
 
 def _integers(column: pa.Array) -> Array:
-    return column.to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers: Array = column.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
 
 
 def _milliseconds(column: pa.Array) -> Array:
@@ -129,7 +132,7 @@ class _Chosen(NamedTuple):
             for row, bits in _open_rows(open_batches, entries.entry_id):
                 open_messages[row] = (bits & ((1 << int(entries.messages[row])) - 1)).bit_count()
                 for message in np.flatnonzero(messages.entry == row):
-                    message_wanted[message] &= bool(bits >> int(messages.index[message]) & 1)
+                    message_wanted[message] &= bool(bits >> int(messages.batch_index[message]) & 1)
         rows = np.flatnonzero(wanted)
         return cls(entries, rows, open_messages[rows], messages, np.flatnonzero(message_wanted))
 
@@ -160,11 +163,13 @@ def _add(tally: Tally, entries: LedgerRange, chosen: _Chosen, moment: Moment) ->
 
 
 def _add_entries(tally: Tally, ledger_id: int, chosen: _Chosen) -> None:
-    messages, size = int(chosen.open.sum()), int(chosen.entries.size[chosen.rows].sum())
-    tally.messages += messages
+    sizes, entry_ids = chosen.entries.size[chosen.rows], chosen.entries.entry_id[chosen.rows]
+    tally.messages += int(chosen.open.sum())
     tally.entries += len(chosen.rows)
-    tally.bytes += size
-    tally.add_blocks([Block(ledger_id, int(chosen.entries.entry_id[chosen.rows[0]]), messages, size)])
+    tally.bytes += int(sizes.sum())
+    starts = np.linspace(0, len(entry_ids), min(len(entry_ids), BLOCKS_PER_BATCH), endpoint=False, dtype=np.int64)
+    columns = (entry_ids[starts], np.add.reduceat(chosen.open, starts), np.add.reduceat(sizes, starts))
+    tally.add_blocks([Block(ledger_id, *map(int, row)) for row in zip(*columns, strict=True)])
 
 
 def _add_times(tally: Tally, chosen: _Chosen, moment: Moment) -> None:
@@ -233,10 +238,8 @@ def _large(part: LedgerRange, chosen: _Chosen, row: int) -> LargeMessage:
         int(messages.size[row]),
         part.ledger_id,
         int(entries.entry_id[entry]),
-        int(messages.index[row]),
+        int(messages.batch_index[row]),
         part.topic,
         entries.producers[int(entries.producer[entry])],
         int(entries.published[entry]),
     )
-
-

@@ -86,7 +86,7 @@ def what_if(report: Report, of: SubscriptionBacklog) -> Document:
 
 def _trend(report: Report, of: SubscriptionBacklog) -> Document | None:
     trend = report.trend(of)
-    return trend and {"since": trend.since_ms, "messages": trend.messages, "bytes": trend.bytes}
+    return None if trend is None else {"since": trend.since_ms, "messages": trend.messages, "bytes": trend.bytes}
 
 
 def _holes(facts: CursorFacts) -> Document:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-
 from pulsarctl.backlog.counting import Moment, Part
 from pulsarctl.backlog.cursor_facts import CursorFacts
 from pulsarctl.backlog.survey import LiveFacts, PartitionSurvey, Survey
@@ -168,4 +167,3 @@ def _evicted(tally: Tally, limit_bytes: int) -> tuple[int, int]:
 def share(part: int, whole: int) -> float:
     """Rounded, for JSON."""
     return round(part / whole, 4) if whole else 0.0
-

@@ -35,7 +35,8 @@ def _segments(target: str) -> tuple[str, str, str]:
     parts = target.removeprefix("persistent://").split("/", 2)
     if "://" in parts[0] + "/" or not all(parts):
         raise UsageProblem(
-            f"'{target}' names no persistent topics", hint="use TOPIC, TENANT/NAMESPACE, TENANT/*, or TENANT/NAMESPACE/*"
+            f"'{target}' names no persistent topics",
+            hint="use TOPIC, TENANT/NAMESPACE, TENANT/*, or TENANT/NAMESPACE/*",
         )
     if len(parts) == 1:
         return "public", "default", parts[0]

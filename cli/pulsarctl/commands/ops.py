@@ -1,35 +1,43 @@
-"""`pulsarctl ops`: large jobs on Spark, on this machine or on a cluster."""
+"""`pulsarctl ops`: large jobs, in this process or on Spark."""
 
-import re
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+import os
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pulsarctl.errors import CliError
-from pulsarctl.output.render import Output, Progress, Table
-from pulsarctl.settings.credentials import token
-from pulsarctl.settings.settings import Settings
+from pulsarctl.backlog.engine import Engine
+from pulsarctl.output import render
+from pulsarctl.output.render import Output, Table
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.values.names import full_topic, namespace_path
-from pulsarctl.values.quantities import human_size
+from pulsarctl.values.quantities import human_size, parse_duration, parse_size
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from pulsarctl.spark.jobs.backlog import SubscriptionBacklog, Tell
-
-Result = TypeVar("Result")
+    from pulsarctl.backlog.report import Report
+    from pulsarctl.verbs.backlog_report import BacklogPlan
 
 app = Noun("ops", "Run large jobs on Spark.")
 
 Target = Annotated[
     str,
-    typer.Argument(metavar="TOPIC|NAMESPACE", help="Name of a topic, or of a namespace for all its persistent topics."),
+    typer.Argument(
+        metavar="TARGET",
+        help="Name of a topic, of a namespace as TENANT/NAMESPACE, or a pattern such as 'shop/eu/orders-*' or "
+        "'shop/*' (all namespaces of a tenant).",
+    ),
+]
+EngineOption = Annotated[
+    Engine,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="Where to count: local (this process), spark, or auto (local if small).",
+    ),
+]
+LocalMax = Annotated[
+    str,
+    typer.Option("--local-max", metavar="SIZE", help="Maximum size that auto counts locally, and 200,000 entries."),
 ]
 Master = Annotated[
     str,
@@ -40,153 +48,111 @@ Subscriptions = Annotated[
     list[str] | None,
     typer.Option("-s", "--subscription", metavar="SUBSCRIPTION,...", help="Subscriptions to count. Default: all."),
 ]
+Ttl = Annotated[
+    str | None, typer.Option("--ttl", metavar="DURATION", help="Also show what this message TTL would remove.")
+]
+Quota = Annotated[
+    str | None, typer.Option("--quota", metavar="SIZE", help="Also show what this backlog quota would evict.")
+]
+Details = Annotated[bool, typer.Option("--details", help="Show ages, keys, producers, and more on the terminal.")]
+Save = Annotated[bool, typer.Option("--save", help="Keep a snapshot, so that the next report shows the trend.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
+SparkSubmit = Annotated[
+    bool, typer.Option("--spark-submit", help="Print the equivalent spark-submit command, and exit.")
+]
 
 
 @app.verb("backlog")
 def backlog(
-    call: Call, target: Target, master: Master = "local[*]", subscription: Subscriptions = None, conf: Conf = None
+    call: Call,
+    target: Target,
+    engine: EngineOption = Engine.AUTO,
+    local_max: LocalMax = "64M",
+    master: Master = "local[*]",
+    subscription: Subscriptions = None,
+    conf: Conf = None,
+    ttl: Ttl = None,
+    quota: Quota = None,
+    details: Details = False,
+    save: Save = False,
+    dry_run: DryRun = False,
+    spark_submit: SparkSubmit = False,
 ) -> None:
     """Count the unacknowledged messages of each subscription, with their size and age.
 
-    The job reads the messages, so the numbers are exact: per message on pulsarctl's broker, and per entry on Apache
-    Pulsar. The table shows the age of the oldest message; JSON and JSON lines also count messages by age. The job
-    requires Spark (pip install 'pulsarctl[spark]') and Java 17 or newer (or 'pulsarctl[java]').
+    The command reads the messages, so the numbers are exact: per message on pulsarctl's broker, and per entry on Apache
+    Pulsar. It changes nothing on the topics. JSON output also has ages, keys, producers, schema versions, sizes, ack
+    holes, and what a TTL, a quota, or compaction would remove. Large backlogs are counted on Spark, which requires
+    pip install 'pulsarctl[spark]' and Java 17 or newer (or 'pulsarctl[java]').
 
     Example: pulsarctl ops backlog shop/orders --master 'local[4]' -o json
     """
-    from pulsarctl.spark.session import require_spark
+    from pulsarctl.verbs import backlog_report
 
-    require_spark()
-    source = _source(call, target)
-    chosen = csv(subscription)
-    known = [each for each in _subscriptions(call, target) if not chosen or each[1] in chosen]
-    exact_per = _exact_per(call.settings)
-    now_ms = int(time.time() * 1000)
-    with _session(call, master, pairs(conf)) as (spark, tell):
-        from pulsarctl.spark.jobs.backlog import run
+    request = backlog_report.BacklogRequest(
+        target=target,
+        subscriptions=csv(subscription),
+        engine=engine,
+        local_bytes_max=parse_size(local_max),
+        master=master,
+        spark_settings=pairs(conf),
+        ttl_seconds=None if ttl is None else parse_duration(ttl),
+        quota_bytes=None if quota is None else parse_size(quota),
+    )
+    plan = backlog_report.plan(call, request)
+    if dry_run:
+        _show_plan(call, plan)
+        return
+    if plan.choice.notice:
+        call.notice(plan.choice.notice)
+    report = backlog_report.take(call, plan)
+    _show(call, report, details=details)
+    if save:
+        _save(call, report)
 
-        found, tasks = _explained(lambda: run(spark, source, known, subscriptions=chosen, now_ms=now_ms, tell=tell))
-    _show(call, found, now_ms, exact_per, tasks)
-    if exact_per == "entry":
+
+def _show(call: Call, report: "Report", *, details: bool) -> None:
+    """JSON lines have one line for each subscription. Other formats are one document."""
+    from pulsarctl.backlog import documents, terminal
+
+    header = documents.header(report)
+    output = render.resolve(call.output)
+    if output is Output.TABLE:
+        for line in terminal.lines(report, details=details):
+            render.line(line)
+    else:
+        found = [documents.subscription(report, each) for each in report.subscriptions]
+        if output is Output.JSONL:
+            call.show([header | each for each in found])
+        else:
+            call.show(header | {"subscriptions": found}, _names(report))
+    if report.exact_per == "entry":
         call.notice("exact per entry: a batch counts as a whole until all its messages are acknowledged")
 
 
-@contextmanager
-def _session(call: Call, master: str, conf: dict[str, str]) -> Iterator[tuple["SparkSession", "Tell"]]:
-    """A session, and the function to which its job reports progress."""
-    from pulsarctl.spark.session import spark_session
-
-    progress = Progress(quiet=call.settings.quiet)
-    progress.show(f"starting Spark on {master}")
-    try:
-        with spark_session(
-            "pulsarctl ops backlog", master, options=conf, log_level=call.settings.log_level, short=True
-        ) as spark:
-            yield spark, lambda done, tasks: progress.show(f"{done} of {tasks} tasks done")
-    finally:
-        progress.clear()
+def _names(report: "Report") -> Table:
+    rows = [(each.topic.removeprefix("persistent://"), each.subscription) for each in report.subscriptions]
+    return Table(("TOPIC", "SUBSCRIPTION"), rows)
 
 
-def _exact_per(settings: Settings) -> str:
-    """Our broker's admin API shows each acknowledged message. Another broker may hide those within a batch."""
-    from pulsarctl.raw.topic_lookup import TopicLookup
-
-    lookup = TopicLookup(settings.service_url, timeout_seconds=settings.request_timeout_seconds, token=token(settings))
-    try:
-        return "message" if lookup.server_version().startswith("pulsarctl") else "entry"
-    finally:
-        lookup.close()
-
-
-def _source(call: Call, target: str) -> dict[str, str]:
-    """The options of the data source: what to read, and from which broker."""
-    source = {"service_url": call.settings.service_url, "admin_url": call.settings.web_url}
-    if secret := token(call.settings):
-        source["token"] = secret
-    source.update({"namespace": namespace_path(target)} if _is_namespace(target) else {"topic": full_topic(target)})
-    return source
-
-
-def _is_namespace(target: str) -> bool:
-    return "://" not in target and target.count("/") == 1
-
-
-def _subscriptions(call: Call, target: str) -> list[tuple[str, str]]:
-    """(topic, subscription) of every subscription, with partitioned topics as a whole. Raises `NotFound`."""
-    topics = _topics(call, target) if _is_namespace(target) else [full_topic(target)]
-    return [(topic, name) for topic in topics for name in call.admin.topics.subscriptions(topic)]
-
-
-def _topics(call: Call, namespace: str) -> list[str]:
-    partitioned = call.admin.topics.list_partitioned(namespace)
-    single = [name for name in call.admin.topics.list(namespace, domain="persistent") if "-partition-" not in name]
-    names = [*partitioned, *single]
-    return [name for name in names if name.startswith("persistent:") and not name.rpartition("/")[2].startswith("__")]
-
-
-def _explained(action: Callable[[], Result]) -> Result:
-    """Runs the action, with a failure in Spark as an error of one line."""
-    from pyspark.errors import PySparkException
-
-    try:
-        return action()
-    except PySparkException as error:
-        raise CliError(f"the Spark job failed: {_cause(str(error))}") from error
-
-
-def _cause(text: str) -> str:
-    """The last line of a Python traceback, without the module's name, or the first line of any other text."""
-    found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
-    if "Traceback" in text and found:
-        return str(found[-1])
-    return text.strip().partition("\n")[0]
-
-
-def _show(call: Call, found: list["SubscriptionBacklog"], now_ms: int, exact_per: str, tasks: int) -> None:
-    """Prints one JSON line for each subscription, or one document in any other format."""
-    taken = {"takenAt": now_ms, "exactPer": exact_per}
-    records = [_record(each) for each in found]
-    if call.output is Output.JSONL:
-        call.show([taken | record for record in records])
-    else:
-        call.show(taken | {"tasks": tasks, "subscriptions": records}, _table(found, now_ms))
-
-
-def _record(backlog: "SubscriptionBacklog") -> dict[str, Any]:
-    return {
-        "topic": backlog.topic,
-        "subscription": backlog.subscription,
-        "messages": backlog.messages,
-        "entries": backlog.entries,
-        "bytes": backlog.bytes,
-        "oldestPublishTime": backlog.oldest_publish_time_ms,
-        "messagesByAge": backlog.ages,
+def _show_plan(call: Call, plan: "BacklogPlan") -> None:
+    survey = plan.survey
+    value: dict[str, Any] = {
+        "engine": plan.choice.engine,
+        "topics": len(survey.partitions),
+        "ledgers": sum(len(each.ranges) for each in survey.partitions),
+        "entries": survey.entries,
+        "bytes": survey.bytes,
+        "tasks": len(plan.parts),
+        "adminRequests": 2 * len(survey.partitions),
     }
+    rows = [(name, human_size(number) if name == "bytes" else number) for name, number in value.items()]
+    call.show(value, Table(("PLAN", "VALUE"), rows))
 
 
-def _table(found: list["SubscriptionBacklog"], now_ms: int) -> Table:
-    """Only the columns that fit on 80 characters next to a topic's name."""
-    rows = [
-        (
-            each.topic.removeprefix("persistent://"),
-            each.subscription,
-            each.messages,
-            human_size(each.bytes),
-            _age(each.oldest_publish_time_ms, now_ms),
-        )
-        for each in found
-    ]
-    return Table(("TOPIC", "SUBSCRIPTION", "MESSAGES", "SIZE", "OLDEST"), rows)
+def _save(call: Call, report: "Report") -> None:
+    from pulsarctl.backlog import snapshots
 
-
-def _age(publish_time_ms: int | None, now_ms: int) -> str | None:
-    """`3d4h`, in the two largest units."""
-    if publish_time_ms is None:
-        return None
-    seconds = max(now_ms - publish_time_ms, 0) // 1000
-    parts: list[str] = []
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
-        if seconds >= size or (unit == "s" and not parts):
-            parts.append(f"{seconds // size}{unit}")
-        seconds %= size
-    return "".join(parts[:2])
+    file = snapshots.file_for(snapshots.directory(os.environ), report.cluster, report.target)
+    snapshots.save(file, report)
+    call.tell(f"kept a snapshot in {file}")

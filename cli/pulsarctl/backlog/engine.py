@@ -1,0 +1,39 @@
+"""Which engine counts a backlog: small plans in this process, large ones on Spark. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pulsarctl.errors import CliError
+
+LOCAL_BYTES_MAX = 64 * 1024 * 1024
+LOCAL_ENTRIES_MAX = 200_000
+
+
+class Engine(StrEnum):
+    AUTO = "auto"
+    SPARK = "spark"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`notice` is what the user should know about the choice."""
+
+    engine: Engine
+    notice: str | None = None
+
+
+def choose(wanted: Engine, *, entries: int, size: int, bytes_max: int, require_spark: Callable[[], object]) -> Choice:
+    """`require_spark` raises `CliError` without Spark; only a plan that is too large for the local engine needs it."""
+    if wanted is Engine.AUTO and size <= bytes_max and entries <= LOCAL_ENTRIES_MAX:
+        return Choice(Engine.LOCAL)
+    if wanted is Engine.LOCAL:
+        return Choice(Engine.LOCAL)
+    try:
+        require_spark()
+    except CliError as error:
+        if wanted is Engine.SPARK:
+            raise
+        return Choice(Engine.LOCAL, f"notice: {error.message}, so one process reads {entries:,} entries")
+    return Choice(Engine.SPARK)

@@ -1,0 +1,49 @@
+"""Asks the admin API for what a survey holds: two requests for each partition."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pulsarctl.backlog.cursor_facts import cursor_facts, open_batches
+from pulsarctl.backlog.survey import LiveFacts, PartitionSurvey, SubscriptionSurvey, Survey
+from pulsarctl.tables.ledger_ranges import ranges_of_topic
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
+
+
+def survey(admin: "AdminClient", topics: Sequence[str], subscriptions: Sequence[str]) -> Survey:
+    """`subscriptions` empty: all durable ones. Raises what the admin client raises."""
+    return Survey(tuple(_partition(admin, topic, subscriptions) for topic in topics))
+
+
+def _partition(admin: "AdminClient", topic: str, wanted: Sequence[str]) -> PartitionSurvey:
+    stats = admin.topics.stats(topic)
+    internal = admin.topics.internal_stats(topic)
+    names = [
+        name
+        for name, each in sorted(stats.get("subscriptions", {}).items())
+        if (not wanted or name in wanted) and each.get("durable", True) and name in internal["cursors"]
+    ]
+    facts = cursor_facts(internal, names)
+    names = [name for name in names if name in facts]
+    found = tuple(
+        SubscriptionSurvey(name, _live(stats, name), facts[name], open_batches(internal, name)) for name in names
+    )
+    return PartitionSurvey(topic, found, tuple(ranges_of_topic(topic, internal, subscriptions=names)))
+
+
+def _type(name: str | None) -> str:
+    """Apache Pulsar says `None` for a subscription that never had a consumer."""
+    return "" if name in (None, "None") else str(name)
+
+
+def _live(stats: Mapping[str, Any], name: str) -> LiveFacts:
+    own = stats["subscriptions"][name]
+    return LiveFacts(
+        type=_type(own.get("type")),
+        consumers=len(own.get("consumers", ())),
+        rate_in=float(stats.get("msgRateIn", 0.0)),
+        rate_out=float(own.get("messageAckRate") or own.get("msgRateOut") or 0.0),
+        unacked=int(own.get("unackedMessages", 0)),
+        is_blocked=bool(own.get("blockedSubscriptionOnUnackedMsgs", False)),
+    )

@@ -1,0 +1,189 @@
+"""Takes the report of `ops backlog`: survey, plan, engine, tallies."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeVar
+
+from pulsarctl.backlog.engine import Choice, Engine, choose
+from pulsarctl.backlog.targets import partitions
+from pulsarctl.errors import CliError
+from pulsarctl.output.render import Progress
+from pulsarctl.shell.call import Call
+
+if TYPE_CHECKING:
+    from pulsarctl.backlog.counting import Moment, Part
+    from pulsarctl.backlog.report import Report
+    from pulsarctl.backlog.survey import Survey
+    from pulsarctl.backlog.tally import Tally
+    from pulsarctl.tables.access import Access
+
+Result = TypeVar("Result")
+SHORT_JOB_BYTES_MAX = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogRequest:
+    """What the command line asks for."""
+
+    target: str
+    subscriptions: Sequence[str]
+    engine: Engine
+    local_bytes_max: int
+    master: str
+    spark_settings: dict[str, str]
+    ttl_seconds: float | None
+    quota_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogPlan:
+    """What would be read, and by which engine."""
+
+    request: BacklogRequest
+    survey: "Survey"
+    parts: "list[Part]"
+    choice: Choice
+    exact_per: str
+    now_ms: int
+
+
+def plan(call: Call, request: BacklogRequest) -> BacklogPlan:
+    """Asks the admin API. Raises `NotFound`, and `CliError` if a library for the engine is missing."""
+    topics = partitions(call.admin, request.target)
+    _require_arrow()
+    from pulsarctl.backlog.surveyor import survey
+    from pulsarctl.spark.session import require_spark
+
+    exact_per = _exact_per(call)
+    now_ms = int(time.time() * 1000)
+    found = survey(call.admin, topics, request.subscriptions)
+    choice = choose(
+        request.engine,
+        entries=found.entries,
+        size=found.bytes,
+        bytes_max=request.local_bytes_max,
+        require_spark=require_spark,
+    )
+    return BacklogPlan(request, found, found.parts(_tasks_min(request, choice)), choice, exact_per, now_ms)
+
+
+def take(call: Call, of: BacklogPlan) -> "Report":
+    """Reads and counts. Raises `CliError`."""
+    from pulsarctl.backlog import snapshots
+    from pulsarctl.backlog.counting import Moment
+    from pulsarctl.backlog.report import Report, subscriptions
+
+    request = of.request
+    moment = Moment(of.now_ms, request.ttl_seconds)
+    tallies = _count(call, of, moment)
+    cluster = call.settings.web_url
+    file = snapshots.file_for(snapshots.directory(os.environ), cluster, request.target)
+    return Report(
+        target=request.target,
+        cluster=cluster,
+        moment=moment,
+        exact_per=of.exact_per,
+        engine=of.choice.engine,
+        tasks=len(of.parts),
+        entries=of.survey.entries,
+        quota_bytes=request.quota_bytes,
+        subscriptions=subscriptions(of.survey, of.parts, tallies),
+        before=snapshots.latest(file),
+    )
+
+
+def _count(call: Call, of: BacklogPlan, moment: "Moment") -> "list[dict[str, Tally]]":
+    from pulsarctl.backlog.local import run_local
+
+    progress = Progress(quiet=call.settings.quiet)
+    call.call_on_close(progress.clear)
+    try:
+        if of.choice.engine is Engine.LOCAL or not of.parts:
+            return run_local(_access(call), of.parts, moment, lambda done, parts: progress.show(_done(done, parts)))
+        return _on_spark(call, of, moment, progress)
+    finally:
+        progress.clear()
+
+
+def _on_spark(call: Call, of: BacklogPlan, moment: "Moment", progress: Progress) -> "list[dict[str, Tally]]":
+    """The context ends with the command, after the report is printed."""
+    from pulsarctl.spark.jobs.backlog import run_spark
+    from pulsarctl.spark.session import spark_context
+
+    request, settings = of.request, call.settings
+    progress.show(f"starting Spark on {request.master}")
+    options = {**({"spark.ui.enabled": "true"} if settings.verbose else {}), **request.spark_settings}
+    context = call.with_resource(
+        spark_context(
+            "pulsarctl ops backlog",
+            request.master,
+            options=options,
+            log_level=settings.log_level,
+            short=of.survey.bytes <= SHORT_JOB_BYTES_MAX,
+            tell=progress.show,
+        )
+    )
+    if settings.verbose and context.uiWebUrl:
+        call.notice(f"Spark UI at {context.uiWebUrl}")
+    show = lambda done, parts: progress.show(_done(done, parts))  # noqa: E731  # shorter than a function
+    return _explained(lambda: run_spark(context, _access(call), of.parts, moment, show))
+
+
+def _done(done: int, parts: int) -> str:
+    return f"{done} of {parts} tasks done"
+
+
+def _tasks_min(request: BacklogRequest, choice: Choice) -> int:
+    """Both engines use the same plan on the same machine, and so find the same numbers."""
+    return max(8, 2 * (os.cpu_count() or 1))
+
+
+def _access(call: Call) -> "Access":
+    from pulsarctl.settings.credentials import token
+    from pulsarctl.tables.access import Access
+
+    return Access(
+        service_url=call.settings.service_url, admin_url=call.settings.web_url, token=token(call.settings) or ""
+    )
+
+
+def _exact_per(call: Call) -> str:
+    """pulsarctl's broker reports each acknowledged message. Others do not report those in a batch."""
+    lookup = _access(call).lookup()
+    try:
+        return "message" if lookup.server_version().startswith("pulsarctl") else "entry"
+    finally:
+        lookup.close()
+
+
+def _require_arrow() -> None:
+    missing = [name for name in ("pyarrow", "numpy") if find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise CliError(
+            f"cannot count a backlog: {' and '.join(missing)} {verb} not installed",
+            hint="run pip install 'pulsarctl[spark]', or pip install pyarrow numpy for --engine local",
+        )
+
+
+def _explained(action: Callable[[], Result]) -> Result:
+    """Runs the action, with a failure in Spark as an error of one line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return action()
+    except (PySparkException, Py4JError) as error:
+        raise CliError(f"the Spark job failed: {_cause(str(error))}") from error
+
+
+def _cause(text: str) -> str:
+    """The last line of a Python traceback, without the module's name, or the first line of any other text."""
+    found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
+    if "Traceback" in text and found:
+        return str(found[-1])
+    return text.strip().partition("\n")[0]
