@@ -56,7 +56,7 @@ class Survey:
         return sum(each.size for partition in self.partitions for each in partition.ranges)
 
     def parts(self, tasks_min: int) -> list[Part]:
-        """The plan: at least so many parts, if there is enough to read."""
+        """The plan: at least `tasks_min` parts, if there is enough to read."""
         ranges = [each for partition in self.partitions for each in partition.ranges]
         batches = {partition.topic: partition.subscriptions for partition in self.partitions}
         cut = split(ranges, tasks_min=tasks_min, entries_max=ENTRIES_PER_PART)

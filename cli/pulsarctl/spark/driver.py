@@ -100,6 +100,8 @@ def forget(context: "SparkContext") -> None:
     server = context._accumulatorServer
     vars(server)["handle_error"] = lambda *_: None  # its thread reports the lost connection as an error otherwise
     server.server_shutdown = True
+    if SparkContext._gateway is not None:  # py4j releases Java objects whenever Python's are collected
+        SparkContext._gateway._gateway_client.is_connected = False
     context._jsc = None
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None
