@@ -301,6 +301,18 @@ class NotImplementedHere(BrokerError):
     server_error = ServerError.NOT_ALLOWED_ERROR
 
 
+class MissingAllocator(BrokerError):
+    """The broker has no memory allocator of that name."""
+
+    server_error = ServerError.METADATA_ERROR
+
+
+class NotBalanced(BrokerError):
+    """There is one broker, so there is nothing to compare or to move."""
+
+    server_error = ServerError.METADATA_ERROR
+
+
 class SchemaNotFound(BrokerError):
     server_error = ServerError.TOPIC_NOT_FOUND
 

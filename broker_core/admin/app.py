@@ -122,12 +122,13 @@ class Dispatcher:
             return _no_route(method, path, found)
         parts = {**found.parts, "cluster": cluster} if cluster else found.parts
         # The first of equal names counts, as in Pulsar.
-        named = dict(reversed(parse_qsl(query, keep_blank_values=True)))
+        pairs = parse_qsl(query, keep_blank_values=True)
+        named = dict(reversed(pairs))
         try:
             body = await read_body(request, share, self._http)
         except BrokerError as error:
             return _unread(request, error)
-        call = Call(self._broker, parts, named, body, request.headers, share)
+        call = Call(self._broker, parts, named, body, request.headers, share, pairs)
         work = _result(found.route.handler(call), f"{method} {path}")
         return await (work if method == "GET" else self._to_the_end(work, share))
 

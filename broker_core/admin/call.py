@@ -8,7 +8,7 @@ space as `%2B`). A handler returns None (204), an `Answer`, or any value that JS
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
@@ -38,7 +38,8 @@ class Answer:
 class Call:
     """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names.
 
-    `headers` compares names without case. `memory`: to be asked before reading something large.
+    `pairs`: the whole query, where a name can be repeated. `headers` compares names without case. `memory`: to be asked
+    before reading something large.
     """
 
     broker: Broker
@@ -47,6 +48,7 @@ class Call:
     body: bytes
     headers: Mapping[str, str]
     memory: Share
+    pairs: Sequence[tuple[str, str]] = ()
 
     def part(self, name: str) -> str:
         return self.check_length(unquote(self.parts[name]), name)
@@ -81,6 +83,10 @@ class Call:
 
     def subscription(self) -> str:
         return self.check_length(unquote_plus(unquote(self.parts["subscription"])), "subscription")
+
+    def values(self, name: str) -> list[str]:
+        """Every value of a name in the query."""
+        return [value for key, value in self.pairs if key == name]
 
     def flag(self, name: str, default: bool = False) -> bool:
         text = self.query.get(name)

@@ -14,7 +14,7 @@ from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION, of
 from broker_core.admin.targets import every_topic, one_topic
-from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.errors import InvalidRequest, InvalidValue, NotImplementedHere
 from broker_core.policies.offload_policies import OffloadPolicies, configured_store
 
 _POLICIES = PolicyPlace("removeOffloadPolicies", "offload", "OFFLOAD")
@@ -56,6 +56,11 @@ async def audit(call: Call) -> dict[str, Any]:
     return found.to_document()
 
 
+async def scan(call: Call) -> None:
+    call.broker.tenancy.namespace(call.namespace())
+    raise NotImplementedHere("cannot scan one namespace: POST /admin/v2/brokers/offload/audit compares the whole store")
+
+
 async def remove_namespace_policies(call: Call) -> None:
     await remove_of_namespace(_POLICIES, call)
 
@@ -75,6 +80,7 @@ ROUTES = (
         query=("sweep",),
         body=of(OffloadPolicies),
     ),
+    Route("GET", f"{_NAMESPACE}/scanOffloadedLedgers", scan, namespace_policy("OFFLOAD", "GET")),
     Route(
         "DELETE",
         f"{_NAMESPACE}/removeOffloadPolicies",

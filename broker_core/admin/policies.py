@@ -36,7 +36,7 @@ def _read(call: Call, place: PolicyPlace) -> Any:
     """The policy in the body, checked; None removes it."""
     body = call.json()
     if body is None:
-        return None
+        return place.is_switch or None
     try:
         value = POLICIES[place.field].read(body, place.name)
         if place.field == "max_message_size" and value > call.broker.config.connection.max_message_size:

@@ -14,7 +14,8 @@ class PolicyPlace:
     """`name`: last part of the path. `field`: of `TopicPolicies`. `kind`: Pulsar's `PolicyName`, "" for none.
 
     `unset`: the answer if nothing is set, None for 204; `falls_back`: answers with the policy in force instead.
-    `refused`: the reason for a number out of bounds, if it is not `<name> must be 0 or more`.
+    `is_switch`: a write without a body turns it on. `refused`: the reason for a number out of bounds, if it is not
+    `<name> must be 0 or more`.
     """
 
     name: str
@@ -25,10 +26,19 @@ class PolicyPlace:
     write: str = "POST"
     removable: bool = True
     falls_back: bool = False
+    is_switch: bool = False
 
 
 READ_POLICY = ("applied", "isGlobal")  # the query of a topic's policy
 WRITE_POLICY = ("isGlobal",)
+
+_PAUSE = PolicyPlace(
+    "dispatcherPauseOnAckStatePersistent",
+    "dispatcher_pause",
+    "DISPATCHER_PAUSE_ON_ACK_STATE_PERSISTENT",
+    unset=False,
+    is_switch=True,
+)
 
 NAMESPACE = (
     PolicyPlace("retention", "retention", "RETENTION"),
@@ -103,6 +113,10 @@ NAMESPACE = (
     ),
     PolicyPlace("offloadDeletionLagMs", "offload_deletion_lag_ms", "OFFLOAD", write="PUT"),
     PolicyPlace("offloadPolicies", "offload", "OFFLOAD", removable=False),
+    PolicyPlace(
+        "subscriptionAuthMode", "subscription_auth_mode", "SUBSCRIPTION_AUTH_MODE", unset="None", removable=False
+    ),
+    _PAUSE,
 )
 
 TOPIC = (
@@ -162,4 +176,5 @@ TOPIC = (
     PolicyPlace("schemaValidationEnforced", "schema_validation_enforced", "SCHEMA_COMPATIBILITY_STRATEGY", unset=False),
     PolicyPlace("persistence", "persistence", "PERSISTENCE"),
     PolicyPlace("offloadPolicies", "offload", "OFFLOAD"),
+    _PAUSE,
 )

@@ -98,6 +98,12 @@ class Compaction:
             self.state, self.last_error = CompactionState.ERROR, f"compacted ledger {ledger_id}: {error}"
             log.error("%s: %s", self._context.name, self.last_error)
 
+    async def skip_to(self, position: Position) -> None:
+        """Treats everything up to the position as compacted, unless a compaction runs, which then reads it."""
+        if self._result.cursor is not None and not self.is_running:
+            self._result.cursor.expire_to(position)
+            await self._result.cursor.flush()
+
     @property
     def is_running(self) -> bool:
         return self.state is CompactionState.RUNNING

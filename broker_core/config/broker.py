@@ -242,6 +242,15 @@ class TopicConfig:
         "Maximum number of topics per namespace, counting each partition; 0 is no limit.",
         least=0,
     )
+    scan_entries: int = setting(
+        "subscriptionBacklogScanMaxEntries",
+        10_000,
+        "Maximum number of entries that analyze-backlog reads.",
+        least=1,
+    )
+    scan_ms: int = setting(
+        "subscriptionBacklogScanMaxTimeMs", 120_000, "Maximum time of analyze-backlog (ms).", least=1
+    )
     subscription_types: str = setting(
         "subscriptionTypesEnabled",
         "Exclusive,Shared,Failover,Key_Shared",

@@ -1,7 +1,8 @@
-"""Fields of Pulsar's `Policies` object that this broker stores and shows as they were sent, without effect. Pure.
+"""Fields of a namespace that this broker stores and shows as they were sent, without effect. Pure.
 
-They belong to features that the broker does not have. A field that a setter can change must not be listed here: after
-a restart the stored value would replace the one that was set.
+They belong to features that the broker does not have. Most are fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are
+not, and so not shown in it. A field of `PolicySet` must not be listed here: after a restart the stored value would
+replace the one that was set.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,6 @@ from broker_core.policies.json_values import (
     Reader,
     mapping,
     mapping_of,
-    name_or_none,
     names,
     plain_object,
     string,
@@ -36,16 +36,23 @@ def _auth_policies(value: Any, name: str) -> dict[str, Any]:
     }
 
 
+ALLOWED_CLUSTERS = "allowed_clusters"
+ENTRY_FILTERS = "entryFilters"
+RESOURCE_GROUP = "resource_group_name"
+ANTI_AFFINITY = "antiAffinityGroup"
+AFFINITY = "bookieAffinityGroup"
+LOCAL_FIELDS = (ANTI_AFFINITY, AFFINITY)
+
 KEPT: Mapping[str, Reader] = {
     "auth_policies": _auth_policies,
-    "allowed_clusters": _list_of_names,
+    ALLOWED_CLUSTERS: _list_of_names,
     "latency_stats_sample_rate": mapping_of(whole_number),
     "deleted": truth,
-    "subscription_auth_mode": name_or_none("None", "Prefix"),
-    "resource_group_name": string,
+    RESOURCE_GROUP: string,
+    ANTI_AFFINITY: string,
+    AFFINITY: plain_object,
     "migrated": truth,
-    "entryFilters": plain_object,
-    "dispatcherPauseOnAckStatePersistentEnabled": truth,
+    ENTRY_FILTERS: plain_object,
     "replicate_subscription_state": truth,
     "allowed_topic_properties_for_metrics": _list_of_names,
 }

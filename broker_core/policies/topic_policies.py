@@ -115,8 +115,9 @@ class TopicPolicies:
 
     Limits and thresholds: 0 is no limit. `ttl_seconds` 0 is no expiry; `compaction_threshold` is in bytes, 0 is never.
     Only a namespace can set `encryption_required`, `max_topics`, `subscription_expiration_minutes`,
-    `auto_topic_creation`, `schema_auto_update`, `allow_schema_update`, and what begins with `offload_`. Only a topic
-    can set `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription name).
+    `auto_topic_creation`, `schema_auto_update`, `allow_schema_update`, `subscription_auth_mode`, and what begins with
+    `offload_`. Only a topic can set `max_message_size`, `replication_clusters`, and `dispatch_rates` (by subscription
+    name).
     """
 
     retention: RetentionPolicy = policy(
@@ -237,6 +238,8 @@ class TopicPolicies:
         "schema_validation_enforced", truth, lambda c: c.schema.validation_enforced
     )
     allow_schema_update: bool = policy("is_allow_auto_update_schema", truth, lambda c: c.schema.allow_update)
+    dispatcher_pause: bool = policy("dispatcherPauseOnAckStatePersistentEnabled", truth, lambda _: False)
+    subscription_auth_mode: str = policy("subscription_auth_mode", name_or_none("None", "Prefix"), lambda _: "None")
     persistence: Persistence = policy("persistence", Persistence.from_document, lambda _: Persistence(1, 1, 1, 0.1))
 
 

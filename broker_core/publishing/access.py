@@ -60,6 +60,11 @@ class ProducerAccess(Generic[P]):
         self._owner: P | None = None
         self._waiting: list[P] = []
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether a producer has exclusive access, or others wait for it."""
+        return self._owner is not None or bool(self._waiting)
+
     def owns(self, producer: P) -> bool:
         return self._owner is producer
 

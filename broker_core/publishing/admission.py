@@ -62,6 +62,11 @@ class ProducerAdmission:
         return self._access.epoch
 
     @property
+    def is_exclusive(self) -> bool:
+        """Whether no other producer may publish now."""
+        return self._access.is_taken
+
+    @property
     def waiting(self) -> int:
         """The number of producers that wait for exclusive access."""
         return len(self._promotions)

@@ -260,6 +260,11 @@ class Deduplication:
         self._snapshot_due = True
         self._start_due_work()
 
+    async def take_snapshot(self) -> None:
+        """Stores the sequence IDs now, if deduplication is on."""
+        if self.enabled:
+            await self._take_snapshot()
+
     async def _take_snapshot(self) -> None:
         self._snapshot_due, self._new_entries = False, 0
         if self._snapshot_timer is not None:

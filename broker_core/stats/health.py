@@ -6,34 +6,19 @@ A broker that serves but has lost data that no operator has accepted as lost is 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.errors import PersistenceFailed
 from broker_core.names import parse_topic
+from broker_core.topic.one_entry import OneEntry, publish_one
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
-    from broker_core.storage.errors import StorageError
-    from broker_core.storage.position import Position
-    from broker_core.topic.topic import Topic
 
 TOPIC = parse_topic("persistent://pulsar/system/__healthcheck")
 DEADLINE_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class OneEntry:
-    """A run of a single entry, as a topic takes it."""
-
-    data: bytes
-    starts: list[int]
-    ends: list[int]
-    counts: list[int]
-    publish_times: list[int]
-    delivery_times: tuple[int, ...] = ()
 
 
 async def check_health(broker: Broker) -> None:
@@ -45,27 +30,12 @@ async def check_health(broker: Broker) -> None:
     entry = build_entry(MessageMetadata(producer_name="healthcheck", sequence_id=now, publish_time=now), b"")
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            position = await _publish(topic, OneEntry(entry, [0], [len(entry)], [1], [now]))
+            position = await publish_one(topic, OneEntry(entry, [0], [len(entry)], [1], [now]))
             found = await topic.ledger.read(position, 1, len(entry))
     except TimeoutError:
         raise PersistenceFailed(f"the broker wrote no message to disk within {DEADLINE_SECONDS:g} seconds") from None
     if not len(found) or found.entry(0) != entry:
         raise PersistenceFailed(f"the message at {position} does not read as it was written")
-
-
-async def _publish(topic: Topic, run: OneEntry) -> Position:
-    written: asyncio.Future[Position] = asyncio.get_running_loop().create_future()
-
-    def done(first: Position | None, error: StorageError | None) -> None:
-        if written.done():
-            return
-        if first is None:
-            written.set_exception(topic.write_failed(error))
-        else:
-            written.set_result(first)
-
-    topic.publish(run, done)
-    return await written
 
 
 def unwell(broker: Broker) -> str:

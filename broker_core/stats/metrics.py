@@ -7,14 +7,12 @@ topics does not delay messages.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from broker_core.rates.turns import in_turns
+from broker_core.stats.broker_load import resident_bytes
 from broker_core.stats.subscription_stats import SubscriptionStats
 from broker_core.stats.topic_stats import TopicStats, topic_stats
 
@@ -36,8 +34,19 @@ _COUNTERS = frozenset(
 
 
 async def prometheus_text(broker: Broker) -> bytearray:
-    cluster = f'cluster="{_escaped(broker.config.server.cluster_name)}"'
     samples: Samples = {}
+    async for metric, labels, value in samples_of(broker):
+        shown = int(value) if value == int(value) else round(value, 3)
+        samples.setdefault(metric, []).append(f"{metric}{{{labels}}} {shown}\n")
+    text = bytearray()
+    async for metric in in_turns(sorted(samples)):
+        text += _lines(metric, samples.pop(metric))
+    return text
+
+
+async def samples_of(broker: Broker) -> AsyncIterator[Sample]:
+    """Every sample; the event loop has its turn in between."""
+    cluster = f'cluster="{_escaped(broker.config.server.cluster_name)}"'
     namespaces: dict[str, int] = {}
     totals = _Totals()
     async for topic in in_turns(list(broker.topics.loaded.values())):
@@ -46,17 +55,18 @@ async def prometheus_text(broker: Broker) -> bytearray:
         snapshot = await topic_stats(topic)
         totals.add(snapshot)
         labels = f'{cluster},namespace="{namespace}",topic="{_escaped(str(topic.name))}"'
-        _collect(samples, _topic_samples(labels, snapshot))
+        for sample in _topic_samples(labels, snapshot):
+            yield sample
         async for one in in_turns(snapshot.subscriptions.values()):
-            _collect(samples, _subscription_samples(f'{labels},subscription="{_escaped(one.name)}"', one))
+            for sample in _subscription_samples(f'{labels},subscription="{_escaped(one.name)}"', one):
+                yield sample
     for namespace, count in namespaces.items():
-        _collect(samples, [("pulsar_topics_count", f'{cluster},namespace="{namespace}"', count)])
-    _collect(samples, _broker_samples(broker, cluster, totals, sum(namespaces.values())))
-    _collect(samples, _process_samples(broker, cluster))
-    text = bytearray()
-    async for metric in in_turns(sorted(samples)):
-        text += _lines(metric, samples.pop(metric))
-    return text
+        yield "pulsar_topics_count", f'{cluster},namespace="{namespace}"', count
+    for sample in (
+        *_broker_samples(broker, cluster, totals, sum(namespaces.values())),
+        *_process_samples(broker, cluster),
+    ):
+        yield sample
 
 
 class _Totals:
@@ -103,9 +113,8 @@ def _process_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
     """The memory that the system counts is known only if there is /proc."""
     yield "process_start_time_seconds", cluster, broker.started_ms / 1000
     yield "process_cpu_seconds_total", cluster, time.process_time()
-    with contextlib.suppress(OSError):
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        yield "process_resident_memory_bytes", cluster, pages * os.sysconf("SC_PAGE_SIZE")
+    if memory := resident_bytes():
+        yield "process_resident_memory_bytes", cluster, memory
 
 
 def _topic_samples(labels: str, stats: TopicStats) -> Iterator[Sample]:
@@ -145,12 +154,6 @@ def _subscription_samples(labels: str, stats: SubscriptionStats) -> Iterator[Sam
     yield "pulsar_subscription_last_consumed_flow_timestamp", labels, stats.last_flow_ms
     yield "pulsar_out_messages_total", labels, stats.traffic.messages
     yield "pulsar_out_bytes_total", labels, stats.traffic.bytes
-
-
-def _collect(samples: Samples, new: Iterable[Sample]) -> None:
-    for metric, labels, value in new:
-        shown = int(value) if value == int(value) else round(value, 3)
-        samples.setdefault(metric, []).append(f"{metric}{{{labels}}} {shown}\n")
 
 
 def _lines(metric: str, lines: Iterable[str]) -> bytes:

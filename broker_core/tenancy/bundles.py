@@ -51,12 +51,21 @@ class Bundles:
 
     def bundle_of(self, topic: str) -> str:
         """The bundle of a full topic name, in Pulsar's notation: `0x40000000_0x80000000`."""
-        upper = bisect_right(self.boundaries, zlib.crc32(topic.encode()), hi=len(self.boundaries) - 1)
+        upper = bisect_right(self.boundaries, hash_of(topic), hi=len(self.boundaries) - 1)
         return _range_text(self.boundaries[upper - 1], self.boundaries[upper])
 
     def ranges(self) -> list[str]:
         """All bundles, in the notation of `bundle_of`."""
         return [_range_text(lower, upper) for lower, upper in pairwise(self.boundaries)]
+
+    def split(self, bundle: str, positions: Iterable[int], most: int) -> "Bundles":
+        """With more boundaries inside a bundle; raises `InvalidValue` for more than `most` bundles."""
+        lower, upper = limits_of(bundle)
+        inside = {position for position in positions if lower < position < upper}
+        boundaries = tuple(sorted({*self.boundaries, *inside}))
+        if len(boundaries) - 1 > most:
+            raise InvalidValue(f"cannot split: the namespace would have more than {most} bundles")
+        return Bundles(boundaries)
 
     def find(self, namespace: str, text: str) -> str:
         """The bundle that `text` names, in the notation of `bundle_of`.
@@ -75,6 +84,17 @@ class Bundles:
             reason = f"Invalid upper boundary for bundle {namespace}/{text}"
             raise BundleNotFound(f"{reason}. Expected upper boundary of {namespace}/{found}")
         return found
+
+
+def hash_of(topic: str) -> int:
+    """The position of a full topic name."""
+    return zlib.crc32(topic.encode())
+
+
+def limits_of(bundle: str) -> tuple[int, int]:
+    """The boundaries of a bundle in the notation of `bundle_of`."""
+    lower, _, upper = bundle.partition("_")
+    return int(lower, 16), int(upper, 16)
 
 
 def _range_text(lower: int, upper: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from broker_core.names import NamespaceName
 from broker_core.policies.json_values import Fields, OnBad, names, properties, refuse
-from broker_core.policies.kept import read_kept
+from broker_core.policies.kept import LOCAL_FIELDS, read_kept
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.tenancy.bundles import Bundles
 
@@ -138,6 +138,6 @@ class Namespace:
         }
 
     def to_body(self) -> dict[str, Any]:
-        values = {**_FRESH, **self.to_document()}
+        values = {key: value for key, value in {**_FRESH, **self.to_document()}.items() if key not in LOCAL_FIELDS}
         values["clusterDispatchRate"] = values["topicDispatchRate"]  # its former name, which tools still read
         return {key: values.pop(key) for key in _ORDER if key in values} | values

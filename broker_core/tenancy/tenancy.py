@@ -29,9 +29,11 @@ from broker_core.errors import (
     WrongTopicKind,
 )
 from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity
+from broker_core.policies.kept import KEPT
 from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.policies.values import DispatchRate
+from broker_core.tenancy.bundles import Bundles
 from broker_core.tenancy.documents import CLUSTER, PartitionedTopic, PropertyChange, Tenant
 from broker_core.tenancy.effective import EffectivePolicies
 from broker_core.tenancy.namespace import Namespace
@@ -172,6 +174,30 @@ class Tenancy:
             namespace = self.namespace(name)
             await self._records.put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
 
+    async def split_bundle(self, name: NamespaceName, bundle: str, positions: Sequence[int]) -> None:
+        """The bundle ends at each position, and another one begins there; without positions, nothing changes."""
+        async with self._changing:
+            namespace = self.namespace(name)
+            found = namespace.bundles.find(str(name), bundle)  # another request may have split it
+            bundles = namespace.bundles.split(found, positions, self._config.policies.most_bundles)
+            if bundles != namespace.bundles:
+                await self._records.put_namespace(dataclasses.replace(namespace, bundles=bundles))
+
+    async def set_kept(self, name: NamespaceName, field: str, value: Any) -> None:
+        """Sets a field of `policies.kept`; None removes it."""
+        await self.change_kept(name, field, lambda _: value, lambda: None)
+
+    async def change_kept(
+        self, name: NamespaceName, field: str, change: Callable[[Any], Any], before: Callable[[], Any]
+    ) -> None:
+        """As `set_kept`; `change` gets what `before` returns, once no other change can interfere."""
+        async with self._changing:
+            namespace = self.namespace(name)
+            value = change(before())
+            kept = {key: one for key, one in namespace.kept.items() if key != field}
+            kept |= {} if value is None else {field: KEPT[field](value, field)}
+            await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
+
     def check_replication(self, clusters: Iterable[str]) -> None:
         """Raises `Forbidden` for a cluster that does not exist, and `InvalidValue` for one that is not ours."""
         for name in clusters:
@@ -186,6 +212,11 @@ class Tenancy:
         """The caller checks that the clusters exist."""
         async with self._changing:
             await self._records.put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
+
+    def bundles_of(self, name: NamespaceName) -> Bundles:
+        """The bundles of a namespace, also of one that exists only by use."""
+        found = self._records.namespaces.get(name)
+        return found.bundles if found is not None else Bundles.evenly(self._config.policies.default_bundles)
 
     # Topic policies
 
@@ -231,9 +262,18 @@ class Tenancy:
     async def forget_topic(self, topic: TopicName) -> None:
         """Removes the policies of a deleted topic."""
         async with self._changing:
+            await self._forget_grants(topic)
             for is_global in (False, True):
                 if not self.topic_policies(topic, is_global=is_global).is_empty:
                     await self._records.put_topic_policies(topic, NOTHING_SET, is_global=is_global)
+
+    async def _forget_grants(self, topic: TopicName) -> None:
+        namespace = self._records.namespaces.get(topic.namespace)
+        grants = namespace.kept.get("auth_policies", {}) if namespace is not None else {}
+        if namespace is not None and str(topic) in grants.get("destination_auth", {}):
+            left = {name: roles for name, roles in grants["destination_auth"].items() if name != str(topic)}
+            kept = {**namespace.kept, "auth_policies": {**grants, "destination_auth": left}}
+            await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
 
     # Partitioned topics
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from broker_core.compaction.compaction import CompactionState
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
+from broker_core.storage.retention import Retention
 
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
-    from broker_core.storage.retention import Retention
     from broker_core.topic.offloading import Offloading
     from broker_core.topic.subscription import Subscription
     from broker_core.topic_context import TopicContext
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.5  # acknowledgments within this time are handled together
+EVERYTHING = Retention()  # nothing acknowledged is kept
 CHECK_AGAIN_SECONDS = 60.0  # the wall clock may have been set in the meantime
 
 
@@ -131,6 +132,15 @@ class Housekeeping:
             retention = replace(retention, open_grace_ms=0)
         if self._log is not None:
             await self._log.trim(retention, self._context.expiry.now_ms())
+
+    async def truncate(self) -> None:
+        """Deletes every message that was there, whatever retention says."""
+        for subscription in list(self._subscriptions.values()):
+            if subscription.durable:
+                await subscription.clear_backlog()
+        if self._log is not None:
+            await self._compaction.skip_to(self._log.last_confirmed)
+            await self._log.trim(EVERYTHING, self._context.expiry.now_ms())
 
     def _compact(self) -> None:
         """Starts a compaction if the uncompacted bytes exceed the threshold, at most once per interval."""

@@ -251,6 +251,11 @@ class Topic:
         """Deletes what retention allows, on request and at once: the open ledger has no grace period."""
         await self._housekeeping.trim(by_request=True)
 
+    async def truncate(self) -> None:
+        """Acknowledges all messages for every subscription and deletes them, whatever retention says."""
+        await self.deduplication.take_snapshot()  # whose cursor would keep them
+        await self._housekeeping.truncate()
+
     def publishing_changed(self) -> None:
         """Updates `publishes_plainly`: one test per publish instead of one per feature."""
         policies = self.policies

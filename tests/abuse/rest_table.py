@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.admin import broker_stats, other_services
 from broker_core.admin.routes import Route
 from tests.abuse.hostile import BODIES, NUMBERS, PARTS, VALUES, document, places, replaced
 
@@ -35,6 +36,13 @@ ORDINARY = {
     "ledger": "0",
     "entry": "0",
     "domainName": "d",
+    **dict.fromkeys(("group", "resourcegroup", "key", "bookie", "functionName", "instanceId", "packageName"), "x"),
+    **dict.fromkeys(("partition", "mostSigBits", "leastSigBits", "coordinatorId", "timeout"), "1"),
+    "allocator": "default",
+    "type": "function",
+    "subName": "s",
+    "ledgerId": "0",
+    "entryId": "0",
     "policyName": "p",
     "broker": "localhost:8080",
     "version": "0",
@@ -166,7 +174,63 @@ S/schema/{version} S/schemas S/metadata /lookup/v2/topic/{domain}/{tenant}/{name
 /lookup/v2/topic/{domain}/{tenant}/{namespace}/{topic}/bundle
 """
 
+
+def row_name(path: str) -> str:
+    """The path of a route, as spelled in ROWS."""
+    for prefix, letter in ((NAMESPACE, "N"), (SCHEMA, "S"), (TOPIC, "T")):
+        if path == prefix or path.startswith(prefix + "/"):
+            return letter + path[len(prefix) :]
+    return path
+
+
+MESSAGES = {
+    "producerName": "p",
+    "valueSchema": '{"type": "STRING", "schema": ""}',
+    "messages": [{"key": "k", "payload": "x", "eventTime": 1, "sequenceId": 1, "properties": PROPERTIES}],
+}
+RESOURCE_QUOTA = {"msgRateIn": 1.0, "msgRateOut": 2.0, "bandwidthIn": 3.0, "memory": 4.0, "dynamic": True}
+GRANT = {"topic": "persistent://abuse/ns/t", "role": "r", "actions": ["produce"]}
+PLAIN = {  # handlers that read neither a body nor a query, and those that refuse whatever they get
+    row_name(route.path): Row() for route in (*other_services.ROUTES, *broker_stats.ROUTES)
+}
+
 ROWS: dict[str, Row] = {
+    **PLAIN,
+    **{
+        path: Row()
+        for path in ["N/property/{key}", "N/property/{key}/{value}", "N/{bundle}", "T/truncate", "T/backlog"]
+    },
+    "N/antiAffinity": Row("group"),
+    "/admin/v2/namespaces/{cluster}/antiAffinity/{group}": Row(None, ("tenant", "property")),
+    "N/resourcegroup": Row(),
+    "N/scanOffloadedLedgers": Row(),
+    "N/resourcegroup/{resourcegroup}": Row(),
+    "N/allowedClusters": Row(["standalone"]),
+    "N/persistence/bookieAffinity": Row({"bookkeeperAffinityGroupPrimary": "a"}),
+    "N/migration": Row(False, ("migrated",)),
+    "N/subscriptionAuthMode": Row("Prefix"),
+    **{f"{level}/entryFilters": Row({"entryFilterNames": "a"}, APPLIED) for level in "NT"},
+    **{f"{level}/dispatcherPauseOnAckStatePersistent": Row(True, APPLIED) for level in "NT"},
+    "T/shadowTopics": Row(["persistent://abuse/ns/x"]),
+    "N/{bundle}/split": Row([1, 2], ("splitAlgorithmName", "unload")),
+    "N/{bundle}/topicHashPositions": Row(None, ("topics",)),
+    "N/permissions/subscription": Row(),
+    "N/permissions/subscription/{subscription}": Row(["r"]),
+    "N/permissions/{subscription}/{role}": Row(),
+    "/admin/v2/namespaces/grantPermissionsOnTopics": Row([GRANT]),
+    "/admin/v2/namespaces/revokePermissionsOnTopics": Row([GRANT]),
+    "T/subscription/{subscription}/analyzeBacklog": Row(POSITION),
+    "/admin/v2/bookies/all": Row(),
+    "/admin/v2/bookies/racks-info": Row(),
+    "/admin/v2/bookies/racks-info/{bookie}": Row({"rack": "/r", "hostname": "h"}, ("group",)),
+    "/admin/v2/resourcegroups": Row(),
+    "/admin/v2/resourcegroups/{resourcegroup}": Row({"publishRateInMsgs": 1}),
+    "/admin/v2/resource-quotas": Row(RESOURCE_QUOTA),
+    "/admin/v2/resource-quotas/{tenant}/{namespace}/{bundle}": Row(RESOURCE_QUOTA),
+    **{
+        f"/topics/{{domain}}/{{tenant}}/{{namespace}}/{{topic}}{end}": Row(MESSAGES)
+        for end in ("", "/partitions/{partition}")
+    },
     **{path: Row() for path in PATHS_WITHOUT_BODY_OR_QUERY.split()},
     **{
         f"{level}/{name}": Row(POLICIES[name], (*APPLIED, *POLICY_QUERIES.get(name, ())))
@@ -236,14 +300,6 @@ ROWS: dict[str, Row] = {
 }
 
 QUERY_VALUES = {**PARTS, "true": "true", "empty": "", "one": "1"}
-
-
-def row_name(path: str) -> str:
-    """The path of a route, as spelled in ROWS."""
-    for prefix, letter in ((NAMESPACE, "N"), (SCHEMA, "S"), (TOPIC, "T")):
-        if path == prefix or path.startswith(prefix + "/"):
-            return letter + path[len(prefix) :]
-    return path
 
 
 def table(routes: Iterable[Route]) -> Iterator[RestInput]:

@@ -14,8 +14,8 @@ from broker_core.broker import Broker
 from broker_core.config.broker import BrokerConfig, ServerConfig
 from broker_core.names import parse_topic
 from broker_core.server.server import Server
-from broker_core.stats.health import OneEntry
 from broker_core.storage.position import Position
+from broker_core.topic.one_entry import OneEntry
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 

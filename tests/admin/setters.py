@@ -36,6 +36,11 @@ def _persistence(copies: int) -> dict[str, Any]:
     return {**quorums, "managedLedgerMaxMarkDeleteRate": 1.5}
 
 
+def _quota(rate: float) -> dict[str, Any]:
+    rates = dict.fromkeys(("msgRateIn", "msgRateOut", "bandwidthIn", "bandwidthOut", "memory"), rate)
+    return {**rates, "dynamic": False}
+
+
 def _isolation(scope: str) -> dict[str, Any]:
     failover = {"policy_type": "min_available", "parameters": {"min_limit": "1", "usage_threshold": "80"}}
     brokers = {"primary": ["localhost"], "secondary": ["other.*"]}
@@ -100,6 +105,10 @@ POLICIES: dict[str, Bodies] = {
     "isAllowAutoUpdateSchema": (False, True),
     "persistence": (_persistence(3), _persistence(1)),
     "replication": (["standalone"], ["standalone"]),
+    "dispatcherPauseOnAckStatePersistent": (None, None),
+    "subscriptionAuthMode": ("Prefix", "None"),
+    "antiAffinity": ("group", "other"),
+    "allowedClusters": (["standalone"], ["standalone"]),
     "properties": ({"color": "red", "size": 1}, {"color": "blue"}),
     "backlogQuota": (
         {"limitSize": 1000, "limitTime": -1, "policy": "producer_exception"},
@@ -132,6 +141,19 @@ OTHERS: dict[tuple[str, str], Bodies | str] = {
         _isolation("none"),
     ),
     ("POST", f"{TOPIC}/subscription/{{subscription}}/replicatedSubscriptionStatus"): (True, False),
+    ("POST", f"{NAMESPACE}/persistence/bookieAffinity"): (
+        {"bookkeeperAffinityGroupPrimary": "a"},
+        {"bookkeeperAffinityGroupPrimary": "b", "bookkeeperAffinityGroupSecondary": "c"},
+    ),
+    ("POST", f"{NAMESPACE}/resourcegroup/{{resourcegroup}}"): (None, None),
+    ("PUT", f"{NAMESPACE}/property/{{key}}/{{value}}"): (None, None),
+    ("POST", f"{NAMESPACE}/permissions/{{role}}"): (["produce"], ["produce", "consume"]),
+    ("POST", f"{NAMESPACE}/permissions/subscription/{{subscription}}"): (["alice"], ["alice", "bob"]),
+    ("POST", f"{TOPIC}/permissions/{{role}}"): (["consume"], ["functions"]),
+    ("PUT", f"{API}resourcegroups/{{resourcegroup}}"): ({"publishRateInMsgs": 1}, {"dispatchRateInBytes": 2}),
+    ("POST", f"{API}resource-quotas"): (_quota(1), _quota(2)),
+    ("POST", f"{API}resource-quotas/{{tenant}}/{{namespace}}/{{bundle}}"): (_quota(3), _quota(4)),
+    ("POST", f"{API}bookies/racks-info/{{bookie}}"): "needs a query: tests/admin/test_records.py",
     ("POST", f"{TOPIC}/partitions"): "asked of partitioned topics by the test itself",
     ("PUT", f"{TOPIC}/partitions"): "creates; the test makes its topics by it",
     ("PUT", TOPIC): "creates; the test makes its topics by it",
@@ -146,7 +168,20 @@ OTHERS: dict[tuple[str, str], Bodies | str] = {
 NOTHING_SET: dict[str, str] = {
     "brokers/configuration": "refused",
     "brokers/shutdown": "ends the process: tests/admin/test_brokers.py",
-    "permissions": "refused without authorization",
+    "PermissionsOnTopics": "several at once: tests/admin/test_permissions.py",
+    "entryFilters": "refused",
+    "shadowTopics": "refused",
+    "migration": "refused",
+    "resourcegroup": "removes what the path with a name sets",
+    "/property/{key}": "removes what the path with a value sets",
+    "/split": "tests/admin/test_bundles.py",
+    "/topics/": "publishes: tests/admin/test_produce.py",
+    "analyzeBacklog": "a question",
+    "truncate": "deletes messages: tests/admin/test_backlogs.py",
+    "{bundle}": "deletes topics: tests/admin/test_bundles.py",
+    "/permissions/{subscription}/{role}": "tests/admin/test_permissions.py",
+    **{f"/{service}/": "refused" for service in ("functions", "sources", "source", "sinks", "sink", "packages")},
+    **{f"/{service}/": "refused" for service in ("worker", "transactions")},
     "}/policies": "removes: tests/admin/test_global_policies.py",
     "damage/accept": "tests of damage",
     "unload": "changes where a topic is, not what it is",

@@ -28,6 +28,10 @@ PARTS = {
     "timestamp": "1",
     "seconds": "1",
     "domainName": "d",
+    **dict.fromkeys(
+        ("resourcegroup", "key", "bookie", "partition", "functionName", "instanceId", "type", "packageName"), "x"
+    ),
+    **dict.fromkeys(("version", "mostSigBits", "leastSigBits"), "1"),
     "policyName": "p",
 }
 

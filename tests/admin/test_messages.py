@@ -7,7 +7,7 @@ from email.message import Message
 import pytest
 
 from broker_core.names import parse_topic
-from broker_core.stats.health import OneEntry
+from broker_core.topic.one_entry import OneEntry
 from broker_core.wire.compression import compress
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BrokerEntryMetadata, CompressionType, KeyValue, MessageMetadata

@@ -38,6 +38,10 @@ TOPICS: dict[str, tuple[str, str, Any]] = {  # name: domain, suffix of the topic
 CHANGING = ("tats", "internal-info", "essage", "/ledger/", "/position/", "/compaction", "/metrics", "brokers", "lookup")
 
 
+# Parts of paths that most subjects have in common.
+USUAL = {"resourcegroup": "rg", "key": "k", "value": "v", "role": "r", "subscription": "s"}
+
+
 @dataclass
 class Subject:
     """An owner of policies: the parts of its paths, and whether its settings are removed again."""
@@ -47,7 +51,7 @@ class Subject:
     takes_back: bool
 
     def path(self, template: str) -> str:
-        return template.format(**self.parts)
+        return template.format(**{**USUAL, **self.parts})
 
 
 class Client:
@@ -115,6 +119,10 @@ def _create(client: Client) -> list[Subject]:
     subjects = [
         Subject(f"{API}clusters", {"cluster": "standalone", "domainName": "d", "policyName": "p"}, takes_back=False)
     ]
+    client.must("PUT", f"{API}resourcegroups/rg")
+    subjects.append(Subject(f"{API}resourcegroups", {}, takes_back=False))
+    bundle = {"tenant": "public", "namespace": "default", "bundle": "0x00000000_0x40000000"}
+    subjects.append(Subject(f"{API}resource-quotas", bundle, takes_back=False))
     client.must("PUT", f"{API}tenants/acme", {"allowedClusters": ["standalone"]})
     subjects.append(Subject(f"{API}tenants", {"tenant": "acme"}, takes_back=False))
     for back in (False, True):

@@ -169,8 +169,6 @@ class TestWholeNamespaces:
         ("POST", "namespaces/acme/nope/clearBacklog", 404, "Namespace does not exist"),
         ("POST", "namespaces/acme/nope/unsubscribe/s", 404, "Namespace does not exist"),
         ("GET", "namespaces/acme/nope/permissions", 404, "Namespace does not exist"),
-        ("POST", "namespaces/acme/shop/permissions/me", 501, "Authorization is not enabled"),
-        ("DELETE", f"{PLAIN}/permissions/me", 501, "Authorization is not enabled"),
     ],
 )
 async def test_refusals(shop: Admin, method: str, path: str, status: int, reason: str) -> None:

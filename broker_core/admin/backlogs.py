@@ -1,0 +1,87 @@
+"""The backlog of a topic and of its subscriptions: counted, shown for a topic at rest, and dropped with all data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.call import Call
+from broker_core.admin.non_persistent import persistent_only
+from broker_core.admin.operations import TENANT_ADMIN, on_topic
+from broker_core.admin.positions import read_position
+from broker_core.admin.routes import Route
+from broker_core.admin.shapes import RESET_DATA
+from broker_core.admin.targets import every_topic, one_topic
+from broker_core.errors import InvalidValue
+from broker_core.rates.turns import in_turns
+from broker_core.topic.backlog_scan import ScanBounds, scan
+
+
+async def analyze(call: Call) -> dict[str, Any]:
+    """Counts entries and messages by reading them. Without entry filters, all of them are accepted."""
+    topic = await one_topic(
+        call,
+        "Analyze backlog on a partitioned topic is not allowed, please try do it on specific topic partition",
+    )
+    subscription = topic.subscriptions.find(call.subscription())
+    body, limits = call.json_object(), call.broker.config.topics
+    start = read_position(body) if "ledgerId" in body else None
+    bounds = ScanBounds(limits.scan_entries, limits.scan_ms / 1000)
+    found = await scan(topic.ledger, subscription.cursor, bounds, call.broker.clock, start)
+    return {
+        "entries": found.entries,
+        "messages": found.messages,
+        "filterRejectedEntries": 0,
+        "filterAcceptedEntries": found.entries,
+        "filterRescheduledEntries": 0,
+        "filterRejectedMessages": 0,
+        "filterAcceptedMessages": found.messages,
+        "filterRescheduledMessages": 0,
+        "aborted": found.aborted,
+    }
+
+
+async def offline_backlog(call: Call) -> dict[str, Any]:
+    """PersistentOfflineTopicStats: what is stored of the topic, of all partitions together."""
+    topics = await every_topic(call)
+    cursors: dict[str, dict[str, int]] = {}
+    async for subscription, cursor in in_turns([item for topic in topics for item in topic.ledger.cursors.items()]):
+        known = cursors.setdefault(subscription, {"cursorBacklog": 0, "cursorLedgerId": -1})
+        known["cursorBacklog"] += cursor.backlog_entries
+    infos = [info for topic in topics for info in topic.ledger.ledger_infos()]
+    name = call.topic()
+    return {
+        "storageSize": sum(topic.ledger.size for topic in topics),
+        "totalMessages": sum(topic.ledger.entries for topic in topics),
+        "messageBacklog": sum(known["cursorBacklog"] for known in cursors.values()),
+        "brokerName": call.broker.config.server.advertised_address,
+        "topicName": f"{name.namespace}/{name.domain}/{name.local}",
+        "dataLedgerDetails": [
+            {"entries": info.entries, "timestamp": info.sealed_ms, "size": info.size, "ledgerId": info.id}
+            for info in infos
+        ],
+        "cursorDetails": cursors,
+        "statGeneratedAt": call.broker.clock.wall_ms(),
+    }
+
+
+async def truncate(call: Call) -> None:
+    """Every partition of a partitioned topic."""
+    for topic in await every_topic(call):
+        await topic.truncate()
+
+
+_TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
+
+ROUTES = (
+    Route(
+        "POST",
+        f"{_TOPIC}/subscription/{{subscription}}/analyzeBacklog",
+        persistent_only(analyze, "Analyze backlog"),
+        on_topic("CONSUME"),
+        body=RESET_DATA,
+    ),
+    Route("GET", f"{_TOPIC}/backlog", persistent_only(offline_backlog, "Backlog"), on_topic("GET_BACKLOG_SIZE")),
+    Route(
+        "DELETE", f"{_TOPIC}/truncate", persistent_only(truncate, "", InvalidValue, "unsupport truncate"), TENANT_ADMIN
+    ),
+)

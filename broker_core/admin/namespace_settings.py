@@ -1,0 +1,257 @@
+"""Settings of a namespace that are no policies of its topics. The broker stores and shows them; they have no effect.
+
+Where a setting would promise what the broker cannot do, it is refused with a reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.call import JSON_TYPE, Answer, Call, json_answer
+from broker_core.admin.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
+from broker_core.admin.properties import read_properties
+from broker_core.admin.routes import Route
+from broker_core.admin.shapes import STRING, STRINGS, TRUTH, obj
+from broker_core.errors import (
+    Forbidden,
+    InvalidRequest,
+    InvalidValue,
+    NotImplementedHere,
+)
+from broker_core.names import NamespaceName
+from broker_core.policies.json_values import mapping, names, string, truth
+from broker_core.policies.kept import AFFINITY, ALLOWED_CLUSTERS, ANTI_AFFINITY, ENTRY_FILTERS, RESOURCE_GROUP
+from broker_core.tenancy import tool_records
+
+
+def _kept(call: Call, field: str) -> Any:
+    return call.broker.tenancy.namespace(call.namespace()).kept.get(field)
+
+
+async def _keep(call: Call, field: str, value: Any) -> None:
+    await call.broker.tenancy.set_kept(call.namespace(), field, value)
+
+
+def _shown(value: Any) -> Answer:
+    return Answer(204) if value is None else json_answer(value)
+
+
+def _text(value: str | None) -> Answer:
+    """Text without quotes under the type of JSON, as Pulsar answers."""
+    return Answer(204) if value is None else Answer(200, value.encode(), JSON_TYPE)
+
+
+# Anti-affinity group
+
+
+async def get_anti_affinity(call: Call) -> Answer:
+    return _shown(_kept(call, ANTI_AFFINITY))
+
+
+async def set_anti_affinity(call: Call) -> None:
+    group = string(call.json() or "", "the group")
+    if not group.strip():
+        raise InvalidValue("antiAffinityGroup can't be empty")
+    await _keep(call, ANTI_AFFINITY, call.check_length(group, "group"))
+
+
+async def remove_anti_affinity(call: Call) -> None:
+    await _keep(call, ANTI_AFFINITY, None)
+
+
+async def namespaces_of_group(call: Call) -> list[str]:
+    cluster, group, tenancy = call.part("cluster"), call.part("group"), call.broker.tenancy
+    if cluster not in tenancy.clusters():
+        raise InvalidValue(f"Cluster {cluster} does not exist.")
+    tenant = call.query.get("tenant") or call.query.get("property")  # its name in the Go and Java tools
+    if not tenant:
+        raise InvalidRequest("Tenant should not be null")
+    found = (tenancy.namespace(name) for name in tenancy.namespaces(tenant))
+    return [str(one.name) for one in found if one.kept.get(ANTI_AFFINITY) == group]
+
+
+# Resource group
+
+
+async def get_resource_group(call: Call) -> Answer:
+    return _text(_kept(call, RESOURCE_GROUP))
+
+
+async def set_resource_group(call: Call) -> None:
+    group, records = call.part("resourcegroup"), call.broker.tenancy.tool_records
+    async with records.changing:
+        if records.get(tool_records.RESOURCE_GROUP, group) is None:
+            raise InvalidValue("ResourceGroup does not exist")
+        await _keep(call, RESOURCE_GROUP, group)
+
+
+async def remove_resource_group(call: Call) -> None:
+    await _keep(call, RESOURCE_GROUP, None)
+
+
+# Clusters that may be replicated to
+
+
+async def get_allowed_clusters(call: Call) -> list[str]:
+    return _kept(call, ALLOWED_CLUSTERS) or []
+
+
+async def set_allowed_clusters(call: Call) -> Answer:
+    clusters = list(dict.fromkeys(names(call.json() or [], "the list of clusters")))
+    tenancy, name = call.broker.tenancy, call.namespace()
+    namespace = tenancy.namespace(name)
+    _check_allowed(call, name, clusters)
+    for cluster in namespace.replication_clusters:
+        if cluster not in clusters:
+            raise InvalidRequest(
+                f"Allowed clusters do not contain the replication cluster {cluster}. Please remove the replication"
+                " cluster if the cluster is not allowed for this namespace"
+            )
+    await _keep(call, ALLOWED_CLUSTERS, clusters)
+    return Answer(200)
+
+
+def _check_allowed(call: Call, name: NamespaceName, clusters: list[str]) -> None:
+    tenancy = call.broker.tenancy
+    for cluster in clusters:
+        if cluster not in tenancy.tenant(name.tenant).allowed_clusters:
+            refused = f"Cluster [{cluster}] is not in the list of allowed clusters list"
+            raise Forbidden(f"{refused} for tenant [{name.tenant}]")
+        if cluster not in tenancy.clusters():
+            raise Forbidden(f"Invalid cluster id: {cluster}")
+
+
+# Bookies of the namespace
+
+
+async def get_bookie_affinity(call: Call) -> Answer:
+    return _shown(_kept(call, AFFINITY))
+
+
+async def set_bookie_affinity(call: Call) -> None:
+    body = mapping(call.json() or {}, "the affinity group")
+    await _keep(call, AFFINITY, {key: string(body[key], key) for key in _GROUPS if body.get(key) is not None})
+
+
+async def remove_bookie_affinity(call: Call) -> None:
+    await _keep(call, AFFINITY, None)
+
+
+_GROUPS = ("bookkeeperAffinityGroupPrimary", "bookkeeperAffinityGroupSecondary")
+
+
+# Entry filters
+
+
+async def get_entry_filters(call: Call) -> Answer:
+    return _shown(_kept(call, ENTRY_FILTERS))
+
+
+async def set_entry_filters(call: Call) -> None:
+    call.broker.tenancy.namespace(call.namespace())
+    refuse_entry_filters(call)
+
+
+def refuse_entry_filters(call: Call) -> None:
+    """Entry filters are Java classes; null asks for none."""
+    body = call.json()
+    if body is None:
+        return
+    text = string(mapping(body, "entryFilters").get("entryFilterNames") or "", "entryFilterNames")
+    if not text.strip(","):
+        raise InvalidRequest("entryFilterNames can't be empty. To remove entry filters use the remove method.")
+    first = text.strip(",").partition(",")[0]
+    raise InvalidRequest(
+        f"Entry filter '{first}' not found: this broker loads no entry filters, filter in the consumer"
+    )
+
+
+async def remove_entry_filters(call: Call) -> None:
+    await _keep(call, ENTRY_FILTERS, None)
+
+
+# Migration
+
+
+async def set_migration(call: Call) -> None:
+    body = call.json()
+    if body is None:
+        raise InvalidRequest("The request entity cannot be empty.")
+    call.broker.tenancy.namespace(call.namespace())
+    if truth(body, "the request body"):
+        raise NotImplementedHere(
+            "cannot migrate a namespace: this broker does not send its clients to another cluster; change the service"
+            " URL of the clients"
+        )
+
+
+# Single properties
+
+
+async def get_property(call: Call) -> Answer:
+    return _text(call.broker.tenancy.namespace(call.namespace()).properties.get(call.part("key")))
+
+
+async def set_property(call: Call) -> None:
+    sent = {call.part("key"): call.part("value")}
+    await call.broker.tenancy.change_namespace_properties(
+        call.namespace(), lambda before: read_properties(call, sent, before)
+    )
+
+
+async def remove_property(call: Call) -> Answer:
+    """Answers with the value that the property had."""
+    key = call.part("key")
+    before = call.broker.tenancy.namespace(call.namespace()).properties.get(key)
+    await call.broker.tenancy.change_namespace_properties(
+        call.namespace(), lambda others: {name: value for name, value in others.items() if name != key}
+    )
+    return _text(before)
+
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+_ANTI_AFFINITY = f"{_NAMESPACE}/antiAffinity"
+_RESOURCE_GROUP = f"{_NAMESPACE}/resourcegroup"
+_ALLOWED = f"{_NAMESPACE}/allowedClusters"
+_AFFINITY = f"{_NAMESPACE}/persistence/bookieAffinity"
+_FILTERS = f"{_NAMESPACE}/entryFilters"
+_PROPERTY = f"{_NAMESPACE}/property/{{key}}"
+
+ROUTES = (
+    Route("GET", _ANTI_AFFINITY, get_anti_affinity, namespace_policy("ANTI_AFFINITY", "GET")),
+    Route("POST", _ANTI_AFFINITY, set_anti_affinity, namespace_policy("ANTI_AFFINITY", "POST"), body=STRING),
+    Route("DELETE", _ANTI_AFFINITY, remove_anti_affinity, namespace_policy("ANTI_AFFINITY", "DELETE")),
+    Route(
+        "GET",
+        "/admin/v2/namespaces/{cluster}/antiAffinity/{group}",
+        namespaces_of_group,
+        namespace_policy("ANTI_AFFINITY", "GET"),
+        query=("tenant", "property"),
+    ),
+    Route("GET", _RESOURCE_GROUP, get_resource_group, namespace_policy("RESOURCEGROUP", "GET")),
+    Route(
+        "POST",
+        f"{_RESOURCE_GROUP}/{{resourcegroup}}",
+        set_resource_group,
+        namespace_policy("RESOURCEGROUP", "POST"),
+    ),
+    Route("DELETE", _RESOURCE_GROUP, remove_resource_group, namespace_policy("RESOURCEGROUP", "DELETE")),
+    Route("GET", _ALLOWED, get_allowed_clusters, namespace_policy("ALLOW_CLUSTERS", "GET")),
+    Route("POST", _ALLOWED, set_allowed_clusters, namespace_policy("ALLOW_CLUSTERS", "POST"), body=STRINGS),
+    Route("GET", _AFFINITY, get_bookie_affinity, SUPER_USER),
+    Route("POST", _AFFINITY, set_bookie_affinity, SUPER_USER, body=obj(**dict.fromkeys(_GROUPS, STRING))),
+    Route("DELETE", _AFFINITY, remove_bookie_affinity, SUPER_USER),
+    Route("GET", _FILTERS, get_entry_filters, namespace_policy("ENTRY_FILTERS", "GET"), query=("applied",)),
+    Route(
+        "POST",
+        _FILTERS,
+        set_entry_filters,
+        namespace_policy("ENTRY_FILTERS", "POST"),
+        body=obj(entryFilterNames=STRING),
+    ),
+    Route("DELETE", _FILTERS, remove_entry_filters, namespace_policy("ENTRY_FILTERS", "DELETE")),
+    Route("POST", f"{_NAMESPACE}/migration", set_migration, SUPER_USER, query=("migrated",), body=TRUTH),
+    Route("GET", _PROPERTY, get_property, TENANT_ADMIN),
+    Route("PUT", f"{_PROPERTY}/{{value}}", set_property, TENANT_ADMIN),
+    Route("DELETE", _PROPERTY, remove_property, TENANT_ADMIN),
+)

@@ -1,0 +1,55 @@
+"""Counts what a subscription has not acknowledged by reading it, within bounds (Pulsar docs, "analyze-backlog")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.storage.position import Position
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_log import TopicLog
+
+READ_ENTRIES = 1000
+READ_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class BacklogScan:
+    """`aborted`: a bound was reached before the end. A batch is one entry of several messages."""
+
+    entries: int = 0
+    messages: int = 0
+    aborted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScanBounds:
+    """Maximum number of entries, and of seconds."""
+
+    entries: int
+    seconds: float
+
+
+async def scan(
+    log: TopicLog, cursor: ManagedCursor, bounds: ScanBounds, clock: Clock, start: Position | None = None
+) -> BacklogScan:
+    """Reads from `start`, by default from the oldest unacknowledged message."""
+    found = BacklogScan()
+    position, ends = cursor.oldest_unacknowledged(), clock.monotonic() + bounds.seconds
+    if position is not None and start is not None:
+        position = max(position, start)
+    while position is not None and position <= log.last_confirmed:
+        if found.entries >= bounds.entries or clock.monotonic() >= ends:
+            found.aborted = True
+            break
+        block = await log.read(position, min(READ_ENTRIES, bounds.entries - found.entries), READ_BYTES)
+        if not len(block):
+            break
+        for first, last in cursor.unacknowledged(block):
+            found.entries += last - first
+            found.messages += sum(block.counts[first:last])
+        position = Position(block.ledger_id, block.first_entry_id + len(block))
+    return found

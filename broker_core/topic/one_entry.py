@@ -1,0 +1,40 @@
+"""Publishes a single entry of the broker's own making, without a producer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.storage.errors import StorageError
+    from broker_core.storage.position import Position
+    from broker_core.topic.topic import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class OneEntry:
+    """A run of a single entry, as a topic takes it."""
+
+    data: bytes
+    starts: list[int]
+    ends: list[int]
+    counts: list[int]
+    publish_times: list[int]
+    delivery_times: tuple[int, ...] = ()
+
+
+def publish_one(topic: Topic, run: OneEntry) -> asyncio.Future[Position]:
+    """Appends the entry now; the result is its position once it is on disk. Raises a `BrokerError` if it is refused."""
+    written: asyncio.Future[Position] = asyncio.get_running_loop().create_future()
+
+    def done(first: Position | None, error: StorageError | None) -> None:
+        if written.done():
+            return
+        if first is None:
+            written.set_exception(topic.write_failed(error))
+        else:
+            written.set_result(first)
+
+    topic.publish(run, done)
+    return written
