@@ -171,6 +171,7 @@ def _gets(subject: Subject) -> Iterator[str]:
             route.method == "GET"
             and route.path.startswith(subject.prefix)
             and not any(c in route.path for c in CHANGING)
+            and not route.path.endswith("/backlog")
         ):
             try:
                 path = subject.path(route.path)
