@@ -189,6 +189,12 @@ MESSAGES = {
     "messages": [{"key": "k", "payload": "x", "eventTime": 1, "sequenceId": 1, "properties": PROPERTIES}],
 }
 RESOURCE_QUOTA = {"msgRateIn": 1.0, "msgRateOut": 2.0, "bandwidthIn": 3.0, "memory": 4.0, "dynamic": True}
+OFFLOAD = {
+    "managedLedgerOffloadDriver": "aws-s3",
+    "managedLedgerOffloadBucket": "b",
+    "managedLedgerOffloadRegion": "r",
+    "managedLedgerOffloadThresholdInBytes": 1 << 30,
+}
 GRANT = {"topic": "persistent://abuse/ns/t", "role": "r", "actions": ["produce"]}
 PLAIN = {  # handlers that read neither a body nor a query, and those that refuse whatever they get
     row_name(route.path): Row() for route in (*other_services.ROUTES, *broker_stats.ROUTES)
@@ -204,6 +210,15 @@ ROWS: dict[str, Row] = {
     "/admin/v2/namespaces/{cluster}/antiAffinity/{group}": Row(None, ("tenant", "property")),
     "N/resourcegroup": Row(),
     "N/scanOffloadedLedgers": Row(),
+    "N/removeOffloadPolicies": Row(),
+    "N/offloadThreshold": Row(1000),
+    "N/offloadThresholdInSeconds": Row(1000),
+    "N/offloadDeletionLagMs": Row(1000),
+    "N/offloadPolicies": Row(OFFLOAD, APPLIED),
+    "T/offloadPolicies": Row(OFFLOAD, APPLIED),
+    "T/offload": Row(POSITION),
+    "T/offload/restore": Row(),
+    "/admin/v2/brokers/offload/audit": Row(OFFLOAD, ("sweep",)),
     "N/resourcegroup/{resourcegroup}": Row(),
     "N/allowedClusters": Row(["standalone"]),
     "N/persistence/bookieAffinity": Row({"bookkeeperAffinityGroupPrimary": "a"}),
