@@ -26,7 +26,7 @@ class ChunkJoiner:
     """`read` reads a span of entries of the range's topic."""
 
     def __init__(self, part: LedgerRange, read: ReadSpan) -> None:
-        self._spans = (EntrySpan(part.ledger_id, part.floor, part.last), *part.earlier)
+        self._spans = (part.span._replace(first=part.floor), *part.earlier)
         self._read = read
         self._pieces: OrderedDict[Name, dict[int, tuple[bytes, int]]] = OrderedDict()
         self._held = 0
@@ -65,7 +65,7 @@ class ChunkJoiner:
             last = min(span.last, entry_id - 1) if span == self._spans[0] else span.last
             while last >= span.first:
                 first = max(last - window + 1, span.first)
-                for run in self._read(EntrySpan(span.ledger_id, first, last)):
+                for run in self._read(span._replace(first=first, last=last)):
                     for entry, size in zip(run.entries, run.sizes, strict=True):
                         own = entry.metadata
                         if own.uuid == name[1] and own.producer_name == name[0] and own.num_chunks_from_msg > 1:

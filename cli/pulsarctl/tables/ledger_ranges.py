@@ -4,7 +4,7 @@ The input is a broker's `internalStats`, one answer for each topic partition, so
 moment. A task gets the acknowledged ranges of its own entries and nothing of the rest.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,13 @@ from pulsarctl.values.message_ids import parse_message_id
 TASK_BYTES_MAX = 64 * 1024 * 1024
 EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
 TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
+
+
+PathOf = Callable[[str, int], str]
+
+
+def in_no_file(topic: str, ledger_id: int) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +37,12 @@ class Unacknowledged:
 
 
 class EntrySpan(NamedTuple):
-    """Entries `first <= entry <= last` of one ledger."""
+    """Entries `first <= entry <= last` of one ledger, in a file unless `path` is empty."""
 
     ledger_id: int
     first: int
     last: int
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,8 @@ class LedgerRange:
     With `subscriptions` an entry counts once for each that wants it, without (None) once. Only messages published at
     `since_ms` or later, and at `until_ms` or earlier, belong to it. `before` are the messages of the batch `first` that
     do not belong to it, and `through` is the last index of the batch `last` that does (-1: all). A chunked message may
-    begin before `first`: at entry `floor` of this ledger, or in one of the `earlier` spans, nearest first.
+    begin before `first`: at entry `floor` of this ledger, or in one of the `earlier` spans, nearest first. `path` is
+    the file of a sealed ledger, or empty: ask the broker for the entries.
     """
 
     topic: str
@@ -59,6 +68,11 @@ class LedgerRange:
     through: int = -1
     floor: int = 0
     earlier: tuple[EntrySpan, ...] = ()
+    path: str = ""
+
+    @property
+    def span(self) -> EntrySpan:
+        return EntrySpan(self.ledger_id, self.first, self.last, self.path)
 
     @property
     def entries(self) -> int:
@@ -72,9 +86,11 @@ def ranges_of_topic(
     subscriptions: Sequence[str] | None,
     start: Bound = FIRST,
     end: Bound = LAST,
+    path_of: PathOf = in_no_file,
 ) -> Iterator[LedgerRange]:
     """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
 
+    `path_of` finds the file of a sealed ledger, or an empty text.
     `subscriptions` names those whose unacknowledged entries are wanted; None: all entries there are.
     """
     cursors = None
@@ -90,10 +106,12 @@ def ranges_of_topic(
         last = last_confirmed[1] if is_open else ledger["entries"] - 1
         size = max(ledger["size"], stats["currentLedgerSize"] if is_open else 0)
         whole = LedgerRange(topic, ledger_id, 0, last, size, None, start.time_ms, end.time_ms)
+        if not is_open:
+            whole = replace(whole, path=path_of(topic, ledger_id))
         cut = _cut(whole, start, end)
         if cut is not None:
             cut = replace(cut, floor=cut.first, earlier=tuple(earlier))
-            earlier = [EntrySpan(ledger_id, cut.first, cut.last), *earlier[: EARLIER_LEDGERS - 1]]
+            earlier = [cut.span, *earlier[: EARLIER_LEDGERS - 1]]
         if cut is not None and cursors is not None:
             cut = _only_wanted(cut, cursors)
         if cut is not None:

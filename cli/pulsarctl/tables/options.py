@@ -29,6 +29,7 @@ class TableOptions:
     columns            names separated by commas; other columns are neither computed nor decompressed. Empty: all
     decode             `auto`: by the schema of each message; `raw`: bytes; or string, json, avro, protobuf, keyvalue
     undecodable        `column`: a message that cannot be decoded has raw_value and decode_error; `fail`: it is an error
+    data_directory     of a pulsarctl broker: sealed ledgers are read from its files, without the broker
     fail_on_data_loss  fail if entries of the plan are gone; otherwise skip them
     tasks_min          minimum number of parts, if there is enough to read
     entries_per_task   maximum number of entries in one part
@@ -45,6 +46,7 @@ class TableOptions:
     columns: tuple[str, ...] = ()
     decode: str = "auto"
     undecodable: str = "column"
+    data_directory: str = ""
     fail_on_data_loss: bool = True
     tasks_min: int = 8
     entries_per_task: int = 50_000
@@ -81,6 +83,7 @@ _READERS: dict[str, values.Reader] = {
     "columns": values.some_names,
     "decode": values.one_of(*DECODE),
     "undecodable": values.one_of("column", "fail"),
+    "data_directory": values.a_text,
     "fail_on_data_loss": values.yes_or_no,
     "tasks_min": values.a_count,
     "entries_per_task": values.a_count,

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import UsageProblem
-from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
+from pulsarctl.tables.ledger_files import LedgerFiles
+from pulsarctl.tables.ledger_ranges import LedgerRange, PathOf, in_no_file, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
 from pulsarctl.values.names import full_topic, namespace_of
 
@@ -17,9 +19,10 @@ def plan(options: TableOptions) -> list[LedgerRange]:
 
     Raises `NotFound` for a topic that does not exist, and what the admin client raises.
     """
+    path_of = LedgerFiles(Path(options.data_directory)).path_of if options.data_directory else in_no_file
     admin = options.access.admin()
     try:
-        ranges = [each for topic in topic_parts(admin, options) for each in _ranges(admin, options, topic)]
+        ranges = [each for topic in topic_parts(admin, options) for each in _ranges(admin, options, topic, path_of)]
     finally:
         admin.close()
     return split(ranges, tasks_min=options.tasks_min, entries_max=options.entries_per_task)
@@ -62,11 +65,11 @@ def _whole_topic(name: str) -> str:
     return re.sub(r"-partition-\d+$", "", name)
 
 
-def _ranges(admin: AdminClient, options: TableOptions, topic: str) -> Iterator[LedgerRange]:
+def _ranges(admin: AdminClient, options: TableOptions, topic: str, path_of: PathOf) -> Iterator[LedgerRange]:
     stats = admin.topics.internal_stats(topic)
     names: Sequence[str] | None = options.subscriptions or None
     if names == (ALL_SUBSCRIPTIONS,):
         names = sorted(stats["cursors"])
     yield from ranges_of_topic(
-        topic, stats, subscriptions=names, start=options.start.of(topic), end=options.end.of(topic)
+        topic, stats, subscriptions=names, start=options.start.of(topic), end=options.end.of(topic), path_of=path_of
     )

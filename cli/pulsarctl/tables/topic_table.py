@@ -9,6 +9,7 @@ import pyarrow as pa
 from pulsarctl.tables.chunks import ChunkJoiner
 from pulsarctl.tables.columns import COLUMNS, column_named
 from pulsarctl.tables.entry_run import EntryRun
+from pulsarctl.tables.ledger_files import LedgerFileReader
 from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.tables.options import TableOptions
@@ -70,15 +71,18 @@ class TopicTable:
         connecting raises.
         """
         chunks = ChunkJoiner(part, partial(self._runs, part.topic)) if self.options.unit == "message" else None
-        span = EntrySpan(part.ledger_id, part.first, part.last)
         typed = None
         if self.value_type is not None and set(self.columns) & set(typed_values.NAMES):
             typed = TypedValues(part.topic, self.value_type, fails=self.options.undecodable == "fail")
-        yield from Unfolding(part, self.schema, chunks, typed).batches(self._runs(part.topic, span))
+        yield from Unfolding(part, self.schema, chunks, typed).batches(self._runs(part.topic, part.span))
 
     def _runs(self, topic: str, span: EntrySpan) -> Iterator[EntryRun]:
+        """The one place that chooses how entries are read: from a ledger's file, or through the broker."""
+        ledger_id, first, last, path = span
         missing = MissingEntries(self.options.access, topic, fails=self.options.fail_on_data_loss)
-        return ProtocolReader(self.options.access, topic, *span, missing).runs()
+        if path:
+            return LedgerFileReader(path, topic, ledger_id, first, last, missing).runs()
+        return ProtocolReader(self.options.access, topic, ledger_id, first, last, missing).runs()
 
 
 def _wants_value(options: TableOptions) -> bool:

@@ -1,0 +1,119 @@
+"""Entries of sealed ledgers from the files of a pulsarctl data directory, without the broker (storage/FORMAT.md).
+
+A sealed file never changes and has an index, so many tasks read one file, each from the middle. Every record is
+verified by its checksum. A ledger that is open, or not yet written completely, is read through the broker instead.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from broker_core.storage import filenames, ledger_file
+from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, read_columns
+from broker_core.storage.disk import RealDisk
+from broker_core.storage.errors import Damaged
+from broker_core.storage.spans import POINT_SIZE, Spans
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.raw.entry import DamagedEntry
+from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.missing_entries import MissingEntries
+
+RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
+_TOTALS_SIZE = 7 * 8  # in the index record, in front of the points
+
+_disk = RealDisk()
+
+
+class LedgerFiles:
+    """The sealed ledgers of one data directory, as of its last checkpoint."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        database = filenames.metadata_file(directory)
+        if not database.exists():
+            raise UsageProblem(
+                f"option data_directory: {directory} is not a data directory of pulsarctl",
+                hint="use the directory of `pulsarctl standalone`; every task must be able to read it",
+            )
+        try:
+            connection = sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)
+            with connection:
+                self._names = dict(connection.execute("SELECT id, name FROM managed_ledger"))
+                self._owners = dict(connection.execute("SELECT id, owner FROM ledger WHERE sealed_ms > 0"))
+            connection.close()
+        except sqlite3.Error as error:
+            raise CliError(f"cannot read {database}: {error}") from error
+
+    def path_of(self, topic: str, ledger_id: int) -> str:
+        """The file of a sealed ledger of this topic, or an empty text: read it through the broker."""
+        if self._names.get(self._owners.get(ledger_id)) != _ledger_name(topic):
+            return ""
+        path = filenames.ledger_file(self._directory, ledger_id)
+        return str(path) if path.exists() else ""
+
+
+def _ledger_name(topic: str) -> str:
+    """The managed ledger of a topic, as in Pulsar: tenant/namespace/domain/encoded local name."""
+    domain, _, rest = topic.partition("://")
+    tenant, namespace, local = rest.split("/", 2)
+    return f"{tenant}/{namespace}/{domain}/{quote(local, safe='')}"
+
+
+class LedgerFileReader:
+    """Reads entries `first` to `last` of one file."""
+
+    def __init__(self, path: str, topic: str, ledger_id: int, first: int, last: int, missing: MissingEntries) -> None:
+        self._path = Path(path)
+        self._topic = topic
+        self._ledger_id = ledger_id
+        self._first = first
+        self._last = last
+        self._missing = missing
+
+    def runs(self) -> Iterator[EntryRun]:
+        """Raises `DamagedEntry`, `DataLoss`, and `CliError` for a file that cannot be opened."""
+        try:
+            fd = _disk.open_to_read(self._path)
+        except OSError as error:
+            raise CliError(
+                f"cannot read {self._path}: {error.strerror}",
+                hint="every task must be able to read data_directory; or leave it out to read through the broker",
+            ) from error
+        try:
+            yield from self._runs(fd)
+        except Damaged as damage:
+            raise DamagedEntry(f"cannot read ledger {self._ledger_id} of {self._topic}: {damage}") from damage
+        finally:
+            os.close(fd)
+
+    def _runs(self, fd: int) -> Iterator[EntryRun]:
+        ledger_file.check_header(self._path, _disk.pread(fd, ledger_file.DATA_START, 0), self._ledger_id)
+        end, index = ledger_file.read_index(_disk, fd, self._path, INDEX)
+        count = HEADER.unpack_from(index)[5]
+        at = HEADER_SIZE + _TOTALS_SIZE
+        spans = Spans.decode(memoryview(index)[at : at + POINT_SIZE * count], count)
+        start = spans.offset[max(spans.find(self._first), 0)] if count else end
+        run, expected = EntryRun([], [], []), self._first
+        for _, data, inside in ledger_file.scan(_disk, fd, self._path, start, end):
+            _, _, kind, _, _, n, owner, first, base, _ = HEADER.unpack_from(data, inside)
+            if kind != ENTRIES or owner != self._ledger_id or first + n <= self._first:
+                continue
+            if first > self._last:
+                break
+            starts, ends, _, _ = read_columns(data, inside + HEADER_SIZE, n, base)
+            if first > expected:
+                self._missing.check(self._ledger_id, expected, min(first - 1, self._last))
+            for row in range(max(self._first - first, 0), min(self._last - first + 1, n)):
+                entry = data[starts[row] : ends[row]]
+                run.append(
+                    first + row, parse(self._topic, self._ledger_id, first + row, entry, verify=False), len(entry)
+                )
+                if len(run.entry_ids) >= RUN_ENTRIES:
+                    yield run
+                    run = EntryRun([], [], [])
+            expected = first + n
+        yield run
+        if expected <= self._last:
+            self._missing.check(self._ledger_id, expected, self._last)
