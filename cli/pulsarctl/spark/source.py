@@ -12,15 +12,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from pulsarctl.errors import UsageProblem
+from pulsarctl.spark.sink import BatchSink, StreamSink
 from pulsarctl.spark.types import ddl
+from pulsarctl.spark.versions import require_streaming
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
+from pulsarctl.tables.writing.topic_writer import check_columns
+from pulsarctl.tables.writing.write_options import WriteOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+SINK_OPTIONS = ("path", "checkpointlocation")  # of Spark itself
 
 
 class RangePartition(InputPartition):
@@ -48,6 +57,20 @@ class PulsarDataSource(DataSource):
 
     def reader(self, schema: StructType) -> "TableReader":
         return TableReader(self.table)
+
+    def writer(self, schema: StructType, overwrite: bool) -> "BatchSink":
+        return BatchSink(self._write_options(schema, overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamSink":  # Spark's name
+        require_streaming()
+        return StreamSink(self._write_options(schema, overwrite))
+
+    def _write_options(self, schema: StructType, overwrite: bool) -> WriteOptions:
+        if overwrite:
+            raise UsageProblem("cannot overwrite a topic", hint='use mode("append")')
+        options = WriteOptions.parse({name: text for name, text in self.options.items() if name not in SINK_OPTIONS})
+        check_columns(to_arrow_schema(schema, timezone="UTC"), options.schema)
+        return options
 
 
 class TableReader(DataSourceReader):

@@ -3,7 +3,10 @@
 It travels to tasks, and opens a connection only when asked. A token file is read where the connection is made.
 """
 
+import os
 from dataclasses import dataclass
+from math import ceil
+from typing import Any
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.raw.topic_lookup import TopicLookup
@@ -31,6 +34,18 @@ class Access:
         """Opens connections to brokers by topic. The caller closes it. Raises `UsageProblem` for a bad token file."""
         token = credentials.token(self._settings())
         return TopicLookup(self.service_url, timeout_seconds=self.timeout_seconds, token=token)
+
+    def client(self) -> Any:
+        """The official client, for writing. The caller closes it."""
+        import pulsar
+
+        token = self.secret()
+        return pulsar.Client(
+            self.service_url,
+            authentication=pulsar.AuthenticationToken(token) if token else None,
+            operation_timeout_seconds=max(1, ceil(self.timeout_seconds)),
+            logger=pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull),
+        )
 
     def secret(self) -> str | None:
         """The token itself. Raises `UsageProblem` if its file cannot be read."""

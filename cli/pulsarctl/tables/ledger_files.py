@@ -1,6 +1,6 @@
 """Entries of sealed ledgers from the files of a pulsarctl data directory, without the broker (storage/FORMAT.md).
 
-A sealed file never changes and has an index, so many tasks read one file, each from the middle. Every record is
+A sealed file never changes. It has an index, with which several tasks read one file at once. Every record is
 verified by its checksum. A ledger that is open, or not yet written completely, is read through the broker instead.
 """
 
