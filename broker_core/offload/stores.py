@@ -156,6 +156,7 @@ def _open_s3(settings: Settings, limits: StoreLimits) -> Store:
         options["access_key"] = identity
         options["secret_key"] = settings.get("s3ManagedLedgerOffloadCredentialSecret", "")
     filesystem = fs.S3FileSystem(
+        allow_delayed_open=True,  # a small object takes one request, not the three of a multipart upload
         connect_timeout=limits.connect_seconds,
         request_timeout=limits.request_seconds,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=limits.attempts),

@@ -63,11 +63,13 @@ class Weights:
         ledger = self._ledgers.get(ledger_id)
         if ledger is None:
             return 0, 0, True
-        info = ledger.info
-        if acked.count() >= info.entries:
+        info, count = ledger.info, acked.count()
+        if not count:
+            return 0, 0, True
+        if count >= info.entries:
             return info.messages, info.size, True
         if ledger.spans is None:
-            share = acked.count() / info.entries
+            share = count / info.entries
             return round(info.messages * share), round(info.size * share), False
         messages = size = 0
         exact = True

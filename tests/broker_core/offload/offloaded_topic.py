@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,10 +15,12 @@ import pulsar
 from broker_core.config.broker import BrokerConfig, StorageConfig
 from broker_core.config.offload import OffloadConfig
 from broker_core.names import parse_topic
+from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import LATEST
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.topic.offloading import OffloadState
 from broker_core.topic.topic import Topic
+from tests.broker_core.storage.storage import contents
 from tests.condition import wait_until
 from tests.managed_ledgers import managed_ledger
 
@@ -41,13 +44,14 @@ class OffloadedTopic:
         return self.broker.call(self.broker.broker.topics.get(parse_topic(self.name)))
 
     def publish(self, values: list[bytes], **options: Any) -> None:
-        """One entry for each message, and then the open ledger is sealed."""
+        """One entry for each message, `LEDGER_ENTRIES` in each ledger; all ledgers are sealed."""
         producer = self.client.create_producer(self.name, batching_enabled=False, block_if_queue_full=True)
-        for value in values:
-            producer.send_async(value, None, **options)
-        producer.flush()
+        for start in range(0, len(values), LEDGER_ENTRIES):
+            for value in values[start : start + LEDGER_ENTRIES]:
+                producer.send_async(value, None, **options)
+            producer.flush()
+            self.roll()
         producer.close()
-        self.roll()
 
     def roll(self) -> None:
         self.broker.call(managed_ledger(self.topic).roll())
@@ -70,16 +74,41 @@ class OffloadedTopic:
         offloading = self.topic.offloading
         wait_until(lambda: not offloading.is_running, PATIENCE_SECONDS)
 
-    def drop_files(self) -> None:
-        """As after the deletion lag."""
+    def drop_files(self, *, forget: bool = True) -> None:
+        """As after the deletion lag; with `forget`, nothing of the topic stays in memory."""
         ids = [info.id for info in managed_ledger(self.topic).copies.sealed()]
         self.broker.call(managed_ledger(self.topic).copies.drop_files(ids))
-        barrier = self.broker.broker.storage.writer.barrier
+        if forget:
+            self.forget()
 
-        async def written() -> None:
-            await barrier()
+    def forget(self) -> None:
+        """The next read has to ask the store, or the disk."""
+        copies = [info.copy for info in self.log().ledger_infos() if info.copy is not None]
 
-        self.broker.call(written())
+        async def forget() -> None:
+            await self.broker.broker.topics.unload(parse_topic(self.name))
+            await self.broker.broker.storage.writer.barrier()
+            for copy in copies:
+                self.broker.broker.tier.reader.forget(copy)
+
+        self.broker.call(forget())
+
+    def entries(self) -> list[bytes]:
+        """The bytes of every entry, as the dispatchers read them. Raises StorageError."""
+        return self.broker.call(contents(managed_ledger(self.topic)))
+
+    def log(self) -> ManagedLedger:
+        return managed_ledger(self.topic)
+
+    def rest(self, method: str, path: str, body: Any = None, *, raw: bool = False) -> Any:
+        """A request below the topic (`offload`), or below `/admin/v2` if it starts with a slash."""
+        rest = path if path.startswith("/") else f"/{self.name.replace('://', '/')}/{path}"
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.broker.http_url}/admin/v2{rest}", data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=20) as response:
+            text = response.read()
+        return text if raw else json.loads(text) if text else None
 
     def ledger_files(self) -> list[Path]:
         return sorted((self.broker.directory / "ledgers").rglob("*.ledger"))
@@ -95,7 +124,7 @@ class OffloadedTopic:
 @contextmanager
 def offloaded_topic(config: OffloadConfig, directory: Path | None = None, **storage: Any) -> Iterator[OffloadedTopic]:
     """A broker with small ledgers, and a subscription that keeps everything."""
-    limits = StorageConfig(max_entries_per_ledger=LEDGER_ENTRIES, reserve_mb=0, cache_mb=1)
+    limits = StorageConfig(max_entries_per_ledger=LEDGER_ENTRIES, reserve_mb=0, cache_mb=0)
     settings = BrokerConfig(server=FREE_PORTS, offload=config, storage=replace(limits, **storage))
     with EmbeddedBroker(directory, config=settings) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
@@ -108,8 +137,3 @@ def offloaded_topic(config: OffloadConfig, directory: Path | None = None, **stor
 
 def values(count: int, size: int = 100) -> list[bytes]:
     return [f"{number:08d}".encode().ljust(size, b".") for number in range(count)]
-
-
-async def settled() -> None:
-    """One turn of the event loop."""
-    await asyncio.sleep(0)
