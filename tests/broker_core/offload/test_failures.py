@@ -184,7 +184,7 @@ def test_f8_an_object_of_another_ledger_is_never_served(one: OffloadedTopic, s3:
     with s3.filesystem.open_input_stream(second) as source:
         other = source.read()
     altered(s3, first, lambda _: other)
-    with pytest.raises(Damaged, match="another footer|bytes instead of"):
+    with pytest.raises(Damaged, match=r"another footer|bytes instead of"):
         one.entries()
 
 

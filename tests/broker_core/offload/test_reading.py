@@ -126,12 +126,11 @@ def test_f19_a_restored_ledger_has_the_same_entries_and_its_objects_are_removed(
     assert all(info.copy is None for info in one.log().ledger_infos())
 
 
-def test_loading_a_topic_whose_messages_are_all_unacknowledged_asks_the_store_nothing(
-    one: OffloadedTopic, s3: S3
-) -> None:
+def test_measuring_an_unacknowledged_backlog_asks_the_store_nothing(one: OffloadedTopic, s3: S3) -> None:
     offload_everything(one, values(20))
-    before = len(s3.proxy.requests)
-    assert one.rest("GET", "stats")["subscriptions"]["keeps"]["msgBacklog"] == 20
+    cursor, before = one.log().cursors["keeps"], len(s3.proxy.requests)
+    one.broker.call(cursor.measure())
+    assert cursor.backlog_messages == 20
     assert s3.proxy.requests[before:] == []
 
 
