@@ -358,7 +358,7 @@ _pulsarctl() {
     "context rename") commands="" options="" ;;
     "context delete") commands="" options="-y --yes --no-confirm" ;;
     "ops") commands="backlog" options="" ;;
-    "ops backlog") commands="" options="--engine --local-max --master -s --subscription --conf --ttl --quota --details --save --dry-run --spark-submit" ;;
+    "ops backlog") commands="" options="--engine --local-max --master -s --subscription --conf --ttl --quota --details --html --save --dry-run --spark-submit" ;;
     "storage") commands="dump check accept-loss rebuild" options="" ;;
     "storage dump") commands="" options="" ;;
     "storage check") commands="" options="" ;;

@@ -246,7 +246,7 @@ function __pulsarctl_options
         case 'context show'
             printf '%s\t%s\n' --resolved 'Show the settings in effect, and the source of each.'
         case 'ops backlog'
-            printf '%s\t%s\n' --engine 'Where to count: local (this process), spark, or auto (local if small).' --local-max 'Maximum size that auto counts locally, and 200,000 entries.' --master 'Spark master: local[N], spark://HOST:PORT, yarn, or k8s://...' --subscription 'Subscriptions to count. Default: all.' --conf 'Spark setting; may be repeated.' --ttl 'Also show what this message TTL would remove.' --quota 'Also show what this backlog quota would evict.' --details 'Show ages, keys, producers, and more on the terminal.' --save 'Keep a snapshot, so that the next report shows the trend.' --dry-run 'Show what would be read, and exit.' --spark-submit 'Print the equivalent spark-submit command, and exit.'
+            printf '%s\t%s\n' --engine 'Where to count: local (this process), spark, or auto (local if small).' --local-max 'Maximum size that auto counts locally, and 200,000 entries.' --master 'Spark master: local[N], spark://HOST:PORT, yarn, or k8s://...' --subscription 'Subscriptions to count. Default: all.' --conf 'Spark setting; may be repeated.' --ttl 'Also show what this message TTL would remove.' --quota 'Also show what this backlog quota would evict.' --details 'Show ages, keys, producers, and more on the terminal.' --html 'Also write the report as one HTML page with plots.' --save 'Keep a snapshot, so that the next report shows the trend.' --dry-run 'Show what would be read, and exit.' --spark-submit 'Print the equivalent spark-submit command, and exit.'
         case 'storage rebuild'
             printf '%s\t%s\n' --journal-directory 'Directory of the journal, if the broker runs with journalDirectory.'
     end
@@ -273,7 +273,7 @@ function __pulsarctl_complete
     end
     if contains -- $typed[-1] -o --output
         string split ' ' 'auto table text json jsonl yaml name'
-    else if contains -- $typed[-1] --config --config-file --data-dir --embedded --filename --files --from-file --journal-directory --lines --ready-file --schema-file --tls-cert-file --tls-key-file --tls-trust-cert-path --token-file -c -f -l
+    else if contains -- $typed[-1] --config --config-file --data-dir --embedded --filename --files --from-file --html --journal-directory --lines --ready-file --schema-file --tls-cert-file --tls-key-file --tls-trust-cert-path --token-file -c -f -l
         __fish_complete_path $current
     else if string match -q -- '-*' $current
         __pulsarctl_options "$at"

@@ -38,12 +38,14 @@ def verdict(of: Condition) -> Verdict:
     if of.rate_out <= 0:
         return STALLED
     rates = f"{of.rate_in:.1f} messages/s arrive, {of.rate_out:.1f} leave"
+    if of.rate_in == of.rate_out:
+        return Verdict("steady", rates)
     return Verdict("growing" if of.rate_in > of.rate_out else "draining", rates)
 
 
 def seconds_to_empty(of: Condition) -> float | None:
-    """At the present rates; None if that never happens."""
+    """At the present rates; None if that never happens. Rates lag behind, so it also needs a consumer."""
     if of.messages == 0:
         return 0.0
     net = of.rate_out - of.rate_in
-    return of.messages / net if net > 0 else None
+    return of.messages / net if net > 0 and of.consumers else None

@@ -1,13 +1,18 @@
 """`pulsarctl ops`: large jobs, in this process or on Spark."""
 
 import os
+import shlex
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pulsarctl.backlog.engine import Engine
+from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.output.render import Output, Table
+from pulsarctl.settings.settings import without_secrets
 from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -60,6 +65,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read
 SparkSubmit = Annotated[
     bool, typer.Option("--spark-submit", help="Print the equivalent spark-submit command, and exit.")
 ]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page with plots.")
+]
 
 
 @app.verb("backlog")
@@ -74,6 +82,7 @@ def backlog(
     ttl: Ttl = None,
     quota: Quota = None,
     details: Details = False,
+    html: Html = None,
     save: Save = False,
     dry_run: DryRun = False,
     spark_submit: SparkSubmit = False,
@@ -89,6 +98,9 @@ def backlog(
     """
     from pulsarctl.verbs import backlog_report
 
+    if spark_submit:
+        _show_spark_submit(master, pairs(conf))
+        return
     request = backlog_report.BacklogRequest(
         target=target,
         subscriptions=csv(subscription),
@@ -107,6 +119,8 @@ def backlog(
         call.notice(plan.choice.notice)
     report = backlog_report.take(call, plan)
     _show(call, report, details=details)
+    if html is not None:
+        _write_page(call, report, html)
     if save:
         _save(call, report)
 
@@ -148,6 +162,25 @@ def _show_plan(call: Call, plan: "BacklogPlan") -> None:
     }
     rows = [(name, human_size(number) if name == "bytes" else number) for name, number in value.items()]
     call.show(value, Table(("PLAN", "VALUE"), rows))
+
+
+def _show_spark_submit(master: str, settings: dict[str, str]) -> None:
+    import pulsarctl
+    from pulsarctl.spark.submit import spark_submit
+
+    main = Path(pulsarctl.__path__[0]) / "__main__.py"
+    arguments = [*without_secrets(sys.argv[1:]), "--engine", "spark"]
+    render.line(spark_submit(arguments, main=str(main), master=master, settings=settings))
+
+
+def _write_page(call: Call, report: "Report", file: Path) -> None:
+    from pulsarctl.backlog.page import page
+
+    try:
+        file.write_text(page(report, f"pulsarctl {shlex.join(without_secrets(sys.argv[1:]))}"))
+    except OSError as error:
+        raise CliError(f"cannot write {file}: {error.strerror}", hint="choose another file with --html") from error
+    call.tell(f"wrote {file}")
 
 
 def _save(call: Call, report: "Report") -> None:

@@ -6,7 +6,7 @@ the `client.conf` that `--config-file` or `PULSAR_CLIENT_CONF` names, the curren
 is which broker it was.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,9 @@ def _flag(name: str) -> str:
     return "--url" if name == "service_url" else "--" + _FLAG_NAMES.get(name, name).replace("_", "-")
 
 
+_SECRET_FLAGS = tuple(_flag(name) for name in _SECRETS)
+
+
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
     """(label, values) in order of precedence."""
     given = {name: value for name, value in flags.items() if name not in ("context", "no_context", "config_file")}
@@ -154,6 +157,18 @@ def _notices(origins: Mapping[str, str], layers: list[Layer]) -> tuple[str, ...]
     if not hidden or not decided:
         return ()
     return (f"notice: {', '.join(decided)} is set and overrides the {hidden[0]}",)
+
+
+def without_secrets(arguments: Sequence[str]) -> list[str]:
+    """A command line that may be shown to others: `***` instead of tokens."""
+    shown: list[str] = []
+    for each in arguments:
+        flag, separator, _ = each.partition("=")
+        if shown and shown[-1] in _SECRET_FLAGS:
+            shown.append("***")
+        else:
+            shown.append(f"{flag}=***" if separator and flag in _SECRET_FLAGS else each)
+    return shown
 
 
 def warnings(flags: Mapping[str, Any]) -> list[str]:

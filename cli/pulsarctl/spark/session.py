@@ -40,6 +40,7 @@ _LOCAL_DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
+_SPARK_OF_THE_USER = {"SPARK_HOME", "PYSPARK_GATEWAY_PORT"}  # an installation, or a running `spark-submit`
 _SHORT_JOB = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # costs long jobs a quarter, saves short ones seconds
 _TRAINING = "preparing faster starts of Spark, once for this installation (Ctrl-C skips it)"
 
@@ -89,7 +90,8 @@ def spark_context(
     java = require_spark()
     _prepare_environment(master, java)
     start = _Start(java, _settings(name, master, options or {}, log_level), log_level, short, tell)
-    run = _local_context if is_local(master) and "SPARK_HOME" not in os.environ else _submitted_context
+    own = is_local(master) and not _SPARK_OF_THE_USER & os.environ.keys()
+    run = _local_context if own else _submitted_context
     with run(start) as context:
         yield context
 
