@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging powercut damage abuse fuzz proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging powercut damage abuse fuzz openapi proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,10 @@ abuse: $(READY) ## send hostile input to a live broker next to a well-behaved cl
 
 fuzz: $(READY) ## decode mutations of recorded sessions (N=100000)
 	@$(PY) -m tests.wire.fuzz --count $(N) $(ARGS)
+
+openapi: EXAMPLES ?= 50
+openapi: $(READY) ## send requests generated from the OpenAPI document to a broker (EXAMPLES=50)
+	@$(PY) -m tests.admin.generated --examples $(EXAMPLES) $(ARGS)
 
 proto: $(READY) ## generate the protobuf module from proto/pulsar_api.proto
 	@$(PY) proto/generate.py

@@ -10,4 +10,5 @@ EXPECTED_500 = (
     "Managed ledger of ",  # internal-info of a missing topic
     "Incompatible",  # POST .../compatibility with an incompatible schema
     "Invalid schema",
+    "the broker do not have ",  # lookup for a listener that is not configured
 )

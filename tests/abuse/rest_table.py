@@ -160,6 +160,7 @@ PATHS_WITHOUT_BODY_OR_QUERY = """
 /admin/v2/brokers/configuration/values /admin/v2/brokers/configuration/runtime
 /admin/v2/brokers/configuration/{name}/{value} /admin/v2/brokers/configuration/{name}
 /admin/v2/brokers/internal-configuration /admin/v2/brokers/damage
+/openapi.json /openapi.html
 /admin/v2/brokers/damage/accept /status.html /metrics /admin/v2/clusters /admin/v2/tenants
 /admin/v2/namespaces/{tenant} N/bundles N/unload N/{bundle}/unload N/clearBacklog N/clearBacklog/{subscription}
 N/{bundle}/clearBacklog N/{bundle}/clearBacklog/{subscription} N/unsubscribe/{subscription}
