@@ -16,11 +16,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pulsarctl.errors import UsageProblem
+from pulsarctl.spark.partitions import RangePartition, read_part
 from pulsarctl.spark.sink import BatchSink, StreamSink
 from pulsarctl.spark.types import ddl
 from pulsarctl.spark.versions import require_streaming
-from pulsarctl.tables.ledger_ranges import LedgerRange
-from pulsarctl.tables.options import TableOptions
+from pulsarctl.tables.stream_options import SPARK_OPTIONS, StreamOptions, table_options
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.writing.topic_writer import check_columns
 from pulsarctl.tables.writing.write_options import WriteOptions
@@ -28,16 +28,7 @@ from pulsarctl.tables.writing.write_options import WriteOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-SINK_OPTIONS = ("path", "checkpointlocation")  # of Spark itself
-
-
-class RangePartition(InputPartition):
-    """One task's share."""
-
-    def __init__(self, ledger_range: LedgerRange) -> None:
-        super().__init__(None)
-        self.ledger_range = ledger_range
+    from pulsarctl.spark.stream import TableStreamReader
 
 
 class PulsarDataSource(DataSource):
@@ -50,13 +41,19 @@ class PulsarDataSource(DataSource):
     @cached_property
     def table(self) -> TopicTable:
         """Made once: Spark pickles this object after it asked for the schema."""
-        return TopicTable.open(TableOptions.parse(self.options))
+        return TopicTable.open(table_options(self.options))
 
     def schema(self) -> str:
         return ddl(self.table.schema)
 
     def reader(self, schema: StructType) -> "TableReader":
         return TableReader(self.table)
+
+    def streamReader(self, schema: StructType) -> "TableStreamReader":  # Spark's name
+        require_streaming()
+        from pulsarctl.spark.stream import TableStreamReader
+
+        return TableStreamReader(self.table, StreamOptions.parse(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> "BatchSink":
         return BatchSink(self._write_options(schema, overwrite))
@@ -68,7 +65,7 @@ class PulsarDataSource(DataSource):
     def _write_options(self, schema: StructType, overwrite: bool) -> WriteOptions:
         if overwrite:
             raise UsageProblem("cannot overwrite a topic", hint='use mode("append")')
-        options = WriteOptions.parse({name: text for name, text in self.options.items() if name not in SINK_OPTIONS})
+        options = WriteOptions.parse({name: text for name, text in self.options.items() if name not in SPARK_OPTIONS})
         check_columns(to_arrow_schema(schema, timezone="UTC"), options.schema)
         return options
 
@@ -85,5 +82,4 @@ class TableReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """Runs in a task. An error fails the task."""
-        if isinstance(partition, RangePartition):  # of an empty plan Spark makes one partition of its own
-            yield from self.table.read(partition.ledger_range)
+        yield from read_part(self.table, partition)

@@ -74,6 +74,10 @@ class LedgerRange:
     def span(self) -> EntrySpan:
         return EntrySpan(self.ledger_id, self.first, self.last, self.path)
 
+    def looking_back(self, whole: "LedgerRange") -> "LedgerRange":
+        """The same range, in which a chunked message may have begun as early as in `whole`."""
+        return replace(self, floor=whole.first, earlier=whole.earlier)
+
     @property
     def entries(self) -> int:
         return self.last - self.first + 1

@@ -1,0 +1,33 @@
+"""One task's share of a table, and how a task reads it."""
+
+import gc
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+
+from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.topic_table import TopicTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class RangePartition(InputPartition):
+    def __init__(self, ledger_range: LedgerRange) -> None:
+        super().__init__(None)
+        self.ledger_range = ledger_range
+
+
+def read_part(table: TopicTable, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
+    """Of an empty plan Spark makes one partition of its own, which has no rows."""
+    freeze()
+    if isinstance(partition, RangePartition):
+        yield from table.read(partition.ledger_range)
+
+
+@cache
+def freeze() -> None:
+    """Once in each worker: PySpark collects garbage after every task, and would look at all imported modules."""
+    gc.freeze()

@@ -1,0 +1,195 @@
+"""Following topics in steps: where partitions end now, how far the next step goes, and what lies between two steps.
+
+An offset is the last entry that belongs to a step, for each partition: `{"persistent://a/b/c": "7:41"}`, sorted by
+name. A partition that an offset does not name starts at its first entry, so new partitions and topics are read whole.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.errors import CliError
+from pulsarctl.tables.ack_holes import LedgerPosition
+from pulsarctl.tables.bounds import Bound
+from pulsarctl.tables.ledger_ranges import LedgerRange, ranges_of_topic, split
+from pulsarctl.tables.missing_entries import DataLoss
+from pulsarctl.tables.options import TableOptions
+from pulsarctl.tables.plan import topic_parts
+from pulsarctl.tables.stream_options import StreamOptions
+from pulsarctl.values.message_ids import EARLIEST, LATEST, parse_message_id
+
+Offset = dict[str, str]
+Stats = dict[str, Any]  # internalStats of one partition
+
+REFRESH_SECONDS = 1.0  # Spark asks every 10 ms
+BEFORE_FIRST = "-1:-1"
+
+
+class Following:
+    """Asks the admin API at most once a second. Raises what the admin client raises."""
+
+    def __init__(self, options: TableOptions, limits: StreamOptions) -> None:
+        self._options = options
+        self._limits = limits
+        self._stats: dict[str, Stats] = {}
+        self._asked = -REFRESH_SECONDS
+        self._stepped = time.monotonic()
+        self._target: Offset | None = None
+
+    def first(self) -> Offset:
+        """The offset before the first message of the stream: without the option `start`, the end of each topic."""
+        self._refresh(force=True)
+        admin = self._options.access.admin()
+        try:
+            return {topic: self._first(admin, topic) for topic in sorted(self._stats)}
+        finally:
+            admin.close()
+
+    def latest(self) -> Offset:
+        """The end of each partition."""
+        self._refresh()
+        return {topic: _end(stats) for topic, stats in sorted(self._stats.items())}
+
+    def stop_at_latest(self) -> None:
+        """From now on no step goes further than the end of each partition now."""
+        self._refresh(force=True)
+        self._target = self.latest()
+
+    def next_step(self, start: Offset, *, limited: bool) -> Offset:
+        """The end of the step after `start`; `start` itself if there is nothing to read, or not enough yet."""
+        latest = self.latest() if self._target is None else self._target
+        backlogs = {topic: self._backlog(topic, start.get(topic, BEFORE_FIRST), end) for topic, end in latest.items()}
+        entries = {topic: sum(each.entries for each in ranges) for topic, ranges in backlogs.items()}
+        if not any(entries.values()) or (limited and self._waits(sum(entries.values()))):
+            return start
+        self._stepped = time.monotonic()
+        share = self._share(backlogs, entries) if limited else 1.0
+        ends = {topic: _after(ranges, share, latest[topic]) for topic, ranges in backlogs.items() if ranges}
+        return dict(sorted((start | ends).items()))
+
+    def between(self, start: Offset, end: Offset) -> list[LedgerRange]:
+        """What lies after `start`, up to `end`, cut into parts: the same messages whenever it is asked.
+
+        Raises `DataLoss` if some of it is gone, unless the option fail_on_data_loss is false.
+        """
+        if any(topic not in self._stats for topic in end):
+            self._refresh(force=True)
+        parts = [
+            each
+            for topic, last in end.items()
+            if last != start.get(topic)
+            for each in self._ranges(topic, start.get(topic, BEFORE_FIRST), last)
+        ]
+        return split(parts, tasks_min=self._options.tasks_min, entries_max=self._options.entries_per_task)
+
+    def _first(self, admin: AdminClient, topic: str) -> str:
+        if not self._limits.has_start:
+            return _end(self._stats[topic])
+        bound = self._options.start.of(topic)
+        if bound.time_ms is not None:
+            found = admin.topics.message_id_at(topic, bound.time_ms)
+            return _text((int(found["ledgerId"]), int(found["entryId"]) - 1))
+        if bound.position == LATEST.position:
+            return _end(self._stats[topic])
+        ledger_id, entry_id = bound.position
+        return BEFORE_FIRST if bound.position == EARLIEST.position else _text((ledger_id, entry_id - 1))
+
+    def _refresh(self, *, force: bool = False) -> None:
+        if not force and time.monotonic() - self._asked < REFRESH_SECONDS:
+            return
+        admin = self._options.access.admin()
+        try:
+            self._stats = {topic: admin.topics.internal_stats(topic) for topic in topic_parts(admin, self._options)}
+        finally:
+            admin.close()
+        self._asked = time.monotonic()
+
+    def _backlog(self, topic: str, start: str, end: str) -> list[LedgerRange]:
+        if topic not in self._stats:
+            return []
+        return list(_ranges(topic, self._stats[topic], start, end))
+
+    def _ranges(self, topic: str, start: str, end: str) -> list[LedgerRange]:
+        stats = self._stats.get(topic)
+        if stats is None:
+            self._lose(f"{topic} is gone")
+            return []
+        ledgers = [int(ledger["ledgerId"]) for ledger in stats["ledgers"]]
+        after = _position(start)
+        if after != EARLIEST.position and after[0] not in ledgers and (not ledgers or ledgers[0] > after[0]):
+            self._lose(f"ledger {after[0]} of {topic} is gone, and it may have had entries after {start}")
+        if _position(end)[0] not in ledgers:
+            self._lose(f"entry {end} of {topic} is gone")
+        return list(_ranges(topic, stats, start, end))
+
+    def _lose(self, what: str) -> None:
+        if self._options.fail_on_data_loss:
+            raise DataLoss(
+                f"cannot read all between two offsets: {what}",
+                hint="set fail_on_data_loss to false to continue; the option subscription keeps messages until read",
+            )
+
+    def _waits(self, entries: int) -> bool:
+        """Whether there is too little for a step, and time to wait for more."""
+        if self._target is not None or entries >= self._limits.min_messages_per_trigger:
+            return False
+        return time.monotonic() - self._stepped < self._limits.max_trigger_delay
+
+    def _share(self, backlogs: Mapping[str, list[LedgerRange]], entries: Mapping[str, int]) -> float:
+        """How much of each backlog fits into the limits, at most 1."""
+        share, limits = 1.0, self._limits
+        if limits.max_messages_per_trigger is not None:
+            messages = sum(count * self._batch_size(backlogs[topic]) for topic, count in entries.items() if count)
+            share = min(share, limits.max_messages_per_trigger / messages)
+        if limits.max_bytes_per_trigger is not None:
+            size = sum(each.size for ranges in backlogs.values() for each in ranges)
+            share = min(share, limits.max_bytes_per_trigger / max(size, 1))
+        return share
+
+    def _batch_size(self, backlog: list[LedgerRange]) -> int:
+        """Messages of the next entry, which stands for the others: only the messages themselves tell how many."""
+        part = backlog[0]
+        admin = self._options.access.admin()
+        try:
+            _, headers = admin.topics.message(part.topic, part.ledger_id, part.first)
+            return int(headers.get("X-Pulsar-num-batch-message") or 1)
+        except CliError:
+            return 1  # a marker, or gone: reading will tell
+        finally:
+            admin.close()
+
+
+def _ranges(topic: str, stats: Stats, start: str, end: str) -> list[LedgerRange]:
+    ledger_id, entry_id = _position(start)
+    after = Bound((ledger_id, entry_id + 1) if start != BEFORE_FIRST else EARLIEST.position)
+    found = ranges_of_topic(topic, stats, subscriptions=None, start=after, end=Bound(_position(end)))
+    return [_with_beginning(each, stats) for each in found]
+
+
+def _with_beginning(part: LedgerRange, stats: Stats) -> LedgerRange:
+    """A chunked message that ends in this step may have begun in an earlier one."""
+    whole = {each.ledger_id: each for each in ranges_of_topic(part.topic, stats, subscriptions=None)}
+    return part.looking_back(whole[part.ledger_id])
+
+
+def _after(ranges: list[LedgerRange], share: float, end: str) -> str:
+    """The position at which a share of the ranges ends, at least one entry."""
+    left = max(int(sum(each.entries for each in ranges) * share), 1)
+    for each in ranges:
+        if left <= each.entries:
+            return _text((each.ledger_id, each.first + left - 1))
+        left -= each.entries
+    return end
+
+
+def _end(stats: Stats) -> str:
+    return _text(parse_message_id(stats["lastConfirmedEntry"]).position)
+
+
+def _position(text: str) -> LedgerPosition:
+    return parse_message_id(text).position
+
+
+def _text(position: LedgerPosition) -> str:
+    return f"{position[0]}:{position[1]}"
