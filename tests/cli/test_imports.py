@@ -11,6 +11,7 @@ TOPIC_PARTS = (
     "lifecycle",
     "messages",
     "partitions",
+    "offloading",
     "placement",
     "properties",
     "statistics",

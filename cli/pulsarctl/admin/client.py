@@ -178,6 +178,13 @@ class Brokers:
         """Accepts the loss of damaged data; returns what was not accepted before."""
         return list(self._http.post(f"{ROOT}/brokers/damage/accept") or [])
 
+    def audit_store(self, store: Document | None, *, sweep: bool = False) -> Document:
+        """Compares a store of offloaded ledgers with the broker's catalog. Apache Pulsar has no such endpoint.
+
+        `store`: members of OffloadPolicies; None: that of the broker's configuration. `sweep` removes orphans.
+        """
+        return _document(self._http.post(f"{ROOT}/brokers/offload/audit", store, sweep=sweep))
+
     def leader(self) -> Document:
         return _document(self._http.get(f"{ROOT}/brokers/leaderBroker"))
 

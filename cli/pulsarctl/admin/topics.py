@@ -232,6 +232,20 @@ class Topics:
         found = _document(self._http.get(f"{_path(topic)}/compaction"))
         return Status(str(found.get("status", "")), str(found.get("lastError") or ""))
 
+    def offload(self, topic: str, before: MessageId) -> None:
+        """Starts copying the ledgers before a position to tiered storage. Raises `Conflict` if that is running."""
+        body = {"ledgerId": before.ledger_id, "entryId": before.entry_id, "partitionIndex": before.partition}
+        self._http.put(f"{_path(topic)}/offload", body)
+
+    def offload_status(self, topic: str) -> Status:
+        """Of a topic without partitions, or of one partition. Raises `NotFound`."""
+        found = _document(self._http.get(f"{_path(topic)}/offload"))
+        return Status(str(found.get("status", "")), str(found.get("lastError") or ""))
+
+    def restore(self, topic: str) -> dict[str, int]:
+        """Writes the local files of offloaded ledgers again; returns the number of ledgers by topic."""
+        return _document(self._http.post(f"{_path(topic)}/offload/restore"))
+
     def policy(self, topic: str, name: str, **query: object) -> Any:
         """The value of the policy with this path, None if it is unset."""
         return self._http.get(f"{_path(topic)}/{name}", **query)

@@ -17,12 +17,14 @@ from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.verbs.tiered import install_tiered
 
 if TYPE_CHECKING:
     from pulsarctl.backlog.report import Report
     from pulsarctl.verbs.backlog_report import BacklogPlan
 
-app = Noun("ops", "Run large jobs on Spark.")
+app = Noun("ops", "Run large jobs on Spark, and move ledgers to tiered storage.")
+install_tiered(app)
 
 Target = Annotated[
     str,

@@ -14,10 +14,12 @@ class Heading(StrEnum):
     SUBSCRIPTIONS = "Subscriptions"
     STATISTICS = "Statistics"
     COMPACTION = "Compaction"
+    TIERED = "Tiered storage"
     PLACEMENT = "Brokers and bundles"
     PROPERTIES = "Properties and permissions"
     POLICIES = "Policies"
     STORAGE = "Storage policies"
+    OFFLOAD = "Tiered storage policies"
     DELIVERY = "Delivery policies"
     RATES = "Rate limits"
     LIMITS = "Limits"
@@ -32,6 +34,7 @@ class Heading(StrEnum):
 
 OF_POLICIES = (
     Heading.STORAGE,
+    Heading.OFFLOAD,
     Heading.DELIVERY,
     Heading.RATES,
     Heading.LIMITS,

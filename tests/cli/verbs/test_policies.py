@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pulsarctl.verbs.policies import installing, schema
+from pulsarctl.verbs.policies import installing, offload, schema
 from tests.cli.runner import Cli, Outcome
 from tests.cli.verbs.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
 
@@ -56,6 +56,7 @@ def test_every_policy_is_tested() -> None:
     tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS)}
     apart = {"message-ttl", "retention", "compaction-threshold"}
     apart |= {policy.name for policy in schema.OF_NAMESPACES}  # test_schemas.py
+    apart |= {policy.name for policy in offload.OF_NAMESPACES}  # test_offloading.py
     declared = {policy.name for policy in (*installing.OF_NAMESPACES, *installing.OF_TOPICS)}
     assert declared - tried == apart
 

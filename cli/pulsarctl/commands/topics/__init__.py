@@ -4,6 +4,7 @@ from pulsarctl.commands.topics import (
     compaction,
     lifecycle,
     messages,
+    offloading,
     partitions,
     placement,
     properties,
@@ -24,5 +25,6 @@ app = Noun(
     messages.app,
     properties.app,
     compaction.app,
+    offloading.app,
 )
 install_topic_policies(app)

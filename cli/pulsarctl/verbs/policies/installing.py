@@ -10,11 +10,11 @@ from typing import Any
 
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.policies import creation, delivery, limits, rates, schema, storage
+from pulsarctl.verbs.policies import creation, delivery, limits, offload, rates, schema, storage
 from pulsarctl.verbs.policies.policy import NAMESPACES, TOPICS, Choice, Level, Policy, Query
 from pulsarctl.verbs.policies.text import policy_text
 
-HEADINGS = (storage, delivery, rates, limits, creation, schema)
+HEADINGS = (storage, offload, delivery, rates, limits, creation, schema)
 OF_NAMESPACES = tuple(policy for heading in HEADINGS for policy in heading.OF_NAMESPACES)
 OF_TOPICS = tuple(policy for heading in HEADINGS for policy in heading.OF_TOPICS)
 
@@ -78,7 +78,7 @@ def _install_set(noun: Noun, level: Level, policy: Policy) -> None:
 
 def _install_remove(noun: Noun, level: Level, policy: Policy) -> None:
     def remove(call: Call, place: str, **given: Any) -> None:
-        path, query = _chosen(policy.path, policy.choice, given)
+        path, query = _chosen(policy.removal or policy.path, policy.choice, given)
         client = level.client(call)
         if policy.clear == "null":
             client.set_policy(place, path, None, method=policy.method, **given, **query)
@@ -88,7 +88,8 @@ def _install_remove(noun: Noun, level: Level, policy: Policy) -> None:
 
     summary = f"Remove the {policy.title} of a {level.name}.\n\nAfterwards, {level.fallback} applies."
     body = _with_options(remove, level, _options(policy.choice, _changing(level, policy)))
-    names = (f"remove-{one}" for one in (policy.name, *policy.also))
+    names = [f"remove-{one}" for one in (policy.name, *policy.also)]
+    names += [policy.remover] if policy.remover else []
     noun.verb(*names, heading=policy.heading, help=summary)(body)
 
 

@@ -40,7 +40,8 @@ class Policy:
     summary  of its set verb, if not the docstring of `flags`
     getter   name in the verb that reads it, where it differs; `also` has other names, hidden from help
     method   how it is set; QUERY if the value is in the query
-    clear    how it is removed: "" if it cannot be, "null" if an empty value does it
+    clear    how it is removed: "" if it cannot be, "null" if an empty value does it; `removal` is the path of removing
+             it, where it differs, and `remover` another name of the verb
     reading  the query options of its get verb, where they differ from the level's; `changing`: of set and remove
     """
 
@@ -55,6 +56,8 @@ class Policy:
     choice: Choice | None = None
     getter: str = ""
     read: str = ""
+    removal: str = ""
+    remover: str = ""
     summary: str = ""
     reading: dict[str, Any] | None = None
     changing: dict[str, Any] | None = None

@@ -1,0 +1,39 @@
+"""URIs of stores for offloaded ledgers, as the settings that Pulsar has for them. Pure."""
+
+from urllib.parse import parse_qsl, urlsplit
+
+from pulsarctl.errors import UsageProblem
+
+_HINT = "use file:///DIRECTORY, s3://BUCKET/PREFIX?endpoint_override=HOST:PORT&scheme=http&region=R, gs://BUCKET/PREFIX"
+
+
+def offload_settings(uri: str) -> dict[str, str]:
+    """Members of OffloadPolicies, such as the driver and the bucket. Raises `UsageProblem`."""
+    parts = urlsplit(uri)
+    query = dict(parse_qsl(parts.query))
+    if parts.username or parts.password:
+        raise UsageProblem("the URI of a store cannot hold credentials", hint="set them in the broker's environment")
+    if parts.scheme in ("", "file") and parts.path.startswith("/"):
+        return {"managedLedgerOffloadDriver": "filesystem", "fileSystemURI": f"file://{parts.path}"}
+    bucket = f"{parts.netloc}{parts.path}".strip("/")
+    endpoint = query.pop("endpoint_override", "")
+    if endpoint and "://" not in endpoint:
+        endpoint = f"{query.pop('scheme', 'https')}://{endpoint}"
+    region = query.pop("region", "")
+    if not bucket or query.keys() - {"scheme"} or parts.scheme not in ("s3", "gs"):
+        raise UsageProblem(f"'{uri}' is not the URI of a store", hint=_HINT)
+    if parts.scheme == "gs":
+        found = {
+            "managedLedgerOffloadDriver": "google-cloud-storage",
+            "gcsManagedLedgerOffloadBucket": bucket,
+            "gcsManagedLedgerOffloadRegion": region,
+            "managedLedgerOffloadServiceEndpoint": endpoint,
+        }
+    else:
+        found = {
+            "managedLedgerOffloadDriver": "aws-s3",
+            "s3ManagedLedgerOffloadBucket": bucket,
+            "s3ManagedLedgerOffloadRegion": region,
+            "s3ManagedLedgerOffloadServiceEndpoint": endpoint,
+        }
+    return {key: value for key, value in found.items() if value}

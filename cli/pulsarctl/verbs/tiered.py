@@ -1,0 +1,109 @@
+"""`ops offload`, `ops restore`, and `ops verify`: tiered storage of topics and namespaces from end to end."""
+
+from typing import Annotated, Any
+
+import typer
+
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.clock import monotonic
+from pulsarctl.values.message_ids import LATEST
+from pulsarctl.values.names import full_topic, namespace_path
+from pulsarctl.values.quantities import human_size, parse_duration
+from pulsarctl.values.stores import offload_settings
+from pulsarctl.verbs.offloading import raise_if_failed, wait_for_offload
+
+Target = Annotated[
+    str,
+    typer.Argument(metavar="TOPIC|NAMESPACE", help="Name of a topic, or of a namespace for all its persistent topics."),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="URI", help="Store: file:///DIRECTORY, s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX."),
+]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait.")]
+
+
+def install_tiered(noun: Noun) -> None:
+    noun.verb("offload")(offload)
+    noun.verb("restore")(restore)
+    noun.verb("verify")(verify)
+
+
+def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") -> None:
+    """Copy all sealed ledgers to tiered storage, and wait until the copies are verified.
+
+    With --to, the store becomes the offload policy of the topic or namespace, so thresholds use it from then on, too.
+    Local files stay until the deletion lag has passed. The ledger that takes messages stays local.
+
+    Example: pulsarctl ops offload shop/orders --to file:///var/lib/offload
+    """
+    if to is not None:
+        _set_store(call, target, offload_settings(to))
+    topics = _parts(call, target)
+    for topic in topics:
+        call.admin.topics.offload(topic, LATEST)
+    deadline = monotonic() + parse_duration(timeout)
+    for topic in topics:
+        raise_if_failed(topic, wait_for_offload(call, topic, deadline, timeout))
+    call.show([_offloaded(call, topic) for topic in topics])
+
+
+def _set_store(call: Call, target: str, settings: dict[str, str]) -> None:
+    """Thresholds and the lag of the policy stay as they are."""
+    client: Any = call.admin.namespaces if _is_namespace(target) else call.admin.topics
+    known = client.policy(target, "offloadPolicies") or {}
+    kept = {key: value for key, value in known.items() if not isinstance(value, str) or "Priority" in key}
+    client.set_policy(target, "offloadPolicies", {**kept, **settings})
+
+
+def _offloaded(call: Call, topic: str) -> dict[str, Any]:
+    ledgers = call.admin.topics.internal_stats(topic).get("ledgers") or []
+    done = [ledger for ledger in ledgers if ledger.get("offloaded")]
+    size = sum(int(ledger["size"]) for ledger in done)
+    return {"topic": topic, "ledgers": len(done), "of": len(ledgers), "size": human_size(size)}
+
+
+def restore(call: Call, target: Target) -> None:
+    """Write the local files of offloaded ledgers again, and remove the copies.
+
+    A threshold that is still set offloads them again; remove the offload policy first.
+
+    Example: pulsarctl ops restore shop/orders
+    """
+    found = [{"topic": name, "ledgers": call.admin.topics.restore(name)[name]} for name in _parts(call, target)]
+    call.show(found)
+
+
+def verify(
+    call: Call,
+    to: To = None,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Compare the store with the broker's catalog.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Remove objects that the catalog does not know.")] = False,
+) -> None:
+    """Find objects without a ledger, and ledgers without an object.
+
+    Only the objects of this broker's data directory are compared. Fails if an object is missing. Without --to, the
+    store is that of the broker's configuration.
+
+    Example: pulsarctl ops verify --orphans --sweep --to s3://tier/pulsar
+    """
+    if not orphans:
+        raise UsageProblem("specify what to verify", hint="use --orphans")
+    found = call.admin.brokers.audit_store(None if to is None else offload_settings(to), sweep=sweep)
+    call.show(found)
+    if found.get("missing"):
+        raise CliError(f"{len(found['missing'])} objects of offloaded ledgers are missing in {found['store']}")
+
+
+def _is_namespace(target: str) -> bool:
+    return "://" not in target and target.count("/") == 1
+
+
+def _parts(call: Call, target: str) -> list[str]:
+    """Topics without partitions, and each partition of the others."""
+    if not _is_namespace(target):
+        return call.admin.topics.parts(full_topic(target))
+    names = call.admin.topics.list(namespace_path(target), domain="persistent")
+    return [name for name in names if not name.rpartition("/")[2].startswith("__")]

@@ -1,0 +1,87 @@
+"""Tiered storage from the command line, against a broker that offloads to a directory."""
+
+import json
+from pathlib import Path
+
+import pulsar
+import pytest
+
+from pulsarctl.commands.topics.offloading import first_within
+from tests.cli.runner import Cli
+
+
+def published(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    """Two sealed ledgers of five messages, and what an unload leaves open."""
+    client.subscribe(topic, "keeps").close()
+    for _ in range(2):
+        producer = client.create_producer(topic)
+        for number in range(5):
+            producer.send(f"{number}".encode())
+        producer.close()
+        assert cli("topics", "unload", topic).exit_code == 0
+
+
+def read(client: pulsar.Client, topic: str) -> list[bytes]:
+    reader = client.create_reader(topic, pulsar.MessageId.earliest)
+    found = [reader.read_next(20_000).data() for _ in range(10)]
+    reader.close()
+    return found
+
+
+def test_a_topic_is_offloaded_verified_and_restored(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    published(cli, client, topic)
+    store = tmp_path / "store"
+    done = cli("ops", "offload", topic, "--to", f"file://{store}", "-o", "json")
+    assert done.exit_code == 0, done.stderr
+    assert [(one["ledgers"], one["of"]) for one in json.loads(done.stdout)] == [(2, 2)]
+    assert len(list(store.rglob("*.parquet"))) == 2
+    assert cli("topics", "offload-status", topic).stdout == "Offload was a success\n"
+    found = cli("ops", "verify", "--orphans", "--to", f"file://{store}", "-o", "json")
+    assert (json.loads(found.stdout)["orphans"], json.loads(found.stdout)["missing"]) == ([], [])
+    (policy,) = [json.loads(cli("topics", "get-offload-policies", topic, "-o", "json").stdout)]
+    assert policy == {"managedLedgerOffloadDriver": "filesystem", "fileSystemURI": f"file://{store}"}
+    assert read(client, topic) == [f"{number}".encode() for number in [*range(5), *range(5)]]
+    assert json.loads(cli("ops", "restore", topic, "-o", "json").stdout)[0]["ledgers"] == 2
+    assert read(client, topic) == [f"{number}".encode() for number in [*range(5), *range(5)]]
+
+
+def test_topics_offload_speaks_as_pulsar_admin(cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path) -> None:
+    name = f"persistent://public/default/{topic}"
+    published(cli, client, topic)
+    assert (
+        cli("topics", "offload-status", topic).stdout == f"Offload has not been run for {name} since broker startup\n"
+    )
+    assert "Nothing to offload" in cli("topics", "offload", topic, "-s", "1G").stdout
+    refused = cli("topics", "offload", topic, "-s", "0")
+    assert refused.exit_code != 0
+    assert "no store is configured" in refused.stderr
+    store = f"file://{tmp_path / 'store'}"
+    assert cli("topics", "set-offload-policies", topic, "-d", "filesystem", "--filesystem-uri", store).exit_code == 0
+    done = cli("topics", "offload", topic, "-s", "0")
+    assert f"Offload triggered for {name} for messages before " in done.stdout
+    assert cli("topics", "offload-status", topic, "-w").stdout == "Offload was a success\n"
+
+
+def test_namespaces_have_the_policies_of_tiered_storage(cli: Cli) -> None:
+    name = "public/offloading"
+    assert cli("namespaces", "create", name).exit_code == 0
+    assert cli("namespaces", "set-offload-threshold", name, "-s", "10M").exit_code == 0
+    assert cli("namespaces", "set-offload-deletion-lag", name, "-l", "2h").exit_code == 0
+    assert cli("namespaces", "get-offload-threshold", name).stdout == "10485760\n"
+    assert cli("namespaces", "get-offload-deletion-lag", name).stdout == "7200000\n"
+    assert cli("namespaces", "clear-offload-deletion-lag", name).exit_code == 0
+    assert cli("namespaces", "set-offload-policies", name, "-d", "aws-s3", "-b", "tier", "-r", "eu").exit_code == 0
+    assert "tier" in cli("namespaces", "get-offload-policies", name).stdout
+    assert cli("namespaces", "remove-offload-policies", name).exit_code == 0
+    refused = cli("namespaces", "set-offload-policies", name, "-d", "aws-s3")
+    assert "The bucket must be specified for namespace offload." in refused.stderr
+
+
+LEDGERS = [{"ledgerId": 3, "size": 100}, {"ledgerId": 5, "size": 100}, {"ledgerId": 9, "size": 0}]
+
+
+@pytest.mark.parametrize(("threshold", "before"), [(0, 9), (49, 9), (50, 9), (149, 9), (150, 5), (250, None)])
+def test_the_threshold_keeps_the_newest_ledgers(threshold: int, before: int | None) -> None:
+    assert first_within(LEDGERS, 50, threshold) == before

@@ -1,0 +1,33 @@
+"""URIs of stores."""
+
+import pytest
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.values.stores import offload_settings
+
+
+def test_a_directory_and_buckets_become_settings_of_their_driver() -> None:
+    assert offload_settings("/var/tier") == offload_settings("file:///var/tier")
+    assert offload_settings("file:///var/tier") == {
+        "managedLedgerOffloadDriver": "filesystem",
+        "fileSystemURI": "file:///var/tier",
+    }
+    assert offload_settings("gs://tier/a") == {
+        "managedLedgerOffloadDriver": "google-cloud-storage",
+        "gcsManagedLedgerOffloadBucket": "tier/a",
+    }
+
+
+def test_an_s3_uri_names_region_and_endpoint() -> None:
+    assert offload_settings("s3://tier/a?endpoint_override=localhost:9000&scheme=http&region=eu") == {
+        "managedLedgerOffloadDriver": "aws-s3",
+        "s3ManagedLedgerOffloadBucket": "tier/a",
+        "s3ManagedLedgerOffloadRegion": "eu",
+        "s3ManagedLedgerOffloadServiceEndpoint": "http://localhost:9000",
+    }
+
+
+@pytest.mark.parametrize("uri", ["tier", "s3://", "ftp://x/y", "s3://key:secret@tier", "s3://tier?frobnicate=1"])
+def test_other_uris_are_refused(uri: str) -> None:
+    with pytest.raises(UsageProblem):
+        offload_settings(uri)
