@@ -29,6 +29,7 @@ from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever
 from broker_core.schema.registry import SchemaRegistry
+from broker_core.security.service import Security
 from broker_core.storage.engine import StorageEngine
 from broker_core.tenancy.tenancy import Tenancy
 from broker_core.topic.backlog_quota import check_forever
@@ -60,6 +61,9 @@ class OpenConnection(Protocol):
     def close(self) -> None:
         """Sends what is queued, then closes."""
 
+    def permissions_changed(self) -> None:
+        """Closes what the client's role may no longer have."""
+
 
 class Broker:
     version = __version__
@@ -68,6 +72,7 @@ class Broker:
         self.config = config
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
+        self.security = Security(config.security, self.clock)
         self.command_bounds = CommandBounds(config.by_key())
         limits = config.connection
         self.incomplete_frames = IncompleteFrames(
@@ -99,6 +104,8 @@ class Broker:
         )
         await self.tier.open(self.storage)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
+        self.security.use(self.tenancy)
+        self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
         self.topics = TopicRegistry(
             self.config,
@@ -113,6 +120,8 @@ class Broker:
         self.partitioned = PartitionedTopics(self.topics, self.tenancy, self.spawn)
         self.inactivity = Inactivity(self.topics, self.partitioned, self.config.inactive, self.clock)
         self.tenancy.on_change(self.topics.policies_changed)
+        if self.security.authorization is not None:
+            self.tenancy.on_permissions(self._permissions_changed)
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())
         self.spawn(self.tier.remove_unwanted())
@@ -131,7 +140,12 @@ class Broker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.schemas.close()
         await self.storage.read_thread(self.tier.close)
+        await self.storage.read_thread(self.security.audit.close)
         await self.storage.close()
+
+    def _permissions_changed(self) -> None:
+        for connection in list(self.connections):
+            connection.permissions_changed()
 
     def _offload_rules(self, ledger_name: str) -> OffloadRules:
         policies = self.tenancy.effective.of(topic_of_ledger(ledger_name))

@@ -27,6 +27,19 @@ class Outbound(Protocol):
     def release_reading(self) -> None:
         """Ends one `hold_reading`."""
 
+    @property
+    def certificate(self) -> bytes:
+        """The client's certificate in DER form, verified by TLS; empty without one."""
+
+    def authenticated(self) -> None:
+        """The client has proved who it is: the limits for strangers end."""
+
+    def close(self) -> None:
+        """Sends what is queued, then closes the connection."""
+
+    def give_up(self, reason: str) -> None:
+        """Closes the connection at once; the reason goes to the log."""
+
     async def is_alive(self) -> bool:
         """Sends PING and waits for the liveness timeout; closes the connection of a silent peer."""
 

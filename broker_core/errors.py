@@ -5,7 +5,7 @@
     ├── ClusterNotFound, TenantNotFound, NamespaceNotFound
     ├── InvalidName, InvalidRequest, InvalidValue, ReservedName, InvalidPartitionCount, FewerPartitions,
     │   IncompatiblePolicies, FixedSetting, WholeTopicOnly
-    ├── Forbidden, NotAllowed, NeedsPersistentTopic, WrongTopicKind
+    ├── AuthenticationFailed, Unauthorized, Forbidden, NotAllowed, NeedsPersistentTopic, WrongTopicKind
     ├── AlreadyExists, AlreadyRunning, InUse, NotEmpty, NamespaceFull, LimitReached
     ├── BundleNotFound, NoSuchPartition, NothingExpired, CannotShow
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
@@ -117,6 +117,18 @@ class InvalidRequest(BrokerError):
     """A request with invalid arguments."""
 
     server_error = ServerError.METADATA_ERROR
+
+
+class AuthenticationFailed(BrokerError):
+    """The client did not prove who it is; the reason never repeats its credentials."""
+
+    server_error = ServerError.AUTHENTICATION_ERROR
+
+
+class Unauthorized(BrokerError):
+    """The client's role lacks a permission."""
+
+    server_error = ServerError.AUTHORIZATION_ERROR
 
 
 class Forbidden(BrokerError):

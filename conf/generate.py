@@ -28,6 +28,7 @@ TITLES = {
     "topic_lists": "Topic lists",
     "dispatch": "Dispatch to consumers",
     "policies": "Default policies",
+    "security": "Authentication and authorization",
     "rates": "Rate limits",
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",

@@ -19,9 +19,10 @@ from broker_core.admin.browsers import BrowserRules, is_loopback
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
+from broker_core.admin.guard import NOT_AUTHENTICATED, Guard
 from broker_core.admin.statuses import STATUSES, status_of
 from broker_core.client_log import ClientLog
-from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.errors import AuthenticationFailed, BrokerError, PersistenceFailed
 from broker_core.rates.turns import json_in_turns
 from broker_core.storage.errors import StorageError
 from broker_core.wire.errors import EntryError
@@ -29,7 +30,7 @@ from broker_core.wire.errors import EntryError
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from broker_core.admin.routes import Routes
+    from broker_core.admin.routes import Route, Routes
     from broker_core.broker import Broker
 
 log = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ class Dispatcher:
         self._browsers = BrowserRules.of(own, server.allowed_hosts)
         self._broker = broker
         self._routes = routes
+        self._guard = Guard(broker.security, routes.listed)
         self._web = library
         self._http = broker.config.http
         self._memory = BodyMemory(self._http.body_memory_mb << 20)
@@ -116,21 +118,34 @@ class Dispatcher:
         refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
         if refusal is not None:
             return _refused(refusal, 403)
+        # The first of equal names counts, as in Pulsar.
+        pairs = parse_qsl(query, keep_blank_values=True)
+        named = dict(reversed(pairs))
+        try:
+            principal = await self._guard.principal(request, path, named)
+        except AuthenticationFailed as error:
+            client_log.info(request.remote or "", "", "cannot authenticate a request of %s: %s", request.remote, error)
+            return _refused(NOT_AUTHENTICATED, status_of(error))
         second, cluster = translate(path)
         found = self._routes.find(method, second)
         if isinstance(found, frozenset):
             return _no_route(method, path, found)
         parts = {**found.parts, "cluster": cluster} if cluster else found.parts
-        # The first of equal names counts, as in Pulsar.
-        pairs = parse_qsl(query, keep_blank_values=True)
-        named = dict(reversed(pairs))
         try:
             body = await read_body(request, share, self._http)
         except BrokerError as error:
             return _unread(request, error)
-        call = Call(self._broker, parts, named, body, request.headers, share, pairs)
-        work = _result(found.route.handler(call), f"{method} {path}")
-        return await (work if method == "GET" else self._to_the_end(work, share))
+        call = Call(self._broker, parts, named, body, request.headers, share, pairs, principal, request.remote or "")
+        work = _result(self._guarded(found.route, call), f"{method} {path}")
+        if method == "GET":
+            return await work
+        answer = await self._to_the_end(work, share)
+        self._broker.security.audit.changed(principal, f"{method} {path}", answer.status, call.client)
+        return answer
+
+    async def _guarded(self, route: Route, call: Call) -> Any:
+        self._guard.check(route, call)
+        return await route.handler(call)
 
     async def _to_the_end(self, change: Coroutine[Any, Any, Answer], share: Share) -> Answer:
         """Lets a change complete after the time of its request is over.

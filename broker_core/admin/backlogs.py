@@ -6,13 +6,13 @@ from typing import Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import persistent_only
-from broker_core.admin.operations import TENANT_ADMIN, on_topic
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import RESET_DATA
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidValue
 from broker_core.rates.turns import in_turns
+from broker_core.security.operations import TENANT_ADMIN, on_topic
 from broker_core.topic.backlog_scan import ScanBounds, scan
 
 

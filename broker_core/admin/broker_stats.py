@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import add_drop_rates
-from broker_core.admin.operations import SUPER_USER
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import subscription_body, topic_body
 from broker_core.errors import MissingAllocator, NotBalanced
 from broker_core.names import NON_PERSISTENT, PERSISTENT
 from broker_core.rates.turns import Json, in_turns
+from broker_core.security.operations import SUPER_USER
 from broker_core.stats.broker_load import BrokerLoad, measured
 from broker_core.stats.metrics import samples_of
 from broker_core.stats.topic_stats import topic_stats

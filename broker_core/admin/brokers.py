@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
-from broker_core.admin.operations import ANYONE, SUPER_USER, on_broker
 from broker_core.admin.routes import Route
 from broker_core.clock import iso
 from broker_core.errors import ClusterNotFound, RecordNotFound
 from broker_core.policies.json_values import shown
 from broker_core.rates.turns import in_turns
+from broker_core.security.operations import ANYONE, SUPER_USER, on_broker
 from broker_core.stats.health import check_health, degraded, unwell
 from broker_core.stats.metrics import prometheus_text
 from broker_core.topic.backlog_quota import check_all

@@ -7,13 +7,13 @@ from typing import Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import visible_topics
-from broker_core.admin.operations import SUPER_USER, namespace_policy, on_namespace
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT64, array
 from broker_core.errors import InvalidValue, NotEmpty, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, parse_topic
 from broker_core.policies.json_values import whole_number
 from broker_core.rates.turns import in_turns
+from broker_core.security.operations import SUPER_USER, namespace_policy, on_namespace
 from broker_core.tenancy.bundles import hash_of, limits_of
 from broker_core.tenancy.namespace import Namespace
 

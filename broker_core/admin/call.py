@@ -20,6 +20,7 @@ from broker_core.policies.json_values import whole_number
 if TYPE_CHECKING:
     from broker_core.admin.body_memory import Share
     from broker_core.broker import Broker
+    from broker_core.security.principal import Principal
 
 _ESCAPED = "backslashreplace"  # of lone surrogates, which is also JSON's spelling of them
 JSON_TYPE = "application/json"
@@ -39,7 +40,8 @@ class Call:
     """`parts`: the variable parts of the path by name, raw; `query`: decoded, the first of equal names.
 
     `pairs`: the whole query, where a name can be repeated. `headers` compares names without case. `memory`: to be asked
-    before reading something large.
+    before reading something large. `principal`: who sends it; None while authentication is switched off. `client`: its
+    address.
     """
 
     broker: Broker
@@ -49,6 +51,8 @@ class Call:
     headers: Mapping[str, str]
     memory: Share
     pairs: Sequence[tuple[str, str]] = ()
+    principal: Principal | None = None
+    client: str = ""
 
     def part(self, name: str) -> str:
         return self.check_length(unquote(self.parts[name]), name)

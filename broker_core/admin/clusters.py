@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.operations import ANYONE, cluster_policy, on_cluster
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, STRINGS, TRUTH, obj
 from broker_core.errors import (
@@ -19,6 +18,7 @@ from broker_core.errors import (
 )
 from broker_core.names import check_entity
 from broker_core.policies.json_values import mapping, names, string, truth
+from broker_core.security.operations import ANYONE, cluster_policy, on_cluster
 from broker_core.tenancy.documents import CLUSTER
 from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES
 

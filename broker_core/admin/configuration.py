@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import on_broker
 from broker_core.admin.routes import Route
 from broker_core.errors import FixedSetting
+from broker_core.security.operations import on_broker
 
 
 async def dynamic_names(_call: Call) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import on_cluster
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRINGS, obj
 from broker_core.errors import AlreadyExists, ClusterNotFound, InvalidValue, RecordNotFound
 from broker_core.policies.json_values import names
+from broker_core.security.operations import on_cluster
 from broker_core.tenancy.tool_records import FAILURE_DOMAINS
 
 

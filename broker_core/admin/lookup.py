@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from broker_core.admin.call import Answer, Call, text
-from broker_core.admin.operations import on_namespace, on_topic
 from broker_core.admin.routes import Route
 from broker_core.errors import TopicNotFound
+from broker_core.security.operations import on_namespace, on_topic
 
 
 async def lookup(call: Call) -> dict[str, str]:

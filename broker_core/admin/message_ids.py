@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import persistent_only
-from broker_core.admin.operations import on_topic
 from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION
 from broker_core.admin.targets import one_topic
 from broker_core.names import TopicName
+from broker_core.security.operations import on_topic
 from broker_core.topic.peek import bytes_after
 from broker_core.wire.message import parse_metadata
 

@@ -17,13 +17,13 @@ from itertools import chain
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.non_persistent import persistent_only
-from broker_core.admin.operations import on_topic
 from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
 from broker_core.errors import BrokerError, CannotShow, InvalidRequest, InvalidValue, TopicNotFound
 from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import at_least_zero
+from broker_core.security.operations import on_topic
 from broker_core.storage.position import Position
 from broker_core.topic import peek
 from broker_core.wire.batch import plain_payload

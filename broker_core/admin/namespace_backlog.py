@@ -6,11 +6,11 @@ import contextlib
 
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import visible_topics
-from broker_core.admin.operations import SUPER_USER, on_namespace
 from broker_core.admin.routes import Route
 from broker_core.errors import InUse, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, TopicName, parse_topic
 from broker_core.rates.turns import in_turns
+from broker_core.security.operations import SUPER_USER, on_namespace
 
 
 async def _topics(call: Call, *domains: str) -> list[TopicName]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import JSON_TYPE, Answer, Call, json_answer
-from broker_core.admin.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, STRINGS, TRUTH, obj
@@ -21,6 +20,7 @@ from broker_core.errors import (
 from broker_core.names import NamespaceName
 from broker_core.policies.json_values import mapping, names, string, truth
 from broker_core.policies.kept import AFFINITY, ALLOWED_CLUSTERS, ANTI_AFFINITY, ENTRY_FILTERS, RESOURCE_GROUP
+from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
 from broker_core.tenancy import tool_records
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import TENANT_ADMIN, namespace_policy, on_namespace, on_tenant
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import ANY_OBJECT, PROPERTIES
 from broker_core.errors import InvalidRequest, NotAllowed
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, parse_topic
+from broker_core.security.operations import TENANT_ADMIN, namespace_policy, on_namespace, on_tenant
 from broker_core.tenancy.system_topics import users_topics
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import Any
 from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.non_persistent import persistent_only
-from broker_core.admin.operations import SUPER_USER, namespace_policy, on_topic
 from broker_core.admin.policies import remove_of_namespace
 from broker_core.admin.policy_places import PolicyPlace
 from broker_core.admin.positions import read_position
@@ -16,6 +15,7 @@ from broker_core.admin.shapes import POSITION, of
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidRequest, InvalidValue, NotImplementedHere
 from broker_core.policies.offload_policies import OffloadPolicies, configured_store
+from broker_core.security.operations import SUPER_USER, namespace_policy, on_topic
 
 _POLICIES = PolicyPlace("removeOffloadPolicies", "offload", "OFFLOAD")
 

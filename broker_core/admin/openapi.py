@@ -13,9 +13,9 @@ from typing import Any
 
 from broker_core import __version__
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.operations import ANYONE
 from broker_core.admin.routes import DOMAINS, Route
 from broker_core.admin.shapes import INT64, TRUTH, Shape, one_of
+from broker_core.security.operations import ANYONE
 
 HTML_TYPE = "text/html; charset=utf-8"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import SUPER_USER
 from broker_core.admin.routes import Route
 from broker_core.errors import NotImplementedHere
+from broker_core.security.operations import SUPER_USER
 
 _OF_FUNCTION = "{tenant}/{namespace}/{functionName}"
 _OLD_FUNCTIONS = f"""

@@ -13,7 +13,6 @@ from typing import Any
 
 from broker_core.admin import policy_places
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.operations import TENANT_ADMIN, Operation, namespace_policy, topic_policy
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY, PolicyPlace
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import of, of_policy
@@ -22,6 +21,7 @@ from broker_core.errors import InvalidValue, NamespaceNotFound
 from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
 from broker_core.policies.values import DispatchRate
+from broker_core.security.operations import TENANT_ADMIN, Operation, namespace_policy, topic_policy
 
 # For these, Pulsar has another message for a missing namespace.
 _WORDED_APART = {"retention", "replicatorDispatchRate"}

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import on_topic
 from broker_core.admin.produced_values import encode
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
@@ -25,6 +24,7 @@ from broker_core.policies.json_values import Fields, mapping, string, whole_numb
 from broker_core.schema.admission import admit_producer
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
+from broker_core.security.operations import on_topic
 from broker_core.storage.position import Position
 from broker_core.topic.one_entry import OneEntry, publish_one
 from broker_core.wire.message import build_entry

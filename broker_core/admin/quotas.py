@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import namespace_policy, topic_policy
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import of
@@ -13,6 +12,7 @@ from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidRequest, TopicNotFound
 from broker_core.policies.topic_policies import as_json
 from broker_core.policies.values import BacklogQuota
+from broker_core.security.operations import namespace_policy, topic_policy
 
 FIELDS = {"destination_storage": "size_quota", "message_age": "age_quota"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.operations import namespace_policy, topic_policy
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRINGS
 from broker_core.admin.targets import is_global, policy_topic
 from broker_core.errors import InvalidRequest, InvalidValue
+from broker_core.security.operations import namespace_policy, topic_policy
 
 
 async def get_of_namespace(call: Call) -> list[str]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from broker_core.admin.call import Handler
-from broker_core.admin.operations import Operation
 from broker_core.admin.shapes import Shape
 from broker_core.names import NON_PERSISTENT, PERSISTENT
+from broker_core.security.operations import Operation
 
 DOMAINS = frozenset({PERSISTENT, NON_PERSISTENT})
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.admin.call import Answer, Call, json_answer
-from broker_core.admin.operations import TENANT_ADMIN, on_topic
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import SCHEMA_PAYLOAD
@@ -21,6 +20,7 @@ from broker_core.schema.key_value import key_value_data, key_value_text
 from broker_core.schema.registry import SchemaVersion
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
+from broker_core.security.operations import TENANT_ADMIN, on_topic
 
 
 def _sent(call: Call) -> SchemaData:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from broker_core.admin.call import Call
 from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.admin.non_persistent import add_drop_rates, drop_rates
-from broker_core.admin.operations import on_topic
 from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import publisher_body, subscription_body, topic_body
 from broker_core.admin.targets import one_topic, partitions_body
 from broker_core.errors import MetadataFailed, ReservedName, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
 from broker_core.rates.turns import Json, in_turns
+from broker_core.security.operations import on_topic
 from broker_core.stats.merged_stats import merge
 from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_of, topic_stats
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import ONLY_BY_CLIENTS, persistent_only
-from broker_core.admin.operations import on_topic
 from broker_core.admin.positions import read_open_bits, read_position
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
@@ -17,6 +16,7 @@ from broker_core.errors import AlreadyExists, InUse, InvalidRequest, NothingExpi
 from broker_core.names import is_reserved_subscription
 from broker_core.policies.json_values import truth
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.security.operations import on_topic
 from broker_core.storage.position import LATEST
 
 if TYPE_CHECKING:

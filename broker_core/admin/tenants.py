@@ -7,10 +7,10 @@ from typing import Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.namespaces import delete_with_topics
-from broker_core.admin.operations import on_tenant
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import TENANT
 from broker_core.errors import InvalidValue, NotAllowed
+from broker_core.security.operations import on_tenant
 from broker_core.tenancy.documents import Tenant
 
 

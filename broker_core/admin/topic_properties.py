@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from broker_core.admin.call import Call
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
-from broker_core.admin.operations import on_topic
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import PROPERTIES
 from broker_core.admin.targets import check_exists
 from broker_core.errors import NeedsPersistentTopic
+from broker_core.security.operations import on_topic
 
 
 async def get_properties(call: Call) -> dict[str, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from broker_core.admin.call import Answer, Call
 from broker_core.admin.namespace_settings import refuse_entry_filters
-from broker_core.admin.operations import topic_policy
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import STRING, STRINGS, obj
 from broker_core.admin.targets import policy_topic
 from broker_core.errors import InvalidValue, NotImplementedHere
 from broker_core.policies.json_values import names
+from broker_core.security.operations import topic_policy
 
 
 async def get_nothing(call: Call) -> Answer:

@@ -9,7 +9,6 @@ from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
 from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
-from broker_core.admin.operations import on_namespace, on_topic, topic_policy
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT32, PARTITIONS, PROPERTIES
@@ -27,6 +26,7 @@ from broker_core.errors import (
 from broker_core.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName
 from broker_core.policies.json_values import int32
 from broker_core.rates.turns import in_turns
+from broker_core.security.operations import on_namespace, on_topic, topic_policy
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 A part of the broker receives its own section, never the whole object. `setting(...)` gives a field its Pulsar key, its
 default, and one sentence of documentation; `conf/standalone.yaml` is generated from these. The sections of features
 that policies turn on and off are in `features` and `offload`, the bounds on the commands of clients in `commands`, the
-bounds on their HTTP requests in `http`, and those of dispatch in `dispatch`. Sizes are in bytes unless the key says
-otherwise. -1 or 0 mean "no limit" where the sentence says so. `sources` says where values come from.
+bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in `security`. Sizes are
+in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the sentence says so. `sources` says where values
+come from.
 """
 
 import dataclasses
@@ -25,6 +26,7 @@ from broker_core.config.features import (
 )
 from broker_core.config.http import HttpConfig
 from broker_core.config.offload import OffloadConfig
+from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
 
 DEFAULT_MOST_PARTITIONS = 10_000
@@ -338,6 +340,7 @@ class BrokerConfig:
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
     commands: CommandConfig = field(default_factory=CommandConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
+    security: SecurityConfig = field(default_factory=SecurityConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)
     topic_lists: TopicListConfig = field(default_factory=TopicListConfig)

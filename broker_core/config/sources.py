@@ -24,7 +24,7 @@ FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
 PREFIX = "PULSARCTL_CONF_"
 
 # The user asks for protection that this broker does not have: ignoring these keys would leave it open.
-_SECURITY_KEYS = ("authenticationEnabled", "authorizationEnabled", "tlsEnabled")
+_SECURITY_KEYS = ("tlsEnabled",)
 _UNKNOWN_SHOWN = 5
 _PROPERTY = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:]?\s*(?P<value>.*?)\s*$", re.DOTALL)
 

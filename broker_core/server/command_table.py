@@ -1,14 +1,17 @@
 """Every command that a client may send, and how the connection treats it: one row each.
 
-A command without a row is refused by name.
+A command without a row is refused by name. With authorization, `secured` checks what a row needs before its handler
+runs; without it, a command costs no more than without security.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from broker_core.server.handlers import ack, connect, consume, lookup, producer, schema, seek, topic_lists
+from broker_core.server import needs
+from broker_core.server.handlers import ack, authenticate, connect, consume, lookup, producer, schema, seek, topic_lists
+from broker_core.server.needs import Need
 from broker_core.server.session import Session
 from broker_core.wire import commands, schema_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -30,12 +33,14 @@ error_of_request = _of_request(commands.error)
 
 class Row(NamedTuple):
     """handle    returns the answer (bytes), None, or a coroutine that will
+    need      what the client's role must be allowed to do
     patient   the answer takes a while, and a client may ask many times at once: the requests in flight are bounded
     large     the answer waits until the client has taken what was sent before (`Session.large_answer`)
     failed    makes the answer to a request that fails
     """
 
     handle: Callable[[Session, Any], Any]
+    need: Need
     patient: bool = False
     large: bool = False
     failed: Failure = error_of_request
@@ -43,29 +48,59 @@ class Row(NamedTuple):
 
 _T = BaseCommand
 COMMANDS: dict[int, Row] = {
-    _T.CONNECT: Row(connect.on_connect),
-    _T.PING: Row(connect.on_ping),
-    _T.PONG: Row(connect.on_pong),
-    _T.LOOKUP: Row(lookup.on_lookup, patient=True, failed=_of_request(commands.lookup_failed)),
+    _T.CONNECT: Row(connect.on_connect, needs.HANDSHAKE),
+    _T.PING: Row(connect.on_ping, needs.HANDSHAKE),
+    _T.PONG: Row(connect.on_pong, needs.HANDSHAKE),
+    _T.AUTH_RESPONSE: Row(authenticate.on_auth_response, needs.HANDSHAKE),
+    _T.LOOKUP: Row(lookup.on_lookup, needs.LOOKUP, patient=True, failed=_of_request(commands.lookup_failed)),
     _T.PARTITIONED_METADATA: Row(
-        lookup.on_partitioned_metadata, patient=True, failed=_of_request(commands.partitioned_metadata_failed)
+        lookup.on_partitioned_metadata,
+        needs.PARTITIONS,
+        patient=True,
+        failed=_of_request(commands.partitioned_metadata_failed),
     ),
-    _T.GET_TOPICS_OF_NAMESPACE: Row(topic_lists.on_get_topics_of_namespace, patient=True, large=True),
-    _T.WATCH_TOPIC_LIST: Row(topic_lists.on_watch_topic_list, patient=True, large=True),
-    _T.WATCH_TOPIC_LIST_CLOSE: Row(topic_lists.on_watch_topic_list_close),
-    _T.PRODUCER: Row(producer.on_producer, patient=True),
-    _T.CLOSE_PRODUCER: Row(producer.on_close_producer),
-    _T.SUBSCRIBE: Row(consume.on_subscribe, patient=True),
-    _T.FLOW: Row(consume.on_flow),
-    _T.ACK: Row(ack.on_ack, failed=_ack_failed),
-    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: Row(ack.on_redeliver),
-    _T.SEEK: Row(seek.on_seek, patient=True),
-    _T.GET_LAST_MESSAGE_ID: Row(seek.on_get_last_message_id, patient=True),
-    _T.CONSUMER_STATS: Row(consume.on_consumer_stats),
-    _T.UNSUBSCRIBE: Row(consume.on_unsubscribe),
-    _T.CLOSE_CONSUMER: Row(consume.on_close_consumer),
-    _T.GET_SCHEMA: Row(schema.on_get_schema, failed=_of_request(schema_commands.get_schema_failed)),
+    _T.GET_TOPICS_OF_NAMESPACE: Row(
+        topic_lists.on_get_topics_of_namespace, needs.LIST_TOPICS, patient=True, large=True
+    ),
+    _T.WATCH_TOPIC_LIST: Row(topic_lists.on_watch_topic_list, needs.WATCH_TOPICS, patient=True, large=True),
+    _T.WATCH_TOPIC_LIST_CLOSE: Row(topic_lists.on_watch_topic_list_close, needs.OWN),
+    _T.PRODUCER: Row(producer.on_producer, needs.TO_PRODUCE, patient=True),
+    _T.CLOSE_PRODUCER: Row(producer.on_close_producer, needs.OWN),
+    _T.SUBSCRIBE: Row(consume.on_subscribe, needs.TO_SUBSCRIBE, patient=True),
+    _T.FLOW: Row(consume.on_flow, needs.OWN),
+    _T.ACK: Row(ack.on_ack, needs.OWN, failed=_ack_failed),
+    _T.REDELIVER_UNACKNOWLEDGED_MESSAGES: Row(ack.on_redeliver, needs.OWN),
+    _T.SEEK: Row(seek.on_seek, needs.OWN, patient=True),
+    _T.GET_LAST_MESSAGE_ID: Row(seek.on_get_last_message_id, needs.OWN, patient=True),
+    _T.CONSUMER_STATS: Row(consume.on_consumer_stats, needs.OWN),
+    _T.UNSUBSCRIBE: Row(consume.on_unsubscribe, needs.OWN),
+    _T.CLOSE_CONSUMER: Row(consume.on_close_consumer, needs.OWN),
+    _T.GET_SCHEMA: Row(schema.on_get_schema, needs.READ_SCHEMA, failed=_of_request(schema_commands.get_schema_failed)),
     _T.GET_OR_CREATE_SCHEMA: Row(
-        schema.on_get_or_create_schema, patient=True, failed=_of_request(schema_commands.create_schema_failed)
+        schema.on_get_or_create_schema,
+        needs.WRITE_SCHEMA,
+        patient=True,
+        failed=_of_request(schema_commands.create_schema_failed),
     ),
 }
+
+
+def secured(table: Mapping[int, Row]) -> dict[int, Row]:
+    """The table of a broker with authorization. Raises `UnknownOperation` for a need that no rule decides."""
+    return {kind: _checked(row) for kind, row in table.items()}
+
+
+def _checked(row: Row) -> Row:
+    requests, _reason, denial = row.need
+    if requests is None:
+        return row
+
+    def handle(session: Session, command: Any) -> Any:
+        for operation, target in requests(command):
+            session.check_allowed(operation, target, denial)
+        return row.handle(session, command)
+
+    return row._replace(handle=handle)
+
+
+SECURED_COMMANDS = secured(COMMANDS)

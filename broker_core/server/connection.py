@@ -18,7 +18,7 @@ from broker_core.client_log import ClientLog
 from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, ProtocolViolation, TooManyRequests
 from broker_core.limits.incomplete_frames import COUNTED_FROM
 from broker_core.server.backpressure import ReadGate
-from broker_core.server.command_table import COMMANDS, Row, error_of_request
+from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
 from broker_core.server.handlers import publish
 from broker_core.server.session import Session, SessionState
 from broker_core.storage.errors import StorageError
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 log = ClientLog(__name__)
 
 UNSENT_BUFFERS = 4  # write buffers of answers that may wait for a client that does not read
+UNAUTHENTICATED_FRAME = 64 * 1024  # a token has a few KiB
 FRAME_PADDING = 10 * 1024  # how much longer than the largest message a frame may be (as in Pulsar)
 
 
@@ -42,7 +43,10 @@ class Connection(asyncio.Protocol):
         self._broker = broker
         self._config = broker.config.connection
         self._loop = asyncio.get_running_loop()
-        self._decoder = FrameDecoder(self._config.max_message_size + FRAME_PADDING, broker.command_bounds)
+        self._frame_max = self._config.max_message_size + FRAME_PADDING
+        self._decoder = FrameDecoder(self._frame_max, broker.command_bounds)
+        self._rows = COMMANDS if broker.security.authorization is None else SECURED_COMMANDS
+        self._stranger: asyncio.TimerHandle | None = None  # until the client has authenticated
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._flush_due = False
@@ -73,7 +77,29 @@ class Connection(asyncio.Protocol):
         if refused:
             self._refuse_and_close(refused)
             return
+        if self._broker.security.authentication is not None and not self._expect_authentication():
+            self._refuse_and_close("Reached the maximum number of connections that have not authenticated")
+            return
         self._arm_keep_alive()
+
+    def _expect_authentication(self) -> bool:
+        """A client that has not proved who it is gets little memory and little time; False if it gets none."""
+        security = self._broker.security
+        if not security.arrived(self.host):
+            return False
+        self._decoder.frame_size_max = min(self._frame_max, UNAUTHENTICATED_FRAME)
+        self._stranger = self._loop.call_later(
+            security.config.timeout_seconds, self.give_up, "the client did not authenticate in time"
+        )
+        return True
+
+    def authenticated(self) -> None:
+        """The client has proved who it is, or is gone."""
+        if self._stranger is not None:
+            self._stranger.cancel()
+            self._stranger = None
+            self._decoder.frame_size_max = self._frame_max
+            self._broker.security.known(self.host)
 
     def _refuse_and_close(self, reason: str) -> None:
         self._transport.write(commands.error(commands.BROKER_REQUEST_ID, NotAllowed.server_error, reason))
@@ -81,6 +107,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.session.become(SessionState.CLOSED)
+        self.authenticated()
         if self._keep_alive is not None:
             self._keep_alive.cancel()
         self._gate.close()
@@ -104,6 +131,15 @@ class Connection(asyncio.Protocol):
     @property
     def host(self) -> str:
         return self.session.host
+
+    @property
+    def certificate(self) -> bytes:
+        """The client's certificate in DER form, verified by TLS; empty without one."""
+        found = self._transport.get_extra_info("ssl_object")
+        return (found.getpeercert(True) or b"") if found is not None else b""
+
+    def permissions_changed(self) -> None:
+        self._spawn(self.session.permissions_changed())
 
     def close(self) -> None:
         """Sends queued data, then closes."""
@@ -152,10 +188,14 @@ class Connection(asyncio.Protocol):
 
     def _on_command(self, command: Command) -> None:
         self.session.check_accepts(command.type)
+        if self.session.refusal is not None:
+            self._answer_error(command, self.session.refusal)
+            self.close()
+            return
         if command.flaw is not None:
             self._refuse(command, *command.flaw)
             return
-        row = COMMANDS.get(command.type)
+        row = self._rows.get(command.type)
         if row is None:
             self._answer_error(command, NotAllowed(f"{_name(command)} is not supported by this broker"))
         elif row.patient and len(self._tasks) >= self._config.max_lookups:
@@ -269,7 +309,7 @@ class Connection(asyncio.Protocol):
 
     def _keep_alive_tick(self) -> None:
         """As in Pulsar, a peer that sent nothing since the last PING is gone, unless we do not read its socket."""
-        if self.session.state is SessionState.NEW:
+        if self.session.state is not SessionState.READY:
             self._violated(ProtocolViolation("no CONNECT in time"))
             return
         if self._ping_sent and not self._heard and not self._gate.excuses_silence:

@@ -15,8 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.client_log import ClientLog
-from broker_core.errors import MetadataFailed, ProtocolViolation, TooManyRequests, TopicFenced
+from broker_core.errors import (
+    BrokerError,
+    MetadataFailed,
+    ProtocolViolation,
+    TooManyRequests,
+    TopicFenced,
+    Unauthorized,
+)
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.security.authorization import Target
+from broker_core.security.operations import Operation, on_namespace, on_topic
 from broker_core.storage.errors import StorageError
 from broker_core.wire import pulsar_api_pb2 as pb
 
@@ -25,29 +34,40 @@ if TYPE_CHECKING:
     from broker_core.client import Outbound
     from broker_core.dispatch.consumer import Consumer
     from broker_core.publishing.producer import Producer
+    from broker_core.security.principal import Principal
+    from broker_core.server.refresh import Refresh
     from broker_core.topic.subscription import Subscription
     from broker_core.topics.watcher import TopicListWatcher
 
 log = ClientLog(__name__)
 
-CONNECT = pb.BaseCommand.CONNECT
+CONNECT, AUTH_RESPONSE = pb.BaseCommand.CONNECT, pb.BaseCommand.AUTH_RESPONSE
 ASSIGNED_BROKER_VERSION = 21  # of the protocol
+PRODUCE, SUBSCRIBE, GET_TOPICS = on_topic("PRODUCE"), on_topic("CONSUME"), on_namespace("GET_TOPICS")
 LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
 
 
 class SessionState(enum.Enum):
+    """`AUTHENTICATING`: CONNECT is being judged. `REFUSED`: it failed, and the next request learns why."""
+
     NEW = "new"
+    AUTHENTICATING = "authenticating"
+    REFUSED = "refused"
     READY = "ready"
     CLOSED = "closed"
 
 
 TRANSITIONS: dict[SessionState, frozenset[SessionState]] = {
-    SessionState.NEW: frozenset({SessionState.READY, SessionState.CLOSED}),
+    SessionState.NEW: frozenset({SessionState.AUTHENTICATING, SessionState.READY, SessionState.CLOSED}),
+    SessionState.AUTHENTICATING: frozenset({SessionState.READY, SessionState.REFUSED, SessionState.CLOSED}),
+    SessionState.REFUSED: frozenset({SessionState.CLOSED}),
     SessionState.READY: frozenset({SessionState.CLOSED}),
     SessionState.CLOSED: frozenset(),
 }
 ACCEPTED: dict[SessionState, frozenset[int]] = {
-    SessionState.NEW: frozenset({CONNECT}),
+    SessionState.NEW: frozenset({CONNECT, AUTH_RESPONSE}),
+    SessionState.AUTHENTICATING: frozenset(),
+    SessionState.REFUSED: frozenset(pb.BaseCommand.Type.values()) - {CONNECT},
     SessionState.READY: frozenset(pb.BaseCommand.Type.values()) - {CONNECT},
     SessionState.CLOSED: frozenset(),
 }
@@ -68,6 +88,9 @@ class Session:
         self.address = address
         self._state = SessionState.NEW
         self.client_version = ""
+        self.principal: Principal | None = None
+        self.refusal: BrokerError | None = None  # why authentication failed
+        self.refresh: Refresh | None = None  # of credentials that expire
         self.protocol_version = 0
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Attachment] = {}
@@ -161,8 +184,36 @@ class Session:
             self.broker.topics.listeners.discard(watcher.topic_changed)
             watcher.close()
 
+    def check_allowed(self, operation: Operation, target: Target, denial: str) -> None:
+        """Raises `Unauthorized` with `denial` unless the client's role may do it now."""
+        security = self.broker.security
+        if security.authorization is None:
+            return
+        decision = security.authorization.decide(self.principal, operation, target)
+        if not decision.allowed:
+            security.audit.denied(self.principal, str(operation), str(target), decision.rule, self.address)
+            raise Unauthorized(denial)
+
+    async def permissions_changed(self) -> None:
+        """Closes producers, consumers, and watchers that the client's role may no longer have."""
+        for producer in list(self.producers.values()):
+            if not self._may(PRODUCE, Target.of_topic(producer.topic.name)):
+                producer.disconnect()
+        for watcher_id, watcher in list(self.watchers.items()):
+            if not self._may(GET_TOPICS, Target.of_namespace(watcher.namespace)):
+                self.unwatch(watcher_id)
+        for attached in list(self.consumers.values()):
+            subscription = attached.subscription
+            if not self._may(SUBSCRIBE, Target.of_topic(subscription.topic_name, subscription.name)):
+                await attached.consumer.disconnect()
+
+    def _may(self, operation: Operation, target: Target) -> bool:
+        return self.broker.security.decide(self.principal, operation, target).allowed
+
     async def release(self) -> None:
         """Closes producers, then consumers, after the connection is lost, so that messages can be redelivered."""
+        if self.refresh is not None:
+            self.refresh.cancel()
         for watcher_id in list(self.watchers):
             self.unwatch(watcher_id)
         for producer in list(self.producers.values()):

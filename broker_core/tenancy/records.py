@@ -71,13 +71,13 @@ class Records:
         """Whether the store has no tenants, readable or not."""
         return not list(self._documents.list(TENANT))
 
-    async def create_defaults(self) -> None:
+    async def create_defaults(self, admin_roles: tuple[str, ...] = ()) -> None:
         """Creates Pulsar's default tenants and namespaces."""
         names = [NamespaceName.parse(text) for text in DEFAULT_NAMESPACES]
         # Concurrent, so that the store can commit them together: every first start waits for this.
         async with asyncio.TaskGroup() as changes:
             for tenant in sorted({name.tenant for name in names}):
-                changes.create_task(self.put_tenant(tenant, Tenant((), (self.cluster,))))
+                changes.create_task(self.put_tenant(tenant, Tenant(admin_roles, (self.cluster,))))
             for name in names:
                 changes.create_task(self.put_namespace(self.new_namespace(name, {})))
 

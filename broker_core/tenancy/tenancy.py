@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from broker_core.config.broker import BrokerConfig
+from broker_core.config.security import names
 from broker_core.errors import (
     AlreadyExists,
     FewerPartitions,
@@ -37,12 +38,14 @@ from broker_core.tenancy.bundles import Bundles
 from broker_core.tenancy.documents import CLUSTER, PartitionedTopic, PropertyChange, Tenant
 from broker_core.tenancy.effective import EffectivePolicies
 from broker_core.tenancy.namespace import Namespace
+from broker_core.tenancy.permissions import PERMISSIONS, Permissions
 from broker_core.tenancy.records import Documents, Records
 from broker_core.tenancy.tool_records import ToolRecords
 
 log = logging.getLogger(__name__)
 
 PolicyListener = Callable[[NamespaceName, TopicName | None], Awaitable[None]]
+PermissionListener = Callable[[], None]
 
 
 class Tenancy:
@@ -57,18 +60,27 @@ class Tenancy:
         # A wait for the disk separates a check from its change; no two changes may pass the same check.
         self._changing = asyncio.Lock()
         self._listeners: list[PolicyListener] = []
+        self._permission_listeners: list[PermissionListener] = []
 
     @classmethod
     async def open(cls, documents: Documents, config: BrokerConfig) -> "Tenancy":
-        """Reads all documents; a store without tenants gets Pulsar's default tenants and namespaces."""
+        """Reads all documents; a store without tenants gets Pulsar's default tenants and namespaces.
+
+        Not with authorization but without brokerClientAuthenticationPlugin: as in Pulsar, which creates them with it.
+        """
         records = Records(documents, config)
-        if records.is_new:
-            await records.create_defaults()
+        security = config.security
+        if records.is_new and (not security.authorization or security.internal_plugin):
+            await records.create_defaults(tuple(sorted(names(security.super_users))))
         return cls(records, ToolRecords(documents), config)
 
     def on_change(self, listener: PolicyListener) -> None:
         """Awaits `listener(namespace, topic)` after each change of policies; `topic` None means all topics."""
         self._listeners.append(listener)
+
+    def on_permissions(self, listener: PermissionListener) -> None:
+        """Calls `listener()` after each change of who may do what."""
+        self._permission_listeners.append(listener)
 
     # Clusters and tenants
 
@@ -104,6 +116,7 @@ class Tenancy:
                 raise TenantNotFound(f"Tenant {name} not found")
             self._check_clusters(tenant.allowed_clusters)
             await self._records.put_tenant(name, tenant)
+        self._tell_permissions()
 
     async def delete_tenant(self, name: str) -> None:
         async with self._changing:
@@ -168,6 +181,8 @@ class Tenancy:
             check_fit(namespace.policies, policies)
             await self._records.put_namespace(dataclasses.replace(namespace, policies=changed))
         await self._tell(name, None)
+        if "subscription_auth_mode" in policies:
+            self._tell_permissions()
 
     async def change_namespace_properties(self, name: NamespaceName, change: PropertyChange) -> None:
         async with self._changing:
@@ -197,6 +212,20 @@ class Tenancy:
             kept = {key: one for key, one in namespace.kept.items() if key != field}
             kept |= {} if value is None else {field: KEPT[field](value, field)}
             await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
+        if field == PERMISSIONS:
+            self._tell_permissions()
+
+    # Permissions
+
+    def find_tenant(self, name: str) -> Tenant | None:
+        return self._records.tenants.get(name)
+
+    def find_permissions(self, name: NamespaceName) -> Permissions | None:
+        """None if the namespace does not exist."""
+        found = self._records.namespaces.get(name)
+        if found is None:
+            return None
+        return Permissions.of(found.kept.get(PERMISSIONS, {}), found.policies.get("subscription_auth_mode"))
 
     def check_replication(self, clusters: Iterable[str]) -> None:
         """Raises `Forbidden` for a cluster that does not exist, and `InvalidValue` for one that is not ours."""
@@ -357,6 +386,10 @@ class Tenancy:
             raise InvalidPartitionCount("Number of partitions should be more than 0")
         if most < partitions:
             raise InvalidPartitionCount(f"Number of partitions should be less than or equal to {most}")
+
+    def _tell_permissions(self) -> None:
+        for listener in self._permission_listeners:
+            listener()
 
     async def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         for listener in self._listeners:

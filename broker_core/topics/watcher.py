@@ -38,7 +38,7 @@ class TopicListWatcher:
     ) -> None:
         self._outbound = outbound
         self._watcher_id = watcher_id
-        self._namespace = namespace
+        self.namespace = namespace
         self._pattern = pattern
         self._topics = topics
         self._known: set[str] = (
@@ -66,7 +66,7 @@ class TopicListWatcher:
     def topic_changed(self, name: TopicName, *, exists: bool) -> None:
         """A topic was created or deleted, in any namespace."""
         full = str(name)
-        if not self._started or name.namespace != self._namespace or not name.is_persistent:
+        if not self._started or name.namespace != self.namespace or not name.is_persistent:
             return
         if is_system_topic(name) or not self._pattern.matches(full):
             return

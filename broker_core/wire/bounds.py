@@ -104,7 +104,9 @@ class Bound(NamedTuple):
 
 
 BOUNDS = (
-    Bound((_T.CONNECT,), "client_version", text, NAME, NotAllowedError),
+    Bound((_T.CONNECT, _T.AUTH_RESPONSE), "client_version", text, NAME, NotAllowedError),
+    Bound((_T.AUTH_RESPONSE,), "response.auth_method_name", text, NAME, AuthenticationError),
+    Bound((_T.AUTH_RESPONSE,), "response.auth_data", len, PROPERTIES, AuthenticationError),
     Bound((_T.CONNECT,), "auth_method_name", text, NAME, AuthenticationError),
     Bound((_T.CONNECT,), "auth_data", len, PROPERTIES, AuthenticationError),
     Bound((_T.CONNECT,), "original_auth_method", text, NAME, AuthenticationError),

@@ -6,7 +6,7 @@ PING, PONG and CLOSE_CONSUMER are the same in both directions: see commands.py.
 from collections.abc import Iterable
 
 from broker_core.wire.commands import frame
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAck, CommandSubscribe, FeatureFlags, MessageIdData
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAck, CommandSubscribe, MessageIdData
 
 PROTOCOL_VERSION = 21
 
@@ -19,6 +19,8 @@ def connect(
     auth_data: bytes | None = None,
     supports_broker_entry_metadata: bool = False,
     proxy_to_broker_url: str | None = None,
+    original_principal: str | None = None,
+    supports_auth_refresh: bool = False,
 ) -> bytes:
     command = BaseCommand(type=BaseCommand.CONNECT)
     body = command.connect
@@ -30,8 +32,12 @@ def connect(
         body.auth_data = auth_data
     if proxy_to_broker_url is not None:
         body.proxy_to_broker_url = proxy_to_broker_url
+    if original_principal is not None:
+        body.original_principal = original_principal
     if supports_broker_entry_metadata:
-        body.feature_flags.CopyFrom(FeatureFlags(supports_broker_entry_metadata=True))
+        body.feature_flags.supports_broker_entry_metadata = True
+    if supports_auth_refresh:
+        body.feature_flags.supports_auth_refresh = True
     return frame(command)
 
 

@@ -61,9 +61,8 @@ def connected(
     return frame(command)
 
 
-def auth_challenge(server_version: str, protocol_version: int, auth_method_name: str, auth_data: bytes) -> bytes:
+def auth_challenge(protocol_version: int, auth_method_name: str, auth_data: bytes) -> bytes:
     command = BaseCommand(type=BaseCommand.AUTH_CHALLENGE)
-    command.authChallenge.server_version = server_version
     command.authChallenge.protocol_version = protocol_version
     command.authChallenge.challenge.auth_method_name = auth_method_name
     command.authChallenge.challenge.auth_data = auth_data

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from broker_core.admin.all_routes import all_routes
-from broker_core.admin.operations import Kind
 from broker_core.admin.other_services import ROUTES as OTHER_SERVICES
 from broker_core.admin.routes import Match, Route
+from broker_core.security.operations import Kind
 from tests.admin.conftest import Admin
 
 ENDPOINTS = [tuple(line.split()) for line in (Path(__file__).parent / "pulsar_endpoints.txt").read_text().splitlines()]

@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from broker_core.admin.call import Call
-from broker_core.admin.operations import ANYONE
 from broker_core.admin.routes import Match, Route, Routes
+from broker_core.security.operations import ANYONE
 from tests.admin.conftest import Admin
 
 

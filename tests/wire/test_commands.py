@@ -26,7 +26,7 @@ def sent(frame: bytes) -> Command:
             "CONNECTED",
             {"server_version": "ours 1", "protocol_version": 19, "max_message_size": 5 << 20},
         ),
-        (commands.auth_challenge("ours 1", 19, "token", b""), "AUTH_CHALLENGE", {"server_version": "ours 1"}),
+        (commands.auth_challenge(19, "token", b""), "AUTH_CHALLENGE", {"protocol_version": 19}),
         (commands.success(5), "SUCCESS", {"request_id": 5}),
         (commands.error(5, 11, "no topic"), "ERROR", {"request_id": 5, "error": 11, "message": "no topic"}),
         (

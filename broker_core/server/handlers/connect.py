@@ -1,14 +1,19 @@
 """CONNECT, PING, PONG.
 
 The protocol version that is announced is the newest that this release knows, 21. Of what the versions up to it
-promise, transactions (19) and authentication (14) are missing: their commands are refused by name, as by a broker whose
-coordinator or authentication is switched off.
+promise, transactions (19) are missing: their commands are refused by name, as by a broker whose coordinator is switched
+off.
 """
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 from broker_core import __version__
-from broker_core.errors import ProtocolViolation
+from broker_core.errors import AuthenticationFailed, ProtocolViolation, Unauthorized
+from broker_core.security.service import REFUSED
+from broker_core.server.handlers.authenticate import authenticate, refuse
 from broker_core.server.session import Session, SessionState
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -16,17 +21,44 @@ from broker_core.wire import pulsar_api_pb2 as pb
 PROTOCOL_VERSION = 21
 OLDEST_PROTOCOL_VERSION = 11  # before it, clients misread the checksum of a message
 SERVER_VERSION = f"pulsarctl-{__version__}"
+_CPP_FAMILY = ("Pulsar-CPP", "Python", "Pulsar-Python", "Pulsar-Node")
 
 
-def on_connect(session: Session, command: pb.CommandConnect) -> bytes:
+def on_connect(session: Session, command: pb.CommandConnect) -> bytes | Coroutine[Any, Any, bytes | None]:
     if command.protocol_version < OLDEST_PROTOCOL_VERSION:
         raise ProtocolViolation(
             f"{session.address} speaks protocol version {command.protocol_version},"
             f" older than {OLDEST_PROTOCOL_VERSION}"
         )
-    session.become(SessionState.READY)
     session.client_version = command.client_version
     session.protocol_version = min(command.protocol_version, PROTOCOL_VERSION)
+    if session.broker.security.authentication is None:
+        session.become(SessionState.READY)
+        return _connected(session)
+    session.become(SessionState.AUTHENTICATING)
+    return _authenticated(session, command)
+
+
+async def _authenticated(session: Session, command: pb.CommandConnect) -> bytes | None:
+    """CONNECTED, also for a refused client that only reports the error of a request."""
+    try:
+        await authenticate(session, command)
+    except AuthenticationFailed:
+        session.refusal = AuthenticationFailed(REFUSED)
+    except Unauthorized as error:
+        session.refusal = error
+    if session.refusal is not None and not _ignores_errors(session.client_version):
+        refuse(session, session.refusal)
+        return None
+    return _connected(session)
+
+
+def _ignores_errors(client_version: str) -> bool:
+    """Whether the client takes an ERROR before CONNECTED for a lost connection: the C++ client and its bindings do."""
+    return client_version.startswith(_CPP_FAMILY)
+
+
+def _connected(session: Session) -> bytes:
     return commands.connected(
         server_version=SERVER_VERSION,
         protocol_version=session.protocol_version,

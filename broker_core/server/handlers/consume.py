@@ -17,9 +17,11 @@ from broker_core.errors import (
     ProtocolViolation,
 )
 from broker_core.names import is_reserved_subscription, parse_topic
+from broker_core.security.authorization import Target
+from broker_core.server import needs
 from broker_core.server.handlers.schema import check_consumers_schema, takes_any_schema
 from broker_core.server.handlers.seek import position_of
-from broker_core.server.session import Attachment, Session, creation
+from broker_core.server.session import SUBSCRIBE, Attachment, Session, creation
 from broker_core.stats.subscription_stats import ConsumerStats
 from broker_core.topic.subscription import Subscription
 from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
@@ -99,6 +101,8 @@ async def _attach(
     try:
         session.check_open()
         check_wanted()
+        target = Target.of_topic(subscription.topic_name, subscription.name)
+        session.check_allowed(SUBSCRIBE, target, needs.TO_SUBSCRIBE.denial)
     except BrokerError:
         await consumer.close()
         raise

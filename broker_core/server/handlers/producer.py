@@ -11,8 +11,10 @@ from broker_core.publishing.access import AccessMode
 from broker_core.publishing.admission import AccessRequest
 from broker_core.publishing.policy_checks import check_producer
 from broker_core.publishing.producer import Producer
+from broker_core.security.authorization import Target
+from broker_core.server import needs
 from broker_core.server.handlers.schema import version_for_producer
-from broker_core.server.session import Session, creation
+from broker_core.server.session import PRODUCE, Session, creation
 from broker_core.topic.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
@@ -85,6 +87,7 @@ async def _attach(
     def check() -> None:
         session.check_open()
         check_wanted()
+        session.check_allowed(PRODUCE, Target.of_topic(topic.name), needs.TO_PRODUCE.denial)
 
     admission = topic.admission
     epoch = command.topic_epoch if command.HasField("topic_epoch") else None

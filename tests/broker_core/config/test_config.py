@@ -104,7 +104,7 @@ def test_a_loopback_address_logs_no_warning(address: str) -> None:
     assert load_config(environment={}, options=[f"bindAddress={address}"]).warnings == ()
 
 
-@pytest.mark.parametrize("key", ["authenticationEnabled", "authorizationEnabled", "tlsEnabled"])
+@pytest.mark.parametrize("key", ["tlsEnabled"])
 def test_a_file_that_enables_missing_security_features_is_refused(tmp_path: Path, key: str) -> None:
     file = write(tmp_path, "standalone.conf", f"{key}=true\n")
     with pytest.raises(InvalidConfiguration, match=f"{key}=true .*would leave the broker open"):

@@ -1,4 +1,4 @@
-"""What a route does, in the terms that permissions use. Pure.
+"""What a command or a route does, in the terms that permissions use. Pure.
 
 Kinds and names are those of Pulsar's `AuthorizationProvider` (docs, "Authorization and ACLs"). A topic operation that
 belongs to a subscription is asked for with the subscription's name.

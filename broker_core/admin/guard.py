@@ -1,0 +1,130 @@
+"""Who sends a request, and whether its role may: asked once for each request, before its handler.
+
+Statuses and reasons are those of Pulsar. 401 or 403 depends on the kind of the operation; clients treat both alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import AuthenticationFailed, Forbidden, TenantNotFound, Unauthorized
+from broker_core.security.authorization import Target, check_has_rule
+from broker_core.security.operations import Kind, Operation
+from broker_core.security.principal import Principal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from aiohttp import web
+
+    from broker_core.admin.call import Call
+    from broker_core.admin.routes import Route
+    from broker_core.security.service import Security
+
+NOT_AUTHENTICATED = "Authentication required"
+_ALWAYS_OPEN = "/status.html"  # for load balancers, which have no credentials
+_METRICS = "/metrics"
+_ORIGINAL_HEADER = "X-Original-Principal"
+_FORBIDDEN = frozenset({Kind.NAMESPACE, Kind.NAMESPACE_POLICY, Kind.TOPIC_POLICY})
+_TENANT_FIRST = frozenset(
+    {Kind.TENANT, Kind.TENANT_ADMIN, Kind.NAMESPACE, Kind.NAMESPACE_POLICY, Kind.TOPIC, Kind.TOPIC_POLICY}
+)
+
+
+class Guard:
+    def __init__(self, security: Security, routes: Iterable[Route]) -> None:
+        """Raises `UnknownOperation` for a route that no rule decides."""
+        for route in routes:
+            check_has_rule(route.operation)
+        self._security = security
+
+    async def principal(self, request: web.BaseRequest, path: str, query: Mapping[str, str]) -> Principal | None:
+        """None while authentication is switched off, and where it is not asked for. Raises `AuthenticationFailed`."""
+        security = self._security
+        if security.authentication is None or self._is_open(path):
+            return None
+        host = request.remote or "gone"
+        identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
+        original = request.headers.get(_ORIGINAL_HEADER, "").strip()
+        if not security.is_proxy(identity.role) and original == identity.role:
+            original = ""
+        return Principal(identity.role, original)
+
+    def _is_open(self, path: str) -> bool:
+        bare = path.rstrip("/")
+        return bare == _ALWAYS_OPEN or (bare == _METRICS and not self._security.config.authenticate_metrics)
+
+    def check(self, route: Route, call: Call) -> None:
+        """Raises `Unauthorized` (401), `Forbidden` (403), or `TenantNotFound` unless the caller may use the route."""
+        authorization, operation = self._security.authorization, route.operation
+        if authorization is None:
+            return
+        target = _target(operation, call)
+        decision = authorization.decide(call.principal, operation, target)
+        if decision.allowed:
+            return
+        self._security.audit.denied(call.principal, str(operation), str(target), decision.rule, call.client)
+        self._check_tenant(operation, target, call)
+        text = _denial(operation, target, call.principal)
+        error = Forbidden if operation.kind in _FORBIDDEN else Unauthorized
+        raise error(f"{text}: {decision.rule}")
+
+    def _check_tenant(self, operation: Operation, target: Target, call: Call) -> None:
+        """As in Pulsar, every authenticated role learns that a tenant does not exist."""
+        creates = operation.name in ("CREATE_TENANT", "LIST_TENANTS")
+        asked = call.principal is not None and operation.kind in _TENANT_FIRST and not creates
+        if asked and call.broker.tenancy.find_tenant(target.tenant) is None:
+            raise TenantNotFound("Tenant does not exist")
+
+
+def not_authenticated() -> AuthenticationFailed:
+    return AuthenticationFailed(NOT_AUTHENTICATED)
+
+
+def _certificate(request: web.BaseRequest) -> bytes:
+    transport = request.transport
+    found = transport.get_extra_info("ssl_object") if transport is not None else None
+    return (found.getpeercert(True) or b"") if found is not None else b""
+
+
+def _target(operation: Operation, call: Call) -> Target:
+    """What the route acts on: the names that its handler uses, decoded in the same way."""
+    parts = call.parts
+    subscription = call.subscription() if "subscription" in parts else None
+    if "topic" in parts:
+        topic = call.topic() if "domain" in parts else call.topic_of("persistent")
+        return Target.of_topic(topic, subscription)
+    if "namespace" in parts:
+        return Target.of_namespace(call.namespace(), subscription)
+    if "tenant" in parts:
+        return Target(call.part("tenant"))
+    return Target()
+
+
+def _denial(operation: Operation, target: Target, principal: Principal | None) -> str:
+    kind, name = operation.kind, operation.name
+    original, role = (principal.original or "null", principal.role) if principal else ("null", "null")
+    who = f"for originalPrincipal [{original}] and clientAppId [{role}]"
+    policy, _, access = name.rpartition("_")
+    texts = {
+        Kind.TOPIC: f"Unauthorized to validateTopicOperation for operation [{name}] on topic [{target}]",
+        Kind.NAMESPACE: f"Unauthorized to validateNamespaceOperation for operation [{name}] on namespace [{target}]",
+        Kind.NAMESPACE_POLICY: (
+            f"Unauthorized to validateNamespacePolicyOperation for operation [{access}] on namespace [{target}]"
+            f" on policy [{policy}]"
+        ),
+        Kind.TOPIC_POLICY: (
+            f"Unauthorized to validateTopicPolicyOperation for operation [{access}] on topic [{target}]"
+            f" on policy [{policy}]"
+        ),
+        Kind.TENANT: (
+            f"Unauthorized to validateTenantOperation {who} about operation [{name}] on tenant [{target.tenant}]"
+        ),
+        Kind.BROKER: f"Unauthorized to validateBothSuperuserAndBrokerOperation {who} about operation [{name}]",
+        Kind.CLUSTER: f"Unauthorized to validateBothSuperuserAndClusterOperation {who} about operation [{name}]",
+        Kind.CLUSTER_POLICY: (
+            f"Unauthorized to validateBothSuperuserAndClusterPolicyOperation {who} about operation [{name}]"
+        ),
+        Kind.TENANT_ADMIN: "Don't have permission to administrate resources on this tenant",
+    }
+    return texts.get(kind, "This operation requires super-user access")

@@ -1,0 +1,126 @@
+"""Which way to authenticate judges a client: chosen by the method that it names, as in Pulsar.
+
+PROVIDERS lists every way by Pulsar's class name. A known method with bad credentials is refused and never becomes
+anonymous; a client without a method, or with an unknown one, has the anonymous role if there is one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from broker_core.config.security import names
+from broker_core.errors import AuthenticationFailed, BrokerError, InvalidConfiguration
+from broker_core.security.provider import Credentials, Identity, Provider
+from broker_core.security.token import TokenProvider
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config.security import SecurityConfig
+
+PACKAGE = "org.apache.pulsar.broker.authentication."
+PROVIDERS: dict[str, Callable[[SecurityConfig, Clock], Provider]] = {
+    "AuthenticationProviderToken": TokenProvider,
+}
+_METHOD_HEADER = "X-Pulsar-Auth-Method-Name"
+_LIBRARIES = {"jwt": "PyJWT", "cryptography": "cryptography", "bcrypt": "bcrypt"}
+
+
+class Authentication:
+    """The configured providers, in their order."""
+
+    def __init__(self, providers: list[Provider], anonymous_role: str) -> None:
+        self._providers = providers
+        self._anonymous = anonymous_role
+
+    @classmethod
+    def of(cls, config: SecurityConfig, clock: Clock) -> Authentication:
+        """Raises `InvalidConfiguration` for an unknown class, an unusable key, or a missing library."""
+        wanted = [name.strip() for name in config.providers.split(",") if name.strip()]
+        if not wanted:
+            known = ", ".join(PROVIDERS)
+            raise InvalidConfiguration(f"authenticationEnabled needs authenticationProviders; there are {known}")
+        if config.anonymous_role in names(config.super_users):
+            raise InvalidConfiguration("anonymousUserRole must not be one of superUserRoles: everyone would have it")
+        return cls([_provider(name, config, clock) for name in wanted], config.anonymous_role.strip())
+
+    async def of_connection(self, method: str, credentials: Credentials) -> Identity:
+        """The identity of a client of the binary protocol; raises `AuthenticationFailed`."""
+        judges = [one for one in self._providers if one.method == method]
+        if not judges:
+            return self._anonymous_or("no credentials" if method in ("", "none") else f"unknown method {method[:64]!r}")
+        return await _first(judges, credentials)
+
+    async def of_request(
+        self, headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes = b""
+    ) -> Identity:
+        """The identity of an HTTP request; raises `AuthenticationFailed`. `headers` compares names without case."""
+        sent = _http_credentials(headers, query, certificate)
+        method = headers.get(_METHOD_HEADER)
+        if method is not None:
+            if method not in sent:
+                raise AuthenticationFailed(f"no credentials for the method {method[:64]!r}")
+            judges = [one for one in self._providers if one.method == method]
+            return await _first(judges, sent[method])
+        failure: AuthenticationFailed | None = None
+        for one in self._providers:
+            if one.method in sent:
+                try:
+                    return await one.authenticate(sent[one.method])
+                except AuthenticationFailed as error:
+                    failure = error
+        return self._anonymous_or(failure.reason if failure else "no credentials")
+
+    def _anonymous_or(self, reason: str) -> Identity:
+        if not self._anonymous:
+            raise AuthenticationFailed(reason)
+        return Identity(self._anonymous)
+
+
+async def _first(judges: list[Provider], credentials: Credentials) -> Identity:
+    """The first provider that accepts; of several with one method, the last one says why not."""
+    failure = AuthenticationFailed("unknown method")
+    for one in judges:
+        try:
+            return await one.authenticate(credentials)
+        except AuthenticationFailed as error:
+            failure = error
+    raise failure
+
+
+def _http_credentials(
+    headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes
+) -> dict[str, Credentials]:
+    """The credentials in a request, by method."""
+    found: dict[str, Credentials] = {}
+    sent = headers.get("Authorization")
+    if sent is None and "token" in query:
+        found["token"] = Credentials(query["token"].encode(errors="replace"))
+    elif sent is not None and sent.startswith("Bearer "):
+        found["token"] = Credentials(sent.removeprefix("Bearer ").encode(errors="replace"))
+    elif sent is not None and sent[:6].lower() == "basic ":
+        try:
+            found["basic"] = Credentials(base64.b64decode(sent[6:].strip(), validate=True))
+        except (binascii.Error, ValueError):
+            raise AuthenticationFailed("the Authorization header is not base64") from None
+    if certificate:
+        found["tls"] = Credentials(certificate=certificate)
+    return found
+
+
+def _provider(name: str, config: SecurityConfig, clock: Clock) -> Provider:
+    short = name.rpartition(".")[2]
+    if short not in PROVIDERS or (short != name and not name.startswith(PACKAGE)):
+        known = ", ".join(PROVIDERS)
+        raise InvalidConfiguration(f"unknown class {name!r} in authenticationProviders; there are {known}")
+    try:
+        return PROVIDERS[short](config, clock)
+    except ImportError as error:
+        library = _LIBRARIES.get((error.name or "").partition(".")[0], error.name)
+        raise InvalidConfiguration(
+            f"{short} needs {library}, which is not installed: pip install 'pulsarctl[security]'"
+        ) from None
+    except BrokerError as error:
+        raise InvalidConfiguration(f"{short}: {error}") from None

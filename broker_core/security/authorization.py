@@ -1,0 +1,250 @@
+"""Who may do what: the only place where it is decided. Pure: knows neither commands nor paths.
+
+Deny unless a rule allows. The rules are Pulsar's (docs, "Authorization and ACLs"), with its holes closed:
+subscription roles also count where an operation of a namespace names a subscription, or acts on all of them, and
+topics that belong to the broker need more than a permission (docs/security.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker_core.config.security import names
+from broker_core.security.operations import Kind, Operation
+from broker_core.security.principal import RESERVED_ORIGINAL, Principal
+from broker_core.tenancy.system_topics import is_system_topic
+
+if TYPE_CHECKING:
+    from broker_core.config.security import SecurityConfig
+    from broker_core.names import NamespaceName, TopicName
+    from broker_core.tenancy.documents import Tenant
+    from broker_core.tenancy.permissions import Permissions
+
+PRODUCE, CONSUME, PACKAGES = "produce", "consume", "packages"
+_EITHER = frozenset({PRODUCE, CONSUME})
+_CONSUME = frozenset({CONSUME})
+_ADMINS_ONLY: frozenset[str] = frozenset()  # no permission suffices
+
+# For each operation the permissions of which one suffices.
+TOPIC_OPERATIONS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("LOOKUP", "GET_STATS", "GET_METADATA"), _EITHER),
+    "PRODUCE": frozenset({PRODUCE}),
+    **dict.fromkeys(
+        (
+            "CONSUME",
+            "SUBSCRIBE",
+            "UNSUBSCRIBE",
+            "SKIP",
+            "EXPIRE_MESSAGES",
+            "PEEK_MESSAGES",
+            "RESET_CURSOR",
+            "GET_SUBSCRIPTIONS",
+            "GET_BACKLOG_SIZE",
+            "SET_REPLICATED_SUBSCRIPTION_STATUS",
+            "GET_REPLICATED_SUBSCRIPTION_STATUS",
+        ),
+        _CONSUME,
+    ),
+    **dict.fromkeys(
+        ("TERMINATE", "COMPACT", "OFFLOAD", "UNLOAD", "TRIM_TOPIC", "UPDATE_METADATA", "DELETE_METADATA"), _ADMINS_ONLY
+    ),
+}
+NAMESPACE_OPERATIONS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("GET_TOPIC", "GET_TOPICS", "GET_BUNDLE"), _EITHER),
+    **dict.fromkeys(("UNSUBSCRIBE", "CLEAR_BACKLOG", "TRIM_TOPIC"), _CONSUME),
+    "PACKAGES": frozenset({PACKAGES}),
+    **dict.fromkeys(
+        (
+            "CREATE_TOPIC",
+            "DELETE_TOPIC",
+            "ADD_BUNDLE",
+            "DELETE_BUNDLE",
+            "GRANT_PERMISSION",
+            "GET_PERMISSION",
+            "REVOKE_PERMISSION",
+        ),
+        _ADMINS_ONLY,
+    ),
+}
+TENANT_OPERATIONS = frozenset(
+    {"CREATE_NAMESPACE", "DELETE_NAMESPACE", "LIST_NAMESPACES", "GET_TENANT", "UPDATE_TENANT", "DELETE_TENANT"}
+)
+SUPER_USER_TENANT_OPERATIONS = frozenset({"LIST_TENANTS", "CREATE_TENANT"})
+_ON_EVERY_SUBSCRIPTION = frozenset({"CLEAR_BACKLOG", "EXPIRE_MESSAGES"})  # if the request names none
+_SUPER_USER_KINDS = frozenset({Kind.SUPER_USER, Kind.BROKER, Kind.CLUSTER, Kind.CLUSTER_POLICY})
+_TENANT_ADMIN_KINDS = frozenset({Kind.TENANT_ADMIN, Kind.NAMESPACE_POLICY, Kind.TOPIC_POLICY})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an operation acts on; empty for the broker itself."""
+
+    tenant: str = ""
+    namespace: NamespaceName | None = None
+    topic: TopicName | None = None
+    subscription: str | None = None
+
+    @classmethod
+    def of_topic(cls, topic: TopicName, subscription: str | None = None) -> Target:
+        return cls(topic.tenant, topic.namespace, topic, subscription)
+
+    @classmethod
+    def of_namespace(cls, namespace: NamespaceName, subscription: str | None = None) -> Target:
+        return cls(namespace.tenant, namespace, None, subscription)
+
+    def __str__(self) -> str:
+        return str(self.topic or self.namespace or self.tenant or "the broker")
+
+
+class Decision(NamedTuple):
+    """`rule`: the rule that allows, or what is missing; never empty."""
+
+    allowed: bool
+    rule: str
+
+
+class UnknownOperation(Exception):
+    """An operation without a rule: a mistake in a table, found before the broker starts."""
+
+
+def check_has_rule(operation: Operation) -> None:
+    """Raises `UnknownOperation`."""
+    known = {
+        Kind.TOPIC: frozenset(TOPIC_OPERATIONS),
+        Kind.NAMESPACE: frozenset(NAMESPACE_OPERATIONS),
+        Kind.TENANT: TENANT_OPERATIONS | SUPER_USER_TENANT_OPERATIONS,
+    }.get(operation.kind)
+    if known is not None and operation.name not in known:
+        raise UnknownOperation(f"no rule says who may do {operation}")
+
+
+class Authorization:
+    """`tenant_of` and `permissions_of` return None for what does not exist."""
+
+    def __init__(
+        self,
+        config: SecurityConfig,
+        tenant_of: Callable[[str], Tenant | None],
+        permissions_of: Callable[[NamespaceName], Permissions | None],
+    ) -> None:
+        self._super_users = names(config.super_users)
+        self._proxies = names(config.proxies)
+        self._wildcards = config.wildcards
+        self._tenant_of = tenant_of
+        self._permissions_of = permissions_of
+
+    def check_principal(self, principal: Principal) -> str:
+        """Why a connection may not have this principal; empty if it may. Only a proxy names another role."""
+        if principal.role in self._proxies:
+            named = principal.original.strip()
+            valid = bool(named) and named not in self._proxies and named != RESERVED_ORIGINAL
+            return "" if valid else "a proxy must name the role of its client"
+        return "only a role of proxyRoles may name an original principal" if principal.original else ""
+
+    def is_proxy(self, role: str) -> bool:
+        return role in self._proxies
+
+    def is_super_user(self, role: str) -> bool:
+        return role in self._super_users
+
+    def decide(self, principal: Principal | None, operation: Operation, target: Target) -> Decision:
+        """Behind a proxy both roles must be allowed."""
+        if operation.kind is Kind.ANYONE:
+            return Decision(True, "every client may")
+        if principal is None:
+            return Decision(False, "the client has no role")
+        refused = self.check_principal(principal)
+        if refused:
+            return Decision(False, refused)
+        decision = self._decide(principal.role, operation, target)
+        if decision.allowed and principal.original:
+            decision = self._decide(principal.original, operation, target)
+        return decision
+
+    def _decide(self, role: str, operation: Operation, target: Target) -> Decision:
+        if role in self._super_users:
+            return Decision(True, "superUserRoles")
+        if operation.kind in _SUPER_USER_KINDS or operation.name in SUPER_USER_TENANT_OPERATIONS:
+            return Decision(False, f"role {role} is not in superUserRoles")
+        if _is_for_super_users(operation, target):
+            return Decision(False, f"{target.topic} belongs to the broker; role {role} is not in superUserRoles")
+        tenant = self._tenant_of(target.tenant)
+        if tenant is not None and role in tenant.admin_roles:
+            return Decision(True, f"role {role} is an admin of the tenant {target.tenant}")
+        if operation.kind in _TENANT_ADMIN_KINDS or operation.kind is Kind.TENANT:
+            return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
+        permissions = self._permissions_of(target.namespace) if target.namespace else None
+        if tenant is None or permissions is None:
+            return Decision(False, f"role {role} has no permission, and there is no {target.namespace}")
+        return self._by_permission(role, operation, target, permissions)
+
+    def _by_permission(self, role: str, operation: Operation, target: Target, given: Permissions) -> Decision:
+        table = TOPIC_OPERATIONS if operation.kind is Kind.TOPIC else NAMESPACE_OPERATIONS
+        wanted = table.get(operation.name, _ADMINS_ONLY)
+        if not wanted:
+            return Decision(False, f"role {role} is not an admin of the tenant {target.tenant}")
+        if target.topic is not None and _is_reserved(target.topic) and operation.name != "LOOKUP":
+            return Decision(False, f"{target.topic} belongs to the broker; role {role} is no admin of its tenant")
+        by_subscription = _subscription_refusal(role, operation, target, given) if wanted == _CONSUME else ""
+        if by_subscription:
+            return Decision(False, by_subscription)
+        found = self._grant(role, wanted, target, given)
+        if found:
+            return Decision(True, found)
+        return Decision(False, f"role {role} has no permission to {' or '.join(sorted(wanted))} on {target}")
+
+    def _grant(self, role: str, wanted: frozenset[str], target: Target, given: Permissions) -> str:
+        """The permission that allows it; empty without one. The order is Pulsar's."""
+        topic = target.topic
+        on_topic = given.of_topic(str(topic)) if topic is not None else {}
+        for place, roles in ((str(target.namespace), given.namespace), (str(topic), on_topic)):
+            if not wanted.isdisjoint(roles.get(role, ())):
+                return f"permission of role {role} on {place}"
+        if self._wildcards:
+            for place, roles in ((str(target.namespace), given.namespace), (str(topic), on_topic)):
+                for pattern, actions in roles.items():
+                    if matches(pattern, role) and not wanted.isdisjoint(actions):
+                        return f"permission of {pattern} on {place}"
+        if topic is not None and topic.is_partition:
+            base = str(topic.base)
+            if not wanted.isdisjoint(given.of_topic(base).get(role, ())):
+                return f"permission of role {role} on {base}"
+        return ""
+
+
+def _is_reserved(topic: TopicName) -> bool:
+    return is_system_topic(topic) or topic.local.startswith("__")
+
+
+def _is_for_super_users(operation: Operation, target: Target) -> bool:
+    """Who writes them changes the policies of others, so even tenant admins may not."""
+    writes = operation.kind is Kind.TOPIC and operation.name == "PRODUCE"
+    return writes and target.topic is not None and _is_reserved(target.topic)
+
+
+def _subscription_refusal(role: str, operation: Operation, target: Target, given: Permissions) -> str:
+    name = target.subscription
+    if name is None:
+        if operation.name not in _ON_EVERY_SUBSCRIPTION:
+            return ""
+        closed = next((one for one, roles in given.subscriptions.items() if roles and role not in roles), None)
+        if closed is not None:
+            return f"the subscription {closed} is not for role {role}"
+        return f"subscription_auth_mode is Prefix: role {role} may not act on all" if given.by_prefix else ""
+    roles = given.subscriptions.get(name, ())
+    if roles and role not in roles:
+        return f"the subscription {name} is not for role {role}"
+    if given.by_prefix and not name.startswith(role):
+        return f"The subscription name needs to be prefixed by the authentication role, like {role}-xxxx"
+    return ""
+
+
+def matches(pattern: str, role: str) -> bool:
+    """Whether a permission for `*`, `*suffix`, or `prefix*` means the role; any other `*` is an ordinary character."""
+    if pattern == "*":
+        return True
+    if pattern.startswith("*"):
+        return role.endswith(pattern[1:])
+    return pattern.endswith("*") and role.startswith(pattern[:-1])

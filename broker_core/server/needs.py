@@ -1,0 +1,69 @@
+"""What the role of a client must be allowed to do before a command is carried out: each row of `command_table` says it.
+
+The binary protocol's names of what is denied are Pulsar's, because tools and tests look for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from broker_core.names import NamespaceName, parse_topic
+from broker_core.security.authorization import Target
+from broker_core.security.operations import Operation, on_namespace, on_topic
+from broker_core.wire import pulsar_api_pb2 as pb
+
+Request = tuple[Operation, Target]
+
+
+class Need(NamedTuple):
+    """`requests`: what a command asks for; None if it needs no permission, and then `reason` says why.
+
+    `denial`: what the client gets if one of them is denied.
+    """
+
+    requests: Callable[[Any], Iterable[Request]] | None
+    reason: str = ""
+    denial: str = ""
+
+
+HANDSHAKE = Need(None, "it is about the connection itself")
+OWN = Need(None, "it names a producer, consumer, or watcher of this connection, which was allowed when it was made")
+
+
+def _denied(what: str) -> str:
+    return f"Client is not authorized to {what}"
+
+
+def on_topic_of_command(name: str, denied: str) -> Need:
+    """The command has a topic and needs one operation on it."""
+    operation = on_topic(name)
+    return Need(lambda command: [(operation, Target.of_topic(parse_topic(command.topic)))], denial=_denied(denied))
+
+
+def on_namespace_of_command(name: str, denial: str) -> Need:
+    operation = on_namespace(name)
+    return Need(
+        lambda command: [(operation, Target.of_namespace(NamespaceName.parse(command.namespace)))], denial=denial
+    )
+
+
+def _to_produce(command: pb.CommandProducer) -> Iterator[Request]:
+    topic = parse_topic(command.topic)
+    yield on_topic("PRODUCE"), Target.of_topic(topic)
+    if command.initial_subscription_name.strip():
+        yield on_topic("SUBSCRIBE"), Target.of_topic(topic, command.initial_subscription_name)
+
+
+def _to_subscribe(command: pb.CommandSubscribe) -> Iterator[Request]:
+    yield on_topic("CONSUME"), Target.of_topic(parse_topic(command.topic), command.subscription)
+
+
+LOOKUP = on_topic_of_command("LOOKUP", "Lookup")
+PARTITIONS = on_topic_of_command("LOOKUP", "Get Partition Metadata")
+TO_PRODUCE = Need(_to_produce, denial=_denied("Produce"))
+TO_SUBSCRIBE = Need(_to_subscribe, denial=_denied("subscribe"))
+LIST_TOPICS = on_namespace_of_command("GET_TOPICS", _denied("GetTopicsOfNamespace"))
+WATCH_TOPICS = on_namespace_of_command("GET_TOPICS", "Proxy Client is not authorized to watchTopicList")
+READ_SCHEMA = on_topic_of_command("GET_METADATA", "get the schema")
+WRITE_SCHEMA = on_topic_of_command("PRODUCE", "create a schema")
