@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
+from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
@@ -69,7 +70,7 @@ class Broker:
     version = __version__
 
     def __init__(self, config: BrokerConfig, *, clock: Clock | None = None) -> None:
-        self.config = config
+        self.config = config.copy()  # its dynamic settings change
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
         self.security = Security(config.security, self.clock)
@@ -84,6 +85,7 @@ class Broker:
         self.on_shutdown: Callable[[], None] | None = None  # ends the process, if this broker is its purpose
         self.storage: StorageEngine
         self.tier: TieredStorage
+        self.settings: DynamicSettings
         self.tenancy: Tenancy
         self.topics: TopicRegistry
         self.partitioned: PartitionedTopics
@@ -103,6 +105,7 @@ class Broker:
             directory, self.config.storage, disk=disk, clock=self.clock, copies=self.tier.reader
         )
         await self.tier.open(self.storage)
+        self.settings = DynamicSettings(self.config, self.storage.metadata, self._settings_changed)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.security.use(self.tenancy)
         self.security.audit.start()
@@ -129,6 +132,11 @@ class Broker:
         self.spawn(self.inactivity.watch_topics())
         self.spawn(self.inactivity.watch_subscriptions())
         self.spawn(check_forever(self.topics.backlog_quotas, self.config.backlog_quota.check_seconds))
+
+    async def _settings_changed(self) -> None:
+        """A dynamic setting changed: renews what was derived from it."""
+        self.tenancy.effective.forget_all()
+        await self.topics.configuration_changed()
 
     async def stop(self) -> None:
         """Mirrors `start`: clients are told to reconnect, everything acknowledged is synced, the lock is released."""

@@ -1,36 +1,44 @@
-"""`/admin/v2/brokers/configuration`: the settings of this broker."""
+"""`/admin/v2/brokers/configuration`: the settings of this broker, and those that change while it runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from broker_core.admin.call import Call
+from broker_core.admin.call import Answer, Call
 from broker_core.admin.routes import Route
-from broker_core.errors import FixedSetting
 from broker_core.security.operations import on_broker
 
 
-async def dynamic_names(_call: Call) -> list[str]:
-    """No setting of this broker can change while it runs."""
-    return []
+async def dynamic_names(call: Call) -> list[str]:
+    return call.broker.settings.names
 
 
-async def dynamic_values(_call: Call) -> dict[str, str]:
-    return {}
+async def dynamic_values(call: Call) -> dict[str, str]:
+    """What was set while a broker ran."""
+    return call.broker.settings.values()
 
 
-async def set_dynamic(_call: Call) -> None:
-    raise FixedSetting("Can't update non-dynamic configuration")
+async def set_dynamic(call: Call) -> Answer:
+    await call.broker.settings.set(call.part("name"), call.part("value"))
+    return Answer(200)
+
+
+async def remove_dynamic(call: Call) -> Answer:
+    await call.broker.settings.remove(call.part("name"))
+    return Answer(200)
 
 
 async def runtime_configuration(call: Call) -> dict[str, str]:
     """Every setting by its Pulsar key, as text."""
-    found = {}
-    for _section, field, value in call.broker.config.settings():
-        setting = field.metadata["setting"]
-        shown = value if setting.scale == 1 else round(value / setting.scale)
-        found[setting.key] = str(shown).lower() if isinstance(shown, bool) else str(shown)
-    return found
+    return {key: shown.value for key, shown in call.broker.settings.shown().items()}
+
+
+async def settings(call: Call) -> dict[str, Any]:
+    """Every setting with its value, its default, and where the value comes from; not in Pulsar's API."""
+    return {
+        key: {"value": one.value, "default": one.default, "origin": one.origin, "dynamic": one.is_dynamic}
+        for key, one in call.broker.settings.shown().items()
+    }
 
 
 async def internal_configuration(_call: Call) -> dict[str, Any]:
@@ -44,14 +52,15 @@ async def internal_configuration(_call: Call) -> dict[str, Any]:
 
 
 _CONFIGURATION = "/admin/v2/brokers/configuration"
-_SET = on_broker("UPDATE_DYNAMIC_CONFIGURATION")
+_DYNAMIC = f"{_CONFIGURATION}/{{name}}"
 
 ROUTES = (
     Route("GET", _CONFIGURATION, dynamic_names, on_broker("LIST_DYNAMIC_CONFIGURATIONS")),
     Route("GET", f"{_CONFIGURATION}/values", dynamic_values, on_broker("LIST_DYNAMIC_CONFIGURATIONS")),
     Route("GET", f"{_CONFIGURATION}/runtime", runtime_configuration, on_broker("LIST_RUNTIME_CONFIGURATIONS")),
-    Route("POST", f"{_CONFIGURATION}/{{name}}/{{value}}", set_dynamic, _SET),
-    Route("DELETE", f"{_CONFIGURATION}/{{name}}", set_dynamic, on_broker("DELETE_DYNAMIC_CONFIGURATION")),
+    Route("GET", f"{_CONFIGURATION}/settings", settings, on_broker("LIST_RUNTIME_CONFIGURATIONS")),
+    Route("POST", f"{_DYNAMIC}/{{value}}", set_dynamic, on_broker("UPDATE_DYNAMIC_CONFIGURATION")),
+    Route("DELETE", _DYNAMIC, remove_dynamic, on_broker("DELETE_DYNAMIC_CONFIGURATION")),
     Route(
         "GET",
         "/admin/v2/brokers/internal-configuration",

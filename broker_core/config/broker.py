@@ -54,7 +54,7 @@ class ServerConfig:
         " it; * allows every name.",
     )
     shutdown_timeout_ms: int = setting(
-        "brokerShutdownTimeoutMs", 10_000, "Maximum time for a clean shutdown (ms).", least=0
+        "brokerShutdownTimeoutMs", 10_000, "Maximum time for a clean shutdown (ms).", least=0, dynamic=True
     )
 
 
@@ -111,6 +111,7 @@ class ConnectionConfig:
         50_000,
         "Maximum number of lookups and other requests in flight per connection; the broker refuses more.",
         least=1,
+        dynamic=True,
     )
 
 
@@ -181,16 +182,21 @@ class StorageConfig:
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
     allow_auto_creation: bool = setting(
-        "allowAutoTopicCreation", True, "Whether producers and consumers create missing topics."
+        "allowAutoTopicCreation", True, "Whether producers and consumers create missing topics.", dynamic=True
     )
     auto_creation_type: str = setting(
         "allowAutoTopicCreationType",
         "non-partitioned",
         "Type of an automatically created topic.",
         choices=("non-partitioned", "partitioned"),
+        dynamic=True,
     )
     default_partitions: int = setting(
-        "defaultNumPartitions", 1, "Number of partitions of an automatically created partitioned topic.", least=1
+        "defaultNumPartitions",
+        1,
+        "Number of partitions of an automatically created partitioned topic.",
+        least=1,
+        dynamic=True,
     )
     compaction_seconds: int = setting(
         "brokerServiceCompactionMonitorIntervalInSeconds",
@@ -200,7 +206,10 @@ class TopicConfig:
     )
     non_persistent: bool = setting("enableNonPersistentTopics", True, "Whether non-persistent topics are allowed.")
     allow_auto_subscription: bool = setting(
-        "allowAutoSubscriptionCreation", True, "Whether a subscribing consumer creates a missing subscription."
+        "allowAutoSubscriptionCreation",
+        True,
+        "Whether a subscribing consumer creates a missing subscription.",
+        dynamic=True,
     )
     batch_index_acks: bool = setting(
         "acknowledgmentAtBatchIndexLevelEnabled",
@@ -213,6 +222,7 @@ class TopicConfig:
         f"Maximum number of partitions of a topic; 0 is {DEFAULT_MOST_PARTITIONS}.",
         least=0,
         most=MOST_PARTITIONS,
+        dynamic=True,
     )
     max_producers: int = setting(
         "maxProducersPerTopic", 0, "Maximum number of producers per topic; 0 is no limit.", least=0
@@ -243,6 +253,7 @@ class TopicConfig:
         0,
         "Maximum number of topics per namespace, counting each partition; 0 is no limit.",
         least=0,
+        dynamic=True,
     )
     scan_entries: int = setting(
         "subscriptionBacklogScanMaxEntries",
@@ -257,6 +268,7 @@ class TopicConfig:
         "subscriptionTypesEnabled",
         "Exclusive,Shared,Failover,Key_Shared",
         "Subscription types that are allowed, separated by commas.",
+        dynamic=True,
     )
     subscription_expiration_minutes: int = setting(
         "subscriptionExpirationTimeMinutes",
@@ -316,14 +328,17 @@ class PolicyConfig:
         "topicCompactionRetainNullKey", False, "Whether compaction retains messages without a key."
     )
     force_delete_tenant: bool = setting(
-        "forceDeleteTenantAllowed", False, "Whether a tenant can be deleted together with its namespaces."
+        "forceDeleteTenantAllowed", False, "Whether a tenant can be deleted together with its namespaces.", dynamic=True
     )
     force_delete_namespace: bool = setting(
-        "forceDeleteNamespaceAllowed", False, "Whether a namespace can be deleted together with its topics."
+        "forceDeleteNamespaceAllowed",
+        False,
+        "Whether a namespace can be deleted together with its topics.",
+        dynamic=True,
     )
     topic_policies: bool = setting("topicLevelPoliciesEnabled", True, "Whether topics can have their own policies.")
     default_bundles: int = setting(
-        "defaultNumberOfNamespaceBundles", 4, "Number of bundles of a new namespace.", least=1
+        "defaultNumberOfNamespaceBundles", 4, "Number of bundles of a new namespace.", least=1, dynamic=True
     )
     most_bundles: int = setting(
         "maxNumberOfNamespaceBundles",
@@ -357,13 +372,21 @@ class BrokerConfig:
     def replace(self, **sections: Any) -> "BrokerConfig":
         return dataclasses.replace(self, **sections)
 
+    def copy(self) -> "BrokerConfig":
+        """""The same values in sections that nobody else has.""" ""
+        return self.replace(**{part.name: dataclasses.replace(getattr(self, part.name)) for part in _sections(self)})
+
     def by_key(self) -> dict[str, Any]:
         """""Every value by its key.""" ""
         return {described.metadata["setting"].key: value for _, described, value in self.settings()}
 
     def settings(self) -> Iterator[tuple[str, dataclasses.Field[Any], Any]]:
         """For each setting: the name of its section, its field (`.type`, `.metadata["setting"]`), and its value."""
-        for section in dataclasses.fields(self):
+        for section in _sections(self):
             part = getattr(self, section.name)
             for described in dataclasses.fields(part):
                 yield section.name, described, getattr(part, described.name)
+
+
+def _sections(config: BrokerConfig) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(config)

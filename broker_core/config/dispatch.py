@@ -8,16 +8,17 @@ from broker_core.config.setting import MB, setting
 @dataclass(frozen=True, slots=True)
 class DispatchConfig:
     read_batch_entries: int = setting(
-        "dispatcherMaxReadBatchSize", 1000, "Maximum number of entries per read for consumers.", least=1
+        "dispatcherMaxReadBatchSize", 1000, "Maximum number of entries per read for consumers.", least=1, dynamic=True
     )
     read_batch_bytes: int = setting(
-        "dispatcherMaxReadSizeBytes", MB // 4, "Maximum number of bytes per read for consumers.", least=1
+        "dispatcherMaxReadSizeBytes", MB // 4, "Maximum number of bytes per read for consumers.", least=1, dynamic=True
     )
     round_robin_messages: int = setting(
         "dispatcherMaxRoundRobinBatchSize",
         20,
         "Maximum number of messages for one consumer of a Shared subscription before the next consumer's turn.",
         least=1,
+        dynamic=True,
     )
     max_unacked_per_consumer: int = setting(
         "maxUnackedMessagesPerConsumer",
@@ -44,7 +45,9 @@ class DispatchConfig:
         least=0,
         most=1,
     )
-    key_shared: bool = setting("subscriptionKeySharedEnable", True, "Whether Key_Shared subscriptions are allowed.")
+    key_shared: bool = setting(
+        "subscriptionKeySharedEnable", True, "Whether Key_Shared subscriptions are allowed.", dynamic=True
+    )
     consistent_hashing: bool = setting(
         "subscriptionKeySharedUseConsistentHashing",
         True,
@@ -62,18 +65,21 @@ class DispatchConfig:
         "Entries per consumer that wait for busy keys or consumers, at which Key_Shared stops reading ahead; "
         "0 is no limit.",
         least=0,
+        dynamic=True,
     )
     look_ahead_per_subscription: int = setting(
         "keySharedLookAheadMsgInReplayThresholdPerSubscription",
         20_000,
         "Entries per subscription that wait, at which Key_Shared stops reading ahead; 0 is no limit.",
         least=0,
+        dynamic=True,
     )
     unblocking_ms: float = setting(
         "keySharedUnblockingIntervalMs",
         10,
         "Time to collect keys that become free before their new consumers get them (ms).",
         least=0,
+        dynamic=True,
     )
     failover_delay_ms: float = setting(
         "activeConsumerFailoverDelayTimeMillis",

@@ -9,7 +9,7 @@ from broker_core.config.setting import setting
 
 
 def _rate(key: str, doc: str) -> int:
-    rate: int = setting(key, 0, f"{doc}; 0 is no limit.")
+    rate: int = setting(key, 0, f"{doc}; 0 is no limit.", dynamic=True)
     return rate
 
 
@@ -47,27 +47,32 @@ class RateConfig:
         "dispatchThrottlingRateRelativeToPublishRate",
         False,
         "Whether dispatch rates are added to the current publish rate.",
+        dynamic=True,
     )
     without_backlog: bool = setting(
         "dispatchThrottlingOnNonBacklogConsumerEnabled",
         True,
         "Whether dispatch rates also apply to subscriptions that have caught up.",
+        dynamic=True,
     )
     per_batch_message: bool = setting(
         "dispatchThrottlingOnBatchMessageEnabled",
         False,
         "Whether a batch counts as one message toward dispatch rates; if not, each of its messages counts.",
+        dynamic=True,
     )
     subscribes_per_consumer: int = setting(
         "subscribeThrottlingRatePerConsumer",
         0,
         "Maximum number of times a consumer can subscribe per period; 0 is no limit.",
+        dynamic=True,
     )
     subscribe_period_seconds: int = setting(
         "subscribeRatePeriodPerConsumerInSecond",
         30,
         "Length of the period for subscribeThrottlingRatePerConsumer (s).",
         least=1,
+        dynamic=True,
     )
 
 
@@ -171,27 +176,35 @@ class InactiveConfig:
         "brokerDeleteInactiveTopicsEnabled",
         False,
         "Whether the broker deletes inactive topics and their messages (Pulsar's default: true).",
+        dynamic=True,
     )
     check_seconds: int = setting(
-        "brokerDeleteInactiveTopicsFrequencySeconds", 60, "Interval between checks for inactive topics (s).", least=1
+        "brokerDeleteInactiveTopicsFrequencySeconds",
+        60,
+        "Interval between checks for inactive topics (s).",
+        least=1,
+        dynamic=True,
     )
     max_seconds: int = setting(
         "brokerDeleteInactiveTopicsMaxInactiveDurationSeconds",
         0,
         "Time after which an unused topic is inactive (s); 0 uses brokerDeleteInactiveTopicsFrequencySeconds.",
         least=0,
+        dynamic=True,
     )
     mode: str = setting(
         "brokerDeleteInactiveTopicsMode",
         "delete_when_no_subscriptions",
         "Condition under which a topic is inactive.",
         choices=("delete_when_no_subscriptions", "delete_when_subscriptions_caught_up"),
+        dynamic=True,
     )
 
     delete_partitioned: bool = setting(
         "brokerDeleteInactivePartitionedTopicMetadataEnabled",
         False,
         "Whether the broker deletes a partitioned topic together with its last partition.",
+        dynamic=True,
     )
     subscription_check_minutes: int = setting(
         "subscriptionExpiryCheckIntervalInMinutes",
@@ -235,7 +248,7 @@ class SchemaConfig:
         "isSchemaValidationEnforced", False, "Whether a topic with a schema refuses producers without one."
     )
     allow_update: bool = setting(
-        "isAllowAutoUpdateSchemaEnabled", True, "Whether producers can add new schema versions."
+        "isAllowAutoUpdateSchemaEnabled", True, "Whether producers can add new schema versions.", dynamic=True
     )
     max_bytes: int = setting("schemaMaxSizeInBytes", 1 << 20, "Maximum size of a schema definition (bytes).", least=1)
     max_values: int = setting(

@@ -8,7 +8,10 @@ MB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The values that a key of a configuration file can hold. `scale`: how much of the field one unit of the key is."""
+    """The values that a key of a configuration file can hold. `scale`: how much of the field one unit of the key is.
+
+    `dynamic`: it can change while the broker runs (`config.dynamic`).
+    """
 
     key: str
     default: Any
@@ -17,6 +20,14 @@ class Setting:
     most: float | None = None
     choices: tuple[str, ...] = ()
     scale: float = 1
+    dynamic: bool = False
+
+    def text_of(self, value: Any) -> str:
+        """A value of the field as text, in the unit of the key."""
+        shown = value if self.scale == 1 else round(value / self.scale)
+        if isinstance(shown, float) and shown.is_integer():
+            shown = int(shown)
+        return str(shown).lower() if isinstance(shown, bool) else str(shown)
 
     @property
     def file_default(self) -> Any:
@@ -33,7 +44,11 @@ def setting(
     most: float | None = None,
     choices: tuple[str, ...] = (),
     scale: float = 1,
+    dynamic: bool = False,
 ) -> Any:
-    """A configuration field: its key in Pulsar's own files, its default, and one sentence about it."""
-    described = Setting(key, default, doc, least, most, choices, scale)
+    """A configuration field: its key in Pulsar's own files, its default, and one sentence about it.
+
+    `dynamic`: it can change while the broker runs. Then it must be read at each use, or renewed after a change.
+    """
+    described = Setting(key, default, doc, least, most, choices, scale, dynamic)
     return field(default=default, metadata={"setting": described})

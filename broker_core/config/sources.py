@@ -79,7 +79,7 @@ def _build(by_key: Mapping[str, Given]) -> BrokerConfig:
     for section, field, _default in BrokerConfig().settings():
         setting: Setting = field.metadata["setting"]
         if setting.key in by_key:
-            values.setdefault(section, {})[field.name] = _typed(by_key[setting.key], field.type, setting)
+            values.setdefault(section, {})[field.name] = typed(by_key[setting.key], field.type, setting)
     fresh = BrokerConfig()
     changed = {name: dataclasses.replace(getattr(fresh, name), **fields) for name, fields in values.items()}
     config = fresh.replace(**changed)
@@ -87,7 +87,8 @@ def _build(by_key: Mapping[str, Given]) -> BrokerConfig:
     return config
 
 
-def _typed(given: Given, kind: Any, setting: Setting) -> Any:
+def typed(given: Given, kind: Any, setting: Setting) -> Any:
+    """The value of a setting from its text; raises `InvalidConfiguration`."""
     if kind is str:
         value: Any = str(given.value)
     elif kind is bool:

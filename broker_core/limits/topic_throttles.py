@@ -25,26 +25,44 @@ if TYPE_CHECKING:
 SUBSCRIBERS_KEPT = 1000  # subscribers to remember before those with all tokens are dropped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrokerRates:
-    """The limits that all topics of the broker share."""
+    """The limits that all topics of the broker share. A limit that changes is another object."""
 
     publish: RateLimit
     dispatch: RateLimit
     config: RateConfig
 
+    known: tuple[int, ...]
+
     @classmethod
     def of(cls, config: RateConfig, clock: Clock) -> BrokerRates:
-        return cls(
-            RateLimit.per_second(clock, config.broker_publish_messages, config.broker_publish_bytes),
-            RateLimit.per_second(clock, config.broker_dispatch_messages, config.broker_dispatch_bytes),
-            config,
-        )
+        return cls(_publish_limit(config, clock), _dispatch_limit(config, clock), config, _broker_rates(config))
+
+    def renew(self, clock: Clock) -> None:
+        """The configuration may have changed."""
+        if self.known != _broker_rates(self.config):
+            self.known = _broker_rates(self.config)
+            self.publish, self.dispatch = _publish_limit(self.config, clock), _dispatch_limit(self.config, clock)
+
+
+def _publish_limit(config: RateConfig, clock: Clock) -> RateLimit:
+    return RateLimit.per_second(clock, config.broker_publish_messages, config.broker_publish_bytes)
+
+
+def _dispatch_limit(config: RateConfig, clock: Clock) -> RateLimit:
+    return RateLimit.per_second(clock, config.broker_dispatch_messages, config.broker_dispatch_bytes)
+
+
+def _broker_rates(config: RateConfig) -> tuple[int, ...]:
+    publish = (config.broker_publish_messages, config.broker_publish_bytes)
+    return (*publish, config.broker_dispatch_messages, config.broker_dispatch_bytes)
 
 
 class TopicThrottles:
     __slots__ = (
         "_broker",
+        "_broker_publish",
         "_clock",
         "_dispatch",
         "_dispatch_rate",
@@ -87,7 +105,7 @@ class TopicThrottles:
         if policies.subscribe_rate != self._subscribe_rate:
             self._subscribe_rate = policies.subscribe_rate
             self._subscribers.clear()
-        if policies.publish_rate == self._publish_rate:
+        if policies.publish_rate == self._publish_rate and self._broker_publish is self._broker.publish:
             return False
         self._publish_rate = policies.publish_rate
         self.publish_limit = self._new_publish() or None
@@ -152,8 +170,8 @@ class TopicThrottles:
         return TokenBucket(self._clock, per_second, burst=rate.per_consumer)
 
     def _new_publish(self) -> RateLimit:
-        rate = self._publish_rate
-        return RateLimit.per_second(self._clock, rate.messages, rate.bytes) + self._broker.publish
+        rate, self._broker_publish = self._publish_rate, self._broker.publish
+        return RateLimit.per_second(self._clock, rate.messages, rate.bytes) + self._broker_publish
 
     def _new_dispatch(self, rate: DispatchRate) -> RateLimit:
         period = max(1, rate.period_seconds)

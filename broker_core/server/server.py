@@ -116,7 +116,7 @@ class Server:
         """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms."""
         for listener in self._listeners:
             listener.close()
-        async with asyncio.timeout(self.config.server.shutdown_timeout_ms / 1000):
+        async with asyncio.timeout(self.broker.config.server.shutdown_timeout_ms / 1000):
             await asyncio.gather(self._admin_start, return_exceptions=True)
             if self._admin is not None:
                 await self._admin.close()

@@ -39,6 +39,10 @@ class EffectivePolicies:
             known = self._of_namespaces[name] = (namespace, resolve([namespace.policies], self._config))
         return known[1]
 
+    def forget_all(self) -> None:
+        """The configuration changed."""
+        self._of_namespaces.clear()
+
     def forget(self, name: NamespaceName) -> None:
         """The namespace is deleted."""
         self._of_namespaces.pop(name, None)

@@ -4,6 +4,7 @@ They are read once at the start. A change is read as a restart would read it, th
 """
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -47,6 +48,7 @@ class Records:
     def __init__(self, documents: Documents, config: BrokerConfig) -> None:
         self._documents = documents
         self.cluster = config.server.cluster_name
+        self._policies = config.policies
         self._reader = DocumentReader(self.cluster, config.policies.default_bundles, config.policies.most_bundles)
         read, stored = self._reader, self._stored
         self.tenants: dict[str, Tenant] = read_stored(TENANT, read.tenant, stored(TENANT), _report)
@@ -93,7 +95,8 @@ class Records:
 
     def new_namespace(self, name: NamespaceName, document: Mapping[str, Any]) -> Namespace:
         """A namespace with the settings of a REST `Policies` object; absent ones get Pulsar's defaults."""
-        return self._reader.namespace(str(name), document)[1]
+        reader = dataclasses.replace(self._reader, default_bundles=self._policies.default_bundles)
+        return reader.namespace(str(name), document)[1]
 
     async def put_namespace(self, namespace: Namespace) -> None:
         document = namespace.to_document()

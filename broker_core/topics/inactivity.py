@@ -46,10 +46,10 @@ class Inactivity:
         self._unused_subscriptions: WeakKeyDictionary[Subscription, float] = WeakKeyDictionary()
 
     async def watch_topics(self) -> None:
-        await _each(self._config.check_seconds, self.look_at_topics)
+        await _each(lambda: self._config.check_seconds, self.look_at_topics)
 
     async def watch_subscriptions(self) -> None:
-        await _each(self._config.subscription_check_minutes * 60, self.look_at_subscriptions)
+        await _each(lambda: self._config.subscription_check_minutes * 60, self.look_at_subscriptions)
 
     # -- topics
 
@@ -112,9 +112,9 @@ def is_in_use(topic: Topic) -> bool:
     return bool(topic.producers or subscriptions)
 
 
-async def _each(seconds: float, look: Callable[[], Awaitable[None]]) -> None:
+async def _each(seconds: Callable[[], float], look: Callable[[], Awaitable[None]]) -> None:
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds())
         try:
             await look()
         except Exception:  # the metadata store may work again at the next check

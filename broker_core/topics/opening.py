@@ -70,6 +70,10 @@ class TopicOpener:
         policies = self._tenancy.effective.of(name)
         return without_limits(policies) if is_system_topic(name) else policies
 
+    def configuration_changed(self) -> None:
+        """Renews the rates that all topics share; each topic applies them with its policies."""
+        self._services.rates.renew(self._services.clock)
+
     async def close(self) -> None:
         """After the last topic."""
         await self._delayed.close()

@@ -282,6 +282,16 @@ class TopicRegistry:
         """Applies a policy change to the loaded topics. A caller that stops waiting does not stop it."""
         await asyncio.shield(self._spawn(self._renew_policies(namespace, topic)))
 
+    async def configuration_changed(self) -> None:
+        """Applies a change of a dynamic setting to the loaded topics. A caller that stops waiting does not stop it."""
+        self._opener.configuration_changed()
+        await asyncio.shield(self._spawn(self._renew_all()))
+
+    async def _renew_all(self) -> None:
+        async for key, loaded in in_turns(list(self.loaded.items())):
+            if self.loaded.get(key) is loaded:
+                await loaded.policies_changed()
+
     async def _renew_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         async for key, loaded in in_turns(list(self.loaded.items())):
             meant = loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base)

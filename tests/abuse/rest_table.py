@@ -157,7 +157,8 @@ PATHS_WITHOUT_BODY_OR_QUERY = """
 /admin/v2/{domain}/{tenant}/{namespace}/{bundle} /admin/v2/brokers/shutdown
 /admin/v2/brokers /admin/v2/brokers/{cluster} /admin/v2/brokers/leaderBroker /admin/v2/brokers/health
 /admin/v2/brokers/ready /admin/v2/brokers/version /admin/v2/brokers/configuration
-/admin/v2/brokers/configuration/values /admin/v2/brokers/configuration/runtime
+/admin/v2/brokers/configuration/values /admin/v2/brokers/configuration/settings
+/admin/v2/brokers/configuration/runtime
 /admin/v2/brokers/configuration/{name}/{value} /admin/v2/brokers/configuration/{name}
 /admin/v2/brokers/internal-configuration /admin/v2/brokers/damage
 /openapi.json /openapi.html

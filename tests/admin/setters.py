@@ -173,7 +173,7 @@ OTHERS: dict[tuple[str, str], Bodies | str] = {
 }
 
 NOTHING_SET: dict[str, str] = {
-    "brokers/configuration": "refused",
+    "brokers/configuration": "tests/admin/test_configuration.py",
     "brokers/shutdown": "ends the process: tests/admin/test_brokers.py",
     "PermissionsOnTopics": "several at once: tests/admin/test_permissions.py",
     "entryFilters": "refused",

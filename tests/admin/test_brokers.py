@@ -122,13 +122,7 @@ async def test_the_configuration_in_force_is_shown_under_pulsars_keys(admin: Adm
     shown = (await admin("GET", "brokers/configuration/runtime")).json
     assert set(shown) == {field.metadata["setting"].key for _, field, _ in BrokerConfig().settings()}
     assert (shown["journalSyncData"], shown["flushInterval"]) == ("true", "60000")
-    assert (await admin("GET", "brokers/configuration")).json == []
     assert (await admin("GET", "brokers/configuration/values")).json == {}
-
-
-async def test_no_setting_changes_while_the_broker_runs(admin: Admin) -> None:
-    reply = await admin("POST", "brokers/configuration/maxMessageSize/1%2F2")
-    assert (reply.status, reply.reason) == (412, "Can't update non-dynamic configuration")
 
 
 async def test_the_cluster_is_shown_with_its_addresses(admin: Admin) -> None:

@@ -195,6 +195,6 @@ async def test_a_failed_check_is_repeated() -> None:
             raise OSError("the disk is full")
         twice.set()
 
-    looking = asyncio.ensure_future(_each(0, look))
+    looking = asyncio.ensure_future(_each(lambda: 0, look))
     await asyncio.wait_for(twice.wait(), 5)
     looking.cancel()
