@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DYNAMIC_SETTING = "dynamic-setting"  # kind of the documents
+HIDDEN = "******"
+_SECRET = re.compile("secret|password", re.IGNORECASE)  # in the keys of settings that hold one
 DEFAULT, START, DYNAMIC = "default", "start", "dynamic"  # where a value comes from
 
 
@@ -114,9 +117,6 @@ class DynamicSettings:
         value = getattr(getattr(self._config, section), described.name)
         at_start = DEFAULT if self._at_start[key] == setting.default else START
         origin = DYNAMIC if is_set else at_start
-        return Shown(_without_secrets(setting.text_of(value)), setting.text_of(setting.default), origin, setting.dynamic)
-
-
-def _without_secrets(text: str) -> str:
-    """Hides a key that the configuration holds itself (`tokenSecretKey=data:;base64,...`)."""
-    return "data:******" if text.startswith("data:") else text
+        shown = setting.text_of(value)
+        hidden = HIDDEN if shown and _SECRET.search(key) else shown
+        return Shown(hidden, setting.text_of(setting.default), origin, setting.dynamic)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker_core.config.broker import BrokerConfig, PolicyConfig
+from broker_core.config.security import SecurityConfig
 from broker_core.names import parse_topic
 from tests.admin.conftest import PORT_ZERO, Admin, start
 
@@ -141,4 +142,13 @@ async def test_a_configuration_that_several_brokers_start_with_stays_as_it_is(tm
     server = await start(tmp_path, config)
     await put(Admin(server), "maxTopicsPerNamespace", 7)
     assert config.topics.max_topics == 0
+    await server.stop()
+
+
+async def test_a_secret_in_the_configuration_is_not_shown(tmp_path: Path) -> None:
+    security = SecurityConfig(token_secret_key="c2VjcmV0")
+    server = await start(tmp_path, BrokerConfig(server=PORT_ZERO, security=security))
+    admin = Admin(server)
+    assert (await admin("GET", f"{CONFIGURATION}/runtime")).json["tokenSecretKey"] == "******"
+    assert "c2VjcmV0" not in (await admin("GET", f"{CONFIGURATION}/settings")).text
     await server.stop()
