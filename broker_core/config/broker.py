@@ -373,7 +373,7 @@ class BrokerConfig:
         return dataclasses.replace(self, **sections)
 
     def copy(self) -> "BrokerConfig":
-        """""The same values in sections that nobody else has.""" ""
+        """""The same values in new sections.""" ""
         return self.replace(**{part.name: dataclasses.replace(getattr(self, part.name)) for part in _sections(self)})
 
     def by_key(self) -> dict[str, Any]:

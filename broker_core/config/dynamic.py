@@ -49,7 +49,7 @@ class Shown:
 
 
 class DynamicSettings:
-    """Owns the values of dynamic settings in `config`, which nobody else may share."""
+    """Owns the values of dynamic settings in `config`, so no other broker may use that object."""
 
     def __init__(self, config: BrokerConfig, documents: Documents, changed: Callable[[], Awaitable[None]]) -> None:
         """Puts the stored values in force; those that cannot be read any longer are reported and ignored."""
