@@ -1,16 +1,30 @@
 """Random histories of a topic, and a brute-force count of what each subscription has not acknowledged."""
 
 import random
+import time
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import pulsar
 
-from broker_core.testing import EmbeddedBroker
+from pulsarctl.backlog.counting import Moment
+from pulsarctl.backlog.local import run_local
+from pulsarctl.backlog.report import SubscriptionBacklog, subscriptions
+from pulsarctl.backlog.surveyor import survey
 from pulsarctl.raw.entry_reader import EntryReader
+from pulsarctl.tables.access import Access
 
 SUBSCRIPTIONS = ("first", "second", "third")
 RECEIVE_MS = 20_000
+
+
+class Broker(Protocol):
+    """Ours or a real Pulsar."""
+
+    service_url: str
+    http_url: str
+
 
 Place = tuple[int, int, int, int]  # partition, ledger, entry, batch index
 
@@ -59,13 +73,16 @@ def publish(client: pulsar.Client, history: History, partitions: int, chosen: ra
         producer.close()
 
 
-def take_inventory(broker: EmbeddedBroker, client: pulsar.Client, history: History) -> None:
+def place(message: pulsar.Message) -> Place:
+    where = message.message_id()
+    return where.partition(), where.ledger_id(), where.entry_id(), where.batch_index()
+
+
+def take_inventory(broker: Broker, client: pulsar.Client, history: History) -> None:
     reader = client.create_reader(history.topic, pulsar.MessageId.earliest, receiver_queue_size=1000)
     while reader.has_message_available():
         message = reader.read_next(RECEIVE_MS)
-        where = message.message_id()
-        place = (where.partition(), where.ledger_id(), where.entry_id(), where.batch_index())
-        history.messages[place] = (message.partition_key(), len(message.data()), message.producer_name())
+        history.messages[place(message)] = (message.partition_key(), len(message.data()), message.producer_name())
     reader.close()
     with EntryReader(broker.service_url, history.topic) as entries:
         for entry in entries.to_end():
@@ -74,18 +91,58 @@ def take_inventory(broker: EmbeddedBroker, client: pulsar.Client, history: Histo
             history.published[entry_place] = entry.metadata.publish_time
 
 
-def acknowledge(client: pulsar.Client, history: History, chosen: random.Random) -> None:
-    """The first subscription acknowledges nothing, the second single messages, the third a beginning."""
+def acknowledge(client: pulsar.Client, history: History, chosen: random.Random, *, whole_entries: bool = False) -> None:
+    """The first subscription acknowledges nothing, the second some messages or entries, the third a beginning."""
     for name in ("second", "third"):
+        wanted = _some(history, name, chosen, whole_entries)
         consumer = client.subscribe(
-            history.topic, name, pulsar.ConsumerType.Shared, batch_index_ack_enabled=True, receiver_queue_size=1000
+            history.topic,
+            name,
+            pulsar.ConsumerType.Shared,
+            batch_index_ack_enabled=not whole_entries,
+            receiver_queue_size=1000,
         )
-        limit = chosen.randint(0, len(history.messages))
-        for number in range(len(history.messages)):
+        for _ in history.messages:
             message = consumer.receive(RECEIVE_MS)
-            if number < limit if name == "third" else chosen.random() < 0.5:
+            if place(message) in wanted:
                 consumer.acknowledge(message)
-                where = message.message_id()
-                place = (where.partition(), where.ledger_id(), where.entry_id(), where.batch_index())
-                history.acknowledged[name].add(place)
         consumer.close()
+        history.acknowledged[name] = wanted
+
+
+def _some(history: History, name: str, chosen: random.Random, whole_entries: bool) -> set[Place]:
+    """Places in a random half, or before a random entry."""
+    places = sorted(history.messages)
+    entries = sorted({each[:3] for each in places})
+    if name == "third":
+        kept = set(entries[: chosen.randint(0, len(entries))])
+        return {each for each in places if each[:3] in kept}
+    if whole_entries:
+        kept = {each for each in entries if chosen.random() < 0.5}
+        return {each for each in places if each[:3] in kept}
+    return {each for each in places if chosen.random() < 0.5}
+
+
+def report(broker: Broker, topic: str) -> tuple[SubscriptionBacklog, ...]:
+    access = Access(service_url=broker.service_url, admin_url=broker.http_url)
+    admin = access.admin()
+    try:
+        surveyed = survey(admin, admin.topics.parts(topic), ())
+    finally:
+        admin.close()
+    parts = surveyed.parts(tasks_min=4)
+    moment = Moment(int(time.time() * 1000))
+    return subscriptions(surveyed, parts, run_local(access, parts, moment, lambda done, of: None))
+
+
+def counts(backlog: SubscriptionBacklog) -> dict[str, object]:
+    tally = backlog.tally
+    return {
+        "messages": tally.messages,
+        "entries": tally.entries,
+        "bytes": tally.bytes,
+        "oldest": tally.oldest_ms,
+        "keys": tally.keys.counts,
+        "producers": tally.producers.counts,
+        "sizes": [each.size for each in tally.largest],
+    }

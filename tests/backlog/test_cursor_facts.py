@@ -52,6 +52,15 @@ def test_a_ledger_that_another_one_needs_is_not_kept_for_it() -> None:
     assert (found.kept_ledgers, found.kept_bytes) == (1, 1000)
 
 
+def test_a_reader_keeps_nothing() -> None:
+    stats = internal(("s", "1:3", "[]"), ("reader", "1:0", "[]"))
+    assert cursor_facts(stats, ["s"], {"reader"})["s"].kept_ledgers == 2
+
+
+def test_a_durable_cursor_that_never_acknowledged_counts() -> None:
+    assert facts(internal(("s", "1:-1", "[]"), state="NoLedger")).kept_ledgers == 2
+
+
 def test_the_open_bits_of_a_batch_may_have_several_words() -> None:
     stats = internal(("s", "1:3", "[]"), openBatches={"1:4": [-1, 1]})
     assert open_batches(stats, "s") == {(1, 4): (1 << 65) - 1}

@@ -1,7 +1,6 @@
 """The local engine on random histories, compared with a count by an official reader."""
 
 import random
-import time
 from collections.abc import Iterator
 
 import pulsar
@@ -11,12 +10,7 @@ pytest.importorskip("pyarrow")
 
 from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
-from pulsarctl.backlog.counting import Moment
-from pulsarctl.backlog.local import run_local
-from pulsarctl.backlog.report import SubscriptionBacklog, subscriptions
-from pulsarctl.backlog.surveyor import survey
-from pulsarctl.tables.access import Access
-from tests.backlog.histories import SUBSCRIPTIONS, History, acknowledge, publish, take_inventory
+from tests.backlog.histories import SUBSCRIPTIONS, History, acknowledge, counts, publish, report, take_inventory
 
 
 @pytest.fixture(scope="module")
@@ -52,29 +46,4 @@ def test_the_report_equals_a_count_by_an_official_reader(
     found = {each.subscription: each for each in report(broker, history.topic)}
     assert {name: counts(each) for name, each in found.items()} == {
         name: history.counts(name) for name in SUBSCRIPTIONS
-    }
-
-
-def report(broker: EmbeddedBroker, topic: str) -> tuple[SubscriptionBacklog, ...]:
-    access = Access(service_url=broker.service_url, admin_url=broker.http_url)
-    admin = access.admin()
-    try:
-        surveyed = survey(admin, admin.topics.parts(topic), ())
-    finally:
-        admin.close()
-    parts = surveyed.parts(tasks_min=4)
-    moment = Moment(int(time.time() * 1000))
-    return subscriptions(surveyed, parts, run_local(access, parts, moment, lambda done, of: None))
-
-
-def counts(backlog: SubscriptionBacklog) -> dict[str, object]:
-    tally = backlog.tally
-    return {
-        "messages": tally.messages,
-        "entries": tally.entries,
-        "bytes": tally.bytes,
-        "oldest": tally.oldest_ms,
-        "keys": tally.keys.counts,
-        "producers": tally.producers.counts,
-        "sizes": [each.size for each in tally.largest],
     }

@@ -33,6 +33,7 @@ STANDING = (
     "recovery",
     "commands",
     "lines",
+    "backlog",
 )
 
 

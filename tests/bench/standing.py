@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.backlog import backlog
 from tests.bench.brokers import scratch_dir
 from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.delivery_times import delivery_times
@@ -134,4 +135,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "recovery": recovery,
     "commands": commands,
     "lines": lines,
+    "backlog": backlog,
 }

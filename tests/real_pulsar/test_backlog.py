@@ -10,6 +10,8 @@ pytest.importorskip("pyarrow")
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
+from tests.backlog import histories
+from tests.backlog.histories import SUBSCRIPTIONS, History, acknowledge, counts, report, take_inventory
 from tests.real_pulsar.java_pulsar import JavaPulsar
 
 pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
@@ -43,6 +45,20 @@ def test_acknowledgment_gaps_are_reported_for_each_entry(broker: EmbeddedBroker 
             wanted[place(message)] = wanted.get(place(message), 0) + 1
     client.close()
     assert unacknowledged(broker, topic) == wanted
+
+
+def test_the_report_counts_every_durable_subscription(broker: EmbeddedBroker | JavaPulsar) -> None:
+    """Also one that never acknowledged anything, whose cursor Apache Pulsar shows without a ledger."""
+    history, chosen = History("persistent://public/default/backlog-history"), random.Random(7)
+    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    for name in SUBSCRIPTIONS:
+        client.subscribe(history.topic, name, pulsar.ConsumerType.Shared).close()
+    histories.publish(client, history, 0, chosen)
+    take_inventory(broker, client, history)
+    acknowledge(client, history, chosen, whole_entries=True)
+    client.close()
+    found = {each.subscription: counts(each) for each in report(broker, history.topic)}
+    assert found == {name: history.counts(name) for name in SUBSCRIPTIONS}
 
 
 def publish(client: pulsar.Client, topic: str) -> None:

@@ -1,10 +1,13 @@
 """`pulsarctl ops backlog` on the command line."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pulsar
 import pytest
@@ -12,6 +15,8 @@ from typer.testing import CliRunner
 
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.shell.root import application
+from tests.condition import wait_until
+from tests.spark.processes import MARK, marked
 
 PULSARCTL = Path(sys.executable).with_name("pulsarctl")
 TOPIC = "persistent://public/default/orders"
@@ -30,15 +35,13 @@ def backlog(pulsar_broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
     yield pulsar_broker
 
 
-def pulsarctl(broker: EmbeddedBroker, *arguments: str) -> subprocess.CompletedProcess[str]:
+def command(broker: EmbeddedBroker, *arguments: str) -> list[str]:
     where = ("--admin-url", broker.http_url, "--url", broker.service_url, "--no-context")
-    return subprocess.run(
-        [PULSARCTL, *where, "ops", "backlog", *arguments, "--master", "local[1]"],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    return [str(PULSARCTL), *where, "ops", "backlog", *arguments, "--master", "local[1]"]
+
+
+def pulsarctl(broker: EmbeddedBroker, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(broker, *arguments), capture_output=True, text=True, timeout=110, check=False)
 
 
 @pytest.mark.spark
@@ -69,6 +72,32 @@ def test_json_lines_have_a_line_for_each_subscription(backlog: EmbeddedBroker) -
     assert (idle["subscription"], idle["messages"], idle["exactPer"]) == ("idle", 0, "message")
     assert (waiting["subscription"], waiting["messages"]) == ("s", 2)
     assert waiting["takenAt"] >= waiting["oldestPublishTime"]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_ctrl_c_cancels_the_job_and_leaves_the_topic_as_it_was(backlog: EmbeddedBroker, tmp_path: Path) -> None:
+    before = subscriptions_of(backlog)
+    process = subprocess.Popen(
+        command(backlog, "orders", "--engine", "spark"),
+        env=os.environ | {MARK: str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: any("SparkSubmit" in line for line in marked(str(tmp_path))), seconds=60)
+    process.send_signal(signal.SIGINT)
+    answer = process.communicate(timeout=60)
+    assert (process.returncode, answer) == (130, ("", ""))
+    wait_until(lambda: not marked(str(tmp_path)), seconds=60)
+    assert subscriptions_of(backlog) == before
+
+
+def subscriptions_of(broker: EmbeddedBroker) -> dict[str, tuple[int, int]]:
+    """The backlog and the unacknowledged messages of each."""
+    with urlopen(f"{broker.http_url}/admin/v2/persistent/public/default/orders/stats", timeout=30) as answer:
+        stats = json.load(answer)["subscriptions"]
+    return {name: (each["msgBacklog"], each["unackedMessages"]) for name, each in stats.items()}
 
 
 def test_a_missing_topic_exits_with_3(pulsar_broker: EmbeddedBroker) -> None:

@@ -3,7 +3,7 @@
 The input is a broker's `internalStats`, so everything is of one moment.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,13 @@ def ledgers(internal: Mapping[str, Any]) -> list[Ledger]:
     return found
 
 
-def cursor_facts(internal: Mapping[str, Any], subscriptions: Sequence[str]) -> dict[str, CursorFacts]:
-    """By subscription."""
-    known = {name: Cursor.from_stats(stats) for name, stats in internal["cursors"].items() if _is_durable(stats)}
+def cursor_facts(
+    internal: Mapping[str, Any], subscriptions: Sequence[str], volatile: Collection[str] = ()
+) -> dict[str, CursorFacts]:
+    """By subscription. `volatile` cursors are not durable, so they keep nothing."""
+    known = {name: Cursor.from_stats(stats) for name, stats in internal["cursors"].items() if name not in volatile}
     stored = ledgers(internal)
-    return {name: _facts(name, known, stored) for name in subscriptions if name in known}
+    return {name: _facts(name, known, stored) for name in subscriptions}
 
 
 def open_batches(internal: Mapping[str, Any], subscription: str) -> dict[tuple[int, int], int]:
@@ -58,10 +60,6 @@ def open_batches(internal: Mapping[str, Any], subscription: str) -> dict[tuple[i
         ledger_id, entry_id = parse_message_id(position).position
         found[ledger_id, entry_id] = sum((word & (1 << 64) - 1) << (64 * index) for index, word in enumerate(words))
     return found
-
-
-def _is_durable(stats: Mapping[str, Any]) -> bool:
-    return bool(stats.get("state") != "NoLedger")
 
 
 def _facts(name: str, known: Mapping[str, Cursor], stored: Sequence[Ledger]) -> CursorFacts:

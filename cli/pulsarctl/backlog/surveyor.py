@@ -19,13 +19,13 @@ def survey(admin: "AdminClient", topics: Sequence[str], subscriptions: Sequence[
 def _partition(admin: "AdminClient", topic: str, wanted: Sequence[str]) -> PartitionSurvey:
     stats = admin.topics.stats(topic)
     internal = admin.topics.internal_stats(topic)
+    known = stats.get("subscriptions", {})
+    # The state of a cursor does not tell: Apache Pulsar says NoLedger of a durable one until it acknowledges.
+    volatile = {name for name, each in known.items() if not each.get("durable", True)}
     names = [
-        name
-        for name, each in sorted(stats.get("subscriptions", {}).items())
-        if (not wanted or name in wanted) and each.get("durable", True) and name in internal["cursors"]
+        name for name in sorted(known.keys() & internal["cursors"].keys() - volatile) if not wanted or name in wanted
     ]
-    facts = cursor_facts(internal, names)
-    names = [name for name in names if name in facts]
+    facts = cursor_facts(internal, names, volatile)
     found = tuple(
         SubscriptionSurvey(name, _live(stats, name), facts[name], open_batches(internal, name)) for name in names
     )

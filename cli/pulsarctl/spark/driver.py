@@ -7,6 +7,7 @@ in its own process group, out of reach of Ctrl-C, and ends when this process doe
 """
 
 import contextlib
+import logging
 import os
 import struct
 import subprocess
@@ -31,6 +32,7 @@ POLL_SECONDS = 0.01
 VERBOSE = ("debug", "info")
 
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+_PY4J_LOGGERS = ("", "py4j.clientserver", "py4j.java_gateway")
 _UNWANTED = "--add-modules=jdk.incubator.vector"  # the JVM warns about it; only linear algebra uses it
 
 
@@ -90,6 +92,23 @@ def local_driver(
         messages.close()
         with contextlib.suppress(OSError):
             process.stdin.close()
+
+
+@contextmanager
+def quiet_py4j() -> Iterator[None]:
+    """py4j also logs what it raises: each call that Ctrl-C or the end of the JVM interrupts."""
+    loggers = [logging.getLogger(name) for name in _PY4J_LOGGERS]
+
+    def hidden(record: logging.LogRecord) -> bool:
+        return "py4j" not in Path(record.pathname).parts
+
+    for logger in loggers:
+        logger.addFilter(hidden)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(hidden)
 
 
 def forget(context: "SparkContext") -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError
 from pulsarctl.spark.class_archive import TRAINING_SECONDS_MAX, class_archive
-from pulsarctl.spark.driver import forget, local_driver, spark_home
+from pulsarctl.spark.driver import forget, local_driver, quiet_py4j, spark_home
 from pulsarctl.spark.java import Java, cache_directory, find_java
 from pulsarctl.spark.shipping import write_archive
 
@@ -120,7 +120,8 @@ def _local_context(start: _Start) -> Iterator["SparkContext"]:
 
     archive = class_archive(start.java, spark_home() / "jars", cache_directory(os.environ))
     java_options = [*(archive.java_options if archive else ()), *(_SHORT_JOB if start.short else ())]
-    with tempfile.TemporaryDirectory(prefix="pulsarctl-spark-", ignore_cleanup_errors=True) as scratch:
+    scratch_directory = tempfile.TemporaryDirectory(prefix="pulsarctl-spark-", ignore_cleanup_errors=True)
+    with scratch_directory as scratch, quiet_py4j():
         settings = {"spark.local.dir": scratch, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **start.settings}
         try:
             with local_driver(start.java, settings, java_options, Path(scratch), start.log_level) as driver:
