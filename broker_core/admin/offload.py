@@ -49,7 +49,7 @@ async def audit(call: Call) -> dict[str, Any]:
     The body, or else the configuration, says where to look: an object of offload policies.
     """
     body = call.json()
-    where = configured_store(call.broker.config) if body is None else OffloadPolicies.from_document(body)
+    where = configured_store(call.broker.config.offload) if body is None else OffloadPolicies.from_document(body)
     if not where.driver:
         raise InvalidValue("cannot look at a store: name one, or set managedLedgerOffloadDriver")
     found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))

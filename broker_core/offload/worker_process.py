@@ -18,16 +18,20 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
 
     async def __aenter__(self) -> WorkerProcess:
         return self
 
     async def __aexit__(self, *error: object) -> None:
+        if self._starting is not None:  # the caller was canceled during the start
+            with contextlib.suppress(OffloadFailed):
+                self._process = await self._starting
         process, self._process = self._process, None
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()  # between two jobs it has nothing to finish; in a job the caller does not want it
-            await process.wait()
+            await process.communicate()  # also closes the pipes
 
     @property
     def pid(self) -> int | None:
@@ -37,7 +41,7 @@ class WorkerProcess:
         """Raises `OffloadFailed`."""
         process = self._process
         if process is None or process.returncode is not None:
-            process = self._process = await self._start()
+            process = await self._started()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -53,6 +57,13 @@ class WorkerProcess:
         if "error" in answer:
             raise OffloadFailed(answer["error"])
         return Uploaded(**answer)
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        """A start that its caller gives up goes on, so that the process is known and ended."""
+        self._starting = asyncio.ensure_future(self._start())
+        self._process = await asyncio.shield(self._starting)
+        self._starting = None
+        return self._process
 
     async def _start(self) -> asyncio.subprocess.Process:
         try:

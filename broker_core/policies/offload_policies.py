@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from broker_core.config.broker import BrokerConfig
 from broker_core.config.offload import LOCAL_FIRST, TIERED_FIRST, OffloadConfig
 from broker_core.errors import InvalidRequest, InvalidValue
 from broker_core.policies.json_values import int32, name_or_none, string, whole_number
@@ -98,9 +97,8 @@ class OffloadPolicies(PolicyObject):
 _NOT_OF_STORE = frozenset({"managedLedgerOffloadDriver", "managedLedgerOffloadedReadPriority"})
 
 
-def configured_store(config: BrokerConfig) -> OffloadPolicies:
+def configured_store(offload: OffloadConfig) -> OffloadPolicies:
     """The store of the configuration, as a policy."""
-    offload = config.offload
     return OffloadPolicies(
         driver=offload.driver or None,
         read_priority=offload.read_priority,
@@ -141,10 +139,14 @@ def rules_of(
     deletion_lag_ms: int,
     config: OffloadConfig,
 ) -> OffloadRules:
-    """`policies` in force, and the settings beside them, which count where `policies` set nothing."""
+    """`policies` in force, and the settings beside them, which count where `policies` set nothing.
+
+    An object that names a driver also says where its store is; any other one uses the store of the configuration.
+    """
+    store = policies if policies.driver else configured_store(config)
     return OffloadRules(
-        driver=policies.driver or config.driver,
-        settings=policies.settings(),
+        driver=store.driver or "",
+        settings=store.settings(),
         threshold_bytes=_set(policies.threshold_bytes, threshold_bytes),
         threshold_seconds=_set(policies.threshold_seconds, threshold_seconds),
         deletion_lag_ms=_set(policies.deletion_lag_ms, deletion_lag_ms),

@@ -143,7 +143,9 @@ class TopicPolicies:
     )
 
     # Tiered storage
-    offload: OffloadPolicies = policy("offload_policies", OffloadPolicies.from_document, configured_store)
+    offload: OffloadPolicies = policy(
+        "offload_policies", OffloadPolicies.from_document, lambda c: configured_store(c.offload)
+    )
     offload_threshold_bytes: int = policy("offload_threshold", whole_number, lambda c: c.offload.threshold_bytes)
     offload_threshold_seconds: int = policy(
         "offload_threshold_in_seconds", whole_number, lambda c: c.offload.threshold_seconds

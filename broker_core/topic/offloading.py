@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AlreadyRunning, NeedsPersistentTopic, NotAllowed
@@ -41,10 +41,11 @@ class OffloadState(enum.Enum):
 
 
 class Offloading:
-    def __init__(self, context: TopicContext, tier: TieredStorage | None) -> None:
-        """Without `tier`, nothing of the topic is ever offloaded."""
+    def __init__(self, context: TopicContext, tier: TieredStorage | None, ended: Callable[[], None]) -> None:
+        """Without `tier`, nothing of the topic is ever offloaded. `ended` is called after a run: more may be due."""
         self._context = context
         self._tier = tier
+        self._call_ended = ended
         self._task: asyncio.Task[None] | None = None
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._not_before = 0.0  # monotonic: thresholds wait until then
@@ -202,6 +203,7 @@ class Offloading:
 
     def _ended(self, errors: list[str]) -> None:
         self.first_unoffloaded = self._first_unoffloaded()
+        self._call_ended()
         if not errors:
             self.state = OffloadState.SUCCESS
             self._retry_seconds, self._not_before = FIRST_RETRY_SECONDS, 0.0

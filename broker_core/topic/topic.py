@@ -106,7 +106,7 @@ class Topic:
         subscriptions = self.subscriptions.by_name
         self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, subscriptions)
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
-        self.offloading = Offloading(context, services.tier)
+        self.offloading = Offloading(context, services.tier, ended=self.acknowledged)
         self._housekeeping = Housekeeping(
             context,
             subscriptions,
