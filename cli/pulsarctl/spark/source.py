@@ -22,7 +22,7 @@ from pulsarctl.spark.types import ddl
 from pulsarctl.spark.versions import require_streaming
 from pulsarctl.tables.stream_options import SPARK_OPTIONS, StreamOptions, table_options
 from pulsarctl.tables.topic_table import TopicTable
-from pulsarctl.tables.writing.topic_writer import check_columns
+from pulsarctl.tables.writing.payloads import check_columns
 from pulsarctl.tables.writing.write_options import WriteOptions
 
 if TYPE_CHECKING:

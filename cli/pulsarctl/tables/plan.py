@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pulsarctl.admin.client import AdminClient
-from pulsarctl.errors import UsageProblem
+from pulsarctl.errors import NotFound, UsageProblem
+from pulsarctl.tables.bounds import Bound
 from pulsarctl.tables.ledger_files import LedgerFiles
 from pulsarctl.tables.ledger_ranges import LedgerRange, PathOf, in_no_file, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
 from pulsarctl.values.names import full_topic, namespace_of
 
+ORDER_MS = 60_000  # publish times may be out of order by this: producers have clocks of their own
 LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
 
 
@@ -70,6 +73,18 @@ def _ranges(admin: AdminClient, options: TableOptions, topic: str, path_of: Path
     names: Sequence[str] | None = options.subscriptions or None
     if names == (ALL_SUBSCRIPTIONS,):
         names = sorted(stats["cursors"])
-    yield from ranges_of_topic(
-        topic, stats, subscriptions=names, start=options.start.of(topic), end=options.end.of(topic), path_of=path_of
-    )
+    start = _near(admin, topic, options.start.of(topic), -ORDER_MS)
+    end = _near(admin, topic, options.end.of(topic), ORDER_MS)
+    yield from ranges_of_topic(topic, stats, subscriptions=names, start=start, end=end, path_of=path_of)
+
+
+def _near(admin: AdminClient, topic: str, bound: Bound, shift_ms: int) -> Bound:
+    """A bound by time with a position at about that time, so that the rest of the topic is not read."""
+    if bound.time_ms is None:
+        return bound
+    try:
+        found = admin.topics.message_id_at(topic, max(bound.time_ms + shift_ms, 0))
+        position = (int(found["ledgerId"]), int(found["entryId"]))
+    except (NotFound, KeyError, ValueError):
+        return bound
+    return replace(bound, position=position) if position[0] >= 0 and position[1] >= 0 else bound

@@ -1,4 +1,4 @@
-"""The column `value` -> payloads, and the schema that the producer announces.
+"""The columns of rows that are written, the payloads of `value`, and the schema that the producer announces.
 
 A struct becomes a record: in JSON, or in Avro's binary encoding. Both announce an Avro definition, as Pulsar does.
 """
@@ -14,6 +14,14 @@ import pyarrow as pa
 
 from pulsarctl.errors import UsageProblem
 
+COLUMNS = {
+    "value": "binary, string, or a struct; the only required column",
+    "key": "string or binary",
+    "ordering_key": "binary or string",
+    "properties": "map of string to string",
+    "event_time": "timestamp",
+    "deliver_at": "timestamp",
+}
 _PRIMITIVES: dict[pa.DataType, Any] = {
     pa.bool_(): "boolean",
     pa.int8(): "int",
@@ -37,6 +45,17 @@ class Payloads(NamedTuple):
     schema_type: str
     definition: Any
     encode: Encode
+
+
+def check_columns(schema: pa.Schema, option: str) -> None:
+    """Raises `UsageProblem` for a table that cannot be written."""
+    unknown = [name for name in schema.names if name not in COLUMNS]
+    if unknown or "value" not in schema.names:
+        raise UsageProblem(
+            f"cannot write column {unknown[0]}" if unknown else "cannot write rows without a column value",
+            hint=f"select only {', '.join(COLUMNS)}",
+        )
+    payloads(schema.field("value").type, option)
 
 
 def payloads(kind: pa.DataType, schema: str) -> Payloads:

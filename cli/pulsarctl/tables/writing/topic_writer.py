@@ -18,18 +18,10 @@ import pyarrow as pa
 from pulsar import schema as pulsar_schema
 
 from pulsarctl.client.routing import java_string_hash
-from pulsarctl.errors import CliError, TimedOut, UsageProblem
+from pulsarctl.errors import CliError, TimedOut
 from pulsarctl.tables.writing.payloads import Payloads, payloads
 from pulsarctl.tables.writing.write_options import WriteOptions
 
-COLUMNS = {
-    "value": "binary, string, or a struct; the only required column",
-    "key": "string or binary",
-    "ordering_key": "binary or string",
-    "properties": "map of string to string",
-    "event_time": "timestamp",
-    "deliver_at": "timestamp",
-}
 PENDING_MESSAGES_MAX = 5000
 BATCH_MESSAGES = 1000
 NEVER_MS = 24 * 3600 * 1000  # the end of the task sends what is left
@@ -140,17 +132,6 @@ class TopicWriter:
 
     def _problem(self, error: Exception) -> CliError:
         return CliError(f"cannot write to {self._options.topic}: {error or type(error).__name__}")
-
-
-def check_columns(schema: pa.Schema, option: str) -> None:
-    """Raises `UsageProblem` for a table that cannot be written."""
-    unknown = [name for name in schema.names if name not in COLUMNS]
-    if unknown or "value" not in schema.names:
-        raise UsageProblem(
-            f"cannot write column {unknown[0]}" if unknown else "cannot write rows without a column value",
-            hint=f"select only {', '.join(COLUMNS)}",
-        )
-    payloads(schema.field("value").type, option)
 
 
 def _fields(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
