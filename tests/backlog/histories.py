@@ -11,6 +11,7 @@ import pulsar
 from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.local import run_local
 from pulsarctl.backlog.report import SubscriptionBacklog, subscriptions
+from pulsarctl.backlog.survey import Survey
 from pulsarctl.backlog.surveyor import survey
 from pulsarctl.raw.entry_reader import EntryReader
 from pulsarctl.tables.access import Access
@@ -124,15 +125,19 @@ def _some(history: History, name: str, chosen: random.Random, whole_entries: boo
 
 
 def report(broker: Broker, topic: str) -> tuple[SubscriptionBacklog, ...]:
-    access = Access(service_url=broker.service_url, admin_url=broker.http_url)
-    admin = access.admin()
-    try:
-        surveyed = survey(admin, admin.topics.parts(topic), ())
-    finally:
-        admin.close()
+    surveyed, access = survey_of(broker, topic)
     parts = surveyed.parts(tasks_min=4)
     moment = Moment(int(time.time() * 1000))
     return subscriptions(surveyed, parts, run_local(access, parts, moment, lambda done, of: None))
+
+
+def survey_of(broker: Broker, topic: str) -> tuple[Survey, Access]:
+    access = Access(service_url=broker.service_url, admin_url=broker.http_url)
+    admin = access.admin()
+    try:
+        return survey(admin, admin.topics.parts(topic), ()), access
+    finally:
+        admin.close()
 
 
 def counts(backlog: SubscriptionBacklog) -> dict[str, object]:

@@ -10,7 +10,19 @@ pytest.importorskip("pyarrow")
 
 from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
-from tests.backlog.histories import SUBSCRIPTIONS, History, acknowledge, counts, publish, report, take_inventory
+from pulsarctl.backlog.counting import Moment
+from pulsarctl.backlog.local import run_local
+from tests.backlog.histories import (
+    SUBSCRIPTIONS,
+    History,
+    acknowledge,
+    counts,
+    publish,
+    report,
+    survey_of,
+    take_inventory,
+)
+from tests.condition import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +39,23 @@ def client(broker: EmbeddedBroker) -> Iterator[pulsar.Client]:
     client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     yield client
     client.close()
+
+
+def test_what_is_trimmed_between_plan_and_reading_is_no_error(broker: EmbeddedBroker, client: pulsar.Client) -> None:
+    topic = "persistent://public/default/trimmed"
+    client.subscribe(topic, "s", pulsar.ConsumerType.Shared).close()
+    producer = client.create_producer(topic, batching_enabled=False)
+    last = [producer.send(b"value") for _ in range(50)][-1]
+    surveyed, access = survey_of(broker, topic)
+    consumer = client.subscribe(topic, "s")
+    consumer.acknowledge_cumulative(last)
+    consumer.close()
+    admin = access.admin()
+    admin.topics.trim(topic)
+    wait_until(lambda: len(admin.topics.internal_stats(topic)["ledgers"]) == 1, seconds=20)
+    admin.close()
+    counted = run_local(access, surveyed.parts(tasks_min=4), Moment(0), lambda done, of: None)
+    assert sum(tallies["s"].messages for tallies in counted) < 50
 
 
 @pytest.mark.parametrize("seed", range(6))

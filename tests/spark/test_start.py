@@ -17,6 +17,7 @@ from tests.spark.processes import MARK, marked
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
+DEADLINE_SECONDS = 200  # a training run takes a busy machine long
 JOB = """
 from pulsarctl.spark.session import spark_context
 with spark_context("test", "local[1]", short=True, tell=lambda text: print(text, flush=True)) as context:
@@ -43,12 +44,13 @@ def job(text: str, tmp_path: Path, **environment: str) -> "subprocess.Popen[str]
     )
 
 
+@pytest.mark.timeout(3 * DEADLINE_SECONDS)
 def test_the_first_job_of_an_installation_writes_the_archive_that_the_next_one_uses(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    first = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=110)
+    first = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=DEADLINE_SECONDS)
     (archive,) = (cache / "pulsarctl").glob("spark-classes-*")
     written = archive.stat().st_mtime_ns
-    second = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=110)
+    second = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=DEADLINE_SECONDS)
     assert archive.stat().st_mtime_ns == written
     training = "preparing faster starts of Spark, once for this installation (Ctrl-C skips it)\n"
     assert first == ("[0, 1, 4, 9]\n" + training, "")

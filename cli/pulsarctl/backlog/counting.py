@@ -131,7 +131,8 @@ class _Chosen(NamedTuple):
             open_messages = open_messages.copy()
             for row, bits in _open_rows(open_batches, entries.entry_id):
                 open_messages[row] = (bits & ((1 << int(entries.messages[row])) - 1)).bit_count()
-                for message in np.flatnonzero(messages.entry == row):
+                first, stop = np.searchsorted(messages.entry, (row, row + 1))
+                for message in range(first, stop):
                     message_wanted[message] &= bool(bits >> int(messages.batch_index[message]) & 1)
         rows = np.flatnonzero(wanted)
         return cls(entries, rows, open_messages[rows], messages, np.flatnonzero(message_wanted))

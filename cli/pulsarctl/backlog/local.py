@@ -24,5 +24,12 @@ def run_local(access: Access, parts: Sequence[Part], moment: Moment, tell: Tell)
 
 def count_part(access: Access, part: Part, moment: Moment) -> dict[str, Tally]:
     """Reads and counts one part; the work of one task. Each entry is read once, however many subscriptions want it."""
-    table = TopicTable(TableOptions(topics=(part.entries.topic,), access=access, unit="entry", columns=COLUMNS))
+    options = TableOptions(
+        topics=(part.entries.topic,),
+        access=access,
+        unit="entry",
+        columns=COLUMNS,
+        fail_on_data_loss=False,  # what is trimmed after the survey is no longer part of a backlog
+    )
+    table = TopicTable(options)
     return count(part, table.read(replace(part.entries, subscriptions=None)), moment)

@@ -1,0 +1,63 @@
+"""`ops backlog` on a standalone Spark cluster: the package ships itself to the executors."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pulsar
+import pytest
+
+pytest.importorskip("pyspark")
+
+from broker_core.testing import EmbeddedBroker
+from tests.spark.standalone_cluster import standalone_cluster
+
+PULSARCTL = Path(sys.executable).with_name("pulsarctl")
+MESSAGES = 300
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_cluster_finds_what_the_local_engine_finds(pulsar_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    publish(pulsar_broker)
+    local = backlog(pulsar_broker, tmp_path, "--engine", "local")
+    with standalone_cluster(tmp_path, free_port()) as url:
+        cluster = backlog(pulsar_broker, tmp_path, "--engine", "spark", "--master", url)
+    assert (local["messages"], cluster["messages"]) == (MESSAGES, MESSAGES)
+    for name in ("entries", "bytes", "keys", "sizes", "largest", "producers"):
+        assert cluster[name] == local[name]
+
+
+def backlog(broker: EmbeddedBroker, directory: Path, *arguments: str) -> dict[str, object]:
+    where = ("--admin-url", broker.http_url, "--url", broker.service_url, "--no-context")
+    settings = ("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=512m")
+    answer = subprocess.run(
+        [PULSARCTL, *where, "ops", "backlog", "orders", "-o", "jsonl", *settings, *arguments],
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=True,
+    )
+    found: dict[str, object] = json.loads(answer.stdout)
+    return found
+
+
+def publish(broker: EmbeddedBroker) -> None:
+    client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client.subscribe("orders", "s").close()
+    producer = client.create_producer("orders", batching_enabled=True)
+    for number in range(MESSAGES):
+        producer.send_async(b"x" * number, None, partition_key=f"k{number % 7}")
+    producer.flush()
+    client.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
