@@ -35,6 +35,7 @@ log = ClientLog(__name__)
 
 UNSENT_BUFFERS = 4  # write buffers of answers that may wait for a client that does not read
 UNAUTHENTICATED_FRAME = 64 * 1024  # a token has a few KiB
+TURN_ITEMS = 1_000  # commands, or runs of SENDs, that one turn of the loop handles for one client
 FRAME_PADDING = 10 * 1024  # how much longer than the largest message a frame may be (as in Pulsar)
 
 
@@ -160,6 +161,28 @@ class Connection(asyncio.Protocol):
             items: Sequence[Any] = self._decoder.feed(data)
         except ProtocolError as error:
             items, broken = error.items, error  # frames before the broken one are valid
+        if len(items) <= TURN_ITEMS:
+            self._take(items, broken)
+        else:
+            self.hold_reading()
+            self._take_in_turns(items, broken, 0)
+        held = self._decoder.buffered
+        if held > COUNTED_FROM or self._holds_much:
+            self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
+
+    def _take_in_turns(self, items: Sequence[Any], broken: ProtocolError | None, first: int) -> None:
+        """Thousands of small commands in one read take a turn of the loop for each share, and no read in between."""
+        rest = first + TURN_ITEMS
+        last = rest >= len(items)
+        if self._transport.is_closing():
+            return
+        self._take(items[first:rest], broken if last else None)
+        if last:
+            self.release_reading()
+        else:
+            self._loop.call_soon(self._take_in_turns, items, broken, rest)
+
+    def _take(self, items: Sequence[Any], broken: ProtocolError | None) -> None:
         try:
             sends = 0
             for item in items:
@@ -174,9 +197,6 @@ class Connection(asyncio.Protocol):
             self._violated(error)
             return
         self._gate.after_chunk(sends)
-        held = self._decoder.buffered
-        if held > COUNTED_FROM or self._holds_much:
-            self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
     def _on_item(self, item: object) -> None:
         if isinstance(item, Command):

@@ -68,10 +68,10 @@ class FrameDecoder:
         "_bounds",
         "_command_max",
         "_error",
-        "_held",
         "_needed",
         "_parts",
         "_sends",
+        "buffered",
         "frame_size_max",
     )
 
@@ -81,20 +81,15 @@ class FrameDecoder:
         self._command_max = frame_size_max if bounds is None else bounds.command_size_max
         self._batch_max = INT32_MAX if bounds is None else bounds.batch_messages_max
         self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they arrived
-        self._held = 0  # bytes in _parts
+        self.buffered = 0  # bytes of an incomplete frame in memory
         self._needed = 0  # bytes required before anything can be read
         self._sends = PlainSendReader()
         self._error: str | None = None
 
-    @property
-    def buffered(self) -> int:
-        """The bytes of an incomplete frame in memory."""
-        return self._held
-
     def forget(self) -> None:
         """The stream is over: lets an incomplete frame go."""
         self._parts = []
-        self._held = 0
+        self.buffered = 0
 
     def feed(self, chunk: bytes) -> list[Item]:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
@@ -102,8 +97,8 @@ class FrameDecoder:
             raise ProtocolError(self._error)
         if self._parts:
             self._parts.append(chunk)
-            self._held += len(chunk)
-            if self._held < self._needed:
+            self.buffered += len(chunk)
+            if self.buffered < self._needed:
                 return []
             chunk = b"".join(self._parts)
         items: list[Item] = []
@@ -120,7 +115,7 @@ class FrameDecoder:
     def _hold(self, chunk: bytes, position: int) -> None:
         rest = chunk[position:]
         self._parts = [rest] if rest else []
-        self._held = len(rest)
+        self.buffered = len(rest)
         if len(rest) >= 8:
             self._needed = 4 + SIZE.unpack_from(rest)[0]
         else:  # each size is checked as soon as it arrives: a peer may send nothing after a wrong one

@@ -1,9 +1,7 @@
 """What `make abuse` leaves out, each with its reason. Patterns match the names of inputs, as in `fnmatch`."""
 
 # Known failures that are not fixed yet.
-KNOWN: dict[str, str] = {
-    "PING 10,000 in one write": "the broker handles one read in one iteration of the event loop, here 40 to 80 ms",
-}
+KNOWN: dict[str, str] = {}
 
 # Reasons of 500 answers that Pulsar gives too, and that its tools depend on.
 EXPECTED_500 = (

@@ -19,11 +19,11 @@ from broker_core.rates.turns import in_turns
 from broker_core.server.server import Server
 from broker_core.testing import FREE_PORTS
 from broker_core.topic.topic import Topic
-from broker_core.wire import client_commands
+from broker_core.wire import client_commands, commands
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.loop_turns import MeasuredLoop, longest_turn
+from tests.loop_turns import MeasuredLoop, longest_turn, turns
 from tests.raw_publishing import producer, send
 
 SUBSCRIPTIONS = 10_000
@@ -194,6 +194,17 @@ def test_acknowledging_entries_of_many_missing_ledgers(many: MeasuredBroker) -> 
         await reader.read(1000)
 
     assert many.longest_turn(acknowledged()) < LIMIT
+
+
+def test_small_commands_of_one_read_are_spread_over_turns(many: MeasuredBroker) -> None:
+    async def turns_to_answer(count: int) -> int:
+        reader, writer = await many.connect()
+        writer.write(commands.ping() * count)
+        before = turns().turns
+        await reader.readexactly(count * len(commands.pong()))
+        return turns().turns - before
+
+    assert many.run(turns_to_answer(15_000)) - many.run(turns_to_answer(1)) >= 10
 
 
 def test_deleting_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:

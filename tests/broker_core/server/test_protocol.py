@@ -12,7 +12,7 @@ from broker_core.wire.commands import frame
 from broker_core.wire.frame import Command
 from broker_core.wire.message import build_entry
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from tests.raw_client import RawClient
+from tests.raw_client import Closed, RawClient
 
 PUBLISHED_MS = 1_700_000_000_000
 
@@ -259,3 +259,22 @@ def test_a_connection_over_the_limit_gets_an_error_and_is_closed() -> None:
         assert refused.error == pb.NotAllowedError
         assert refused.message == "Reached the maximum number of connections"
         assert second.is_closed()
+
+
+MANY_PINGS = commands.ping() * 5_000  # in one read, and more than one turn of the loop handles
+
+
+def test_thousands_of_commands_in_one_read_are_answered_in_order(raw: RawClient) -> None:
+    raw.send(MANY_PINGS + client_commands.lookup(7, "persistent://public/default/t"))
+    for _ in range(5_000):
+        raw.expect(BaseCommand.PONG)
+    assert raw.expect(BaseCommand.LOOKUP_RESPONSE).request_id == 7
+
+
+def test_thousands_of_commands_before_a_broken_frame_are_answered(raw: RawClient) -> None:
+    raw.send(MANY_PINGS + b"\x00\x00\x00\x01")
+    for _ in range(4_000):  # the last answers may go with the connection
+        raw.expect(BaseCommand.PONG)
+    with pytest.raises(Closed):
+        while True:
+            raw.next()
