@@ -29,6 +29,7 @@ from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever
+from broker_core.rates.tally import Tally
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.security.service import Security
 from broker_core.storage.engine import StorageEngine
@@ -82,6 +83,8 @@ class Broker:
         self.service_url = ""
         self.http_url = ""
         self.started_ms = 0
+        self.admissions = Tally()  # of connections
+        self.lookups = Tally()
         self.on_shutdown: Callable[[], None] | None = None  # ends the process, if this broker is its purpose
         self.storage: StorageEngine
         self.tier: TieredStorage
@@ -196,14 +199,22 @@ class Broker:
 
     def admit(self, connection: OpenConnection) -> str:
         """Admits a new connection; returns the reason if there are too many, else ""."""
-        limits, host = self.config.connection, connection.host
+        refusal = self._refusal(connection.host)
+        if refusal:
+            self.admissions.fail()
+        else:
+            self.admissions.add()
+            self.connections.add(connection)
+        return refusal
+
+    def _refusal(self, host: str) -> str:
+        limits = self.config.connection
         if 0 < limits.max_connections <= len(self.connections):
             return "Reached the maximum number of connections"
         if limits.max_connections_per_ip:
             same = sum(one.host == host for one in self.connections)
             if same >= limits.max_connections_per_ip:
                 return f"Reached the maximum number of connections on address{host}"
-        self.connections.add(connection)
         return ""
 
     def check_listener(self, name: str) -> None:

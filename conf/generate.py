@@ -36,6 +36,7 @@ TITLES = {
     "delayed": "Delayed delivery",
     "inactive": "Inactive topics",
     "schema": "Schemas",
+    "metrics": "Metrics",
 }
 
 

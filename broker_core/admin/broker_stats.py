@@ -46,8 +46,9 @@ async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
     found: dict[str, dict[str, float]] = {}
-    async for metric, labels, value in in_turns([sample async for sample in samples_of(call.broker)]):
-        found.setdefault(labels, {})[metric] = value
+    async for some in samples_of(call.broker):
+        for metric, labels, value in some:
+            found.setdefault(labels, {})[metric] = value
     return [{"metrics": values, "dimensions": dict(_labels(labels))} for labels, values in found.items()]
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from broker_core.admin.call import Answer, Call, text
 from broker_core.admin.routes import Route
-from broker_core.errors import TopicNotFound
+from broker_core.errors import BrokerError, TopicNotFound
 from broker_core.security.operations import on_namespace, on_topic
 
 
 async def lookup(call: Call) -> dict[str, str]:
     """Always this broker. C++ clients need a TLS key next to `brokerUrl`, so the old one stays, empty."""
+    try:
+        found = _found(call)
+    except BrokerError:
+        call.broker.lookups.fail()
+        raise
+    call.broker.lookups.add()
+    return found
+
+
+def _found(call: Call) -> dict[str, str]:
     name, broker = call.topic(), call.broker
     broker.check_listener(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, ""))
     broker.tenancy.check_namespace_of(name)

@@ -25,6 +25,7 @@ from broker_core.config.features import (
     TopicListConfig,
 )
 from broker_core.config.http import HttpConfig
+from broker_core.config.metrics import MetricsConfig
 from broker_core.config.offload import OffloadConfig
 from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
@@ -368,6 +369,7 @@ class BrokerConfig:
     delayed: DelayedConfig = field(default_factory=DelayedConfig)
     inactive: InactiveConfig = field(default_factory=InactiveConfig)
     schema: SchemaConfig = field(default_factory=SchemaConfig)
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
 
     def replace(self, **sections: Any) -> "BrokerConfig":
         return dataclasses.replace(self, **sections)

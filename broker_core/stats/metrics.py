@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from broker_core.rates.turns import in_turns
 from broker_core.stats.broker_load import resident_bytes
-from broker_core.stats.subscription_stats import SubscriptionStats
+from broker_core.stats.topic_metrics import SUMMED, Sample, of_consumer, of_producer, of_subscription, of_topic
 from broker_core.stats.topic_stats import TopicStats, topic_stats
+from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
+    from broker_core.config.metrics import MetricsConfig
 
-Sample = tuple[str, str, float]  # metric, labels, value
+AT_A_TIME = 500  # samples without a turn for others: well below a millisecond
 Samples = dict[str, list[str]]  # metric -> its lines, which Prometheus requires together
 
 _COUNTERS = frozenset(
     {
         "process_cpu_seconds_total",
+        "pulsar_broker_lookup_answers_total",
+        "pulsar_broker_lookup_failures_total",
+        "pulsar_broker_lookup_redirects_total",
         "pulsar_in_bytes_total",
         "pulsar_in_messages_total",
         "pulsar_out_bytes_total",
@@ -33,50 +39,88 @@ _COUNTERS = frozenset(
 )
 
 
+_SUMMARIES = frozenset({"pulsar_topic_load_times"})
+
+
 async def prometheus_text(broker: Broker) -> bytearray:
     samples: Samples = {}
-    async for metric, labels, value in samples_of(broker):
-        shown = int(value) if value == int(value) else round(value, 3)
-        samples.setdefault(metric, []).append(f"{metric}{{{labels}}} {shown}\n")
+    async for some in samples_of(broker):
+        for metric, labels, value in some:
+            shown = int(value) if value == int(value) else round(value, 3)
+            samples.setdefault(metric, []).append(f"{metric}{{{labels}}} {shown}\n")
     text = bytearray()
     async for metric in in_turns(sorted(samples)):
         text += _lines(metric, samples.pop(metric))
     return text
 
 
-async def samples_of(broker: Broker) -> AsyncIterator[Sample]:
-    """Every sample; the event loop has its turn in between."""
-    cluster = f'cluster="{_escaped(broker.config.server.cluster_name)}"'
-    namespaces: dict[str, int] = {}
-    totals = _Totals()
+async def samples_of(broker: Broker) -> AsyncIterator[list[Sample]]:
+    """Every sample, some at a time; the event loop has its turn in between."""
+    cluster, shows = f'cluster="{escaped(broker.config.server.cluster_name)}"', broker.config.metrics
+    totals, namespaces = _Totals(), dict[str, _OfNamespace]()
     async for topic in in_turns(list(broker.topics.loaded.values())):
-        namespace = str(topic.name.namespace)
-        namespaces[namespace] = namespaces.get(namespace, 0) + 1
+        name = str(topic.name.namespace)
         snapshot = await topic_stats(topic)
-        totals.add(snapshot)
-        labels = f'{cluster},namespace="{namespace}",topic="{_escaped(str(topic.name))}"'
-        for sample in _topic_samples(labels, snapshot):
-            yield sample
-        async for one in in_turns(snapshot.subscriptions.values()):
-            for sample in _subscription_samples(f'{labels},subscription="{_escaped(one.name)}"', one):
-                yield sample
-    for namespace, count in namespaces.items():
-        yield "pulsar_topics_count", f'{cluster},namespace="{namespace}"', count
-    for sample in (
-        *_broker_samples(broker, cluster, totals, sum(namespaces.values())),
-        *_process_samples(broker, cluster),
-    ):
-        yield sample
+        totals.add(snapshot, is_system=is_system_topic(topic.name))
+        namespace = namespaces.setdefault(name, _OfNamespace())
+        namespace.topics += 1
+        found = of_one(f'{cluster},namespace="{name}",topic="{escaped(str(topic.name))}"', snapshot, shows)
+        async for some in in_turns(_some_at_a_time(found)):
+            if shows.topics:
+                yield some
+            else:
+                namespace.add(some)
+    for name, namespace in namespaces.items():
+        labels = f'{cluster},namespace="{name}"'
+        yield [("pulsar_topics_count", labels, namespace.topics)]
+        yield [(metric, labels, value) for metric, value in namespace.sums.items()]
+    yield [*_broker_samples(broker, cluster, totals), *_process_samples(broker, cluster)]
+
+
+def _some_at_a_time(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
+    while some := list(islice(samples, AT_A_TIME)):
+        yield some
+
+
+def of_one(labels: str, stats: TopicStats, shows: MetricsConfig) -> Iterator[Sample]:
+    """The samples of a topic and of what belongs to it."""
+    yield from of_topic(labels, stats)
+    if shows.producers:
+        for publisher in stats.publishers:
+            own = f'{labels},producer_name="{escaped(publisher.name)}",producer_id="{publisher.producer_id}"'
+            yield from of_producer(own, publisher)
+    for one in stats.subscriptions.values():
+        own = f'{labels},subscription="{escaped(one.name)}"'
+        yield from of_subscription(own, one)
+        for consumer in one.consumers if shows.consumers else ():
+            yield from of_consumer(f'{own},consumer_name="{escaped(consumer.name)}"', consumer)
+
+
+class _OfNamespace:
+    """The sums of a namespace's topics, which are shown instead of each of them."""
+
+    def __init__(self) -> None:
+        self.topics = 0
+        self.sums: dict[str, float] = {}
+
+    def add(self, samples: Iterable[Sample]) -> None:
+        for metric, _, value in samples:
+            if metric in SUMMED:
+                self.sums[metric] = self.sums.get(metric, 0.0) + value
 
 
 class _Totals:
     def __init__(self) -> None:
-        self.stats: list[TopicStats] = []
-        self.subscriptions = self.producers = self.consumers = 0
+        self.topics = self.subscriptions = self.producers = self.consumers = 0
         self.backlog = self.storage = 0
         self.rate_in = self.rate_out = self.bytes_in = self.bytes_out = 0.0
+        self.received = {False: 0, True: 0}  # bytes, of users' and of system topics
+        self.sent = 0
 
-    def add(self, stats: TopicStats) -> None:
+    def add(self, stats: TopicStats, *, is_system: bool) -> None:
+        self.topics += 1
+        self.received[is_system] += stats.incoming.bytes
+        self.sent += stats.outgoing.bytes
         self.subscriptions += len(stats.subscriptions)
         self.producers += len(stats.publishers)
         self.consumers += sum(len(one.consumers) for one in stats.subscriptions.values())
@@ -88,9 +132,9 @@ class _Totals:
         self.bytes_out += stats.outgoing.byte_rate
 
 
-def _broker_samples(broker: Broker, cluster: str, totals: _Totals, topics: int) -> Iterator[Sample]:
+def _broker_samples(broker: Broker, cluster: str, totals: _Totals) -> Iterator[Sample]:
     yield "pulsar_version_info", f'{cluster},version="{broker.version}"', 1
-    yield "pulsar_broker_topics_count", cluster, topics
+    yield "pulsar_broker_topics_count", cluster, totals.topics
     yield "pulsar_broker_subscriptions_count", cluster, totals.subscriptions
     yield "pulsar_broker_producers_count", cluster, totals.producers
     yield "pulsar_broker_consumers_count", cluster, totals.consumers
@@ -100,13 +144,31 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals, topics: int) 
     yield "pulsar_broker_throughput_out", cluster, totals.bytes_out
     yield "pulsar_broker_storage_size", cluster, totals.storage
     yield "pulsar_broker_msg_backlog", cluster, totals.backlog
+    yield "pulsar_broker_storage_logical_size", cluster, totals.storage
+    for is_system, size in totals.received.items():
+        yield "pulsar_broker_in_bytes_total", f'{cluster},system_topic="{str(is_system).lower()}"', size
+    yield "pulsar_broker_out_bytes_total", f'{cluster},system_subscription="false"', totals.sent
+    yield "pulsar_broker_lookup_answers_total", cluster, broker.lookups.succeeded
+    yield "pulsar_broker_lookup_failures_total", cluster, broker.lookups.failed
+    yield "pulsar_broker_lookup_redirects_total", cluster, 0
+    loads = broker.topics.loads
+    yield "pulsar_topic_load_times_count", cluster, loads.succeeded
+    yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
+    yield "pulsar_topic_load_failed_count", f'{cluster},metric="pulsar_topic_load_times"', loads.failed
     yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
-    host = _escaped(broker.config.server.advertised_address)
-    yield (
-        "pulsar_active_connections",
-        f'{cluster},broker="{host}",metric="broker_connection"',
-        len(broker.connections),
-    )
+    yield from _connection_samples(broker, cluster)
+
+
+def _connection_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
+    """Every accepted connection was created; one that found no room failed."""
+    host = escaped(broker.config.server.advertised_address)
+    labels = f'{cluster},broker="{host}",metric="broker_connection"'
+    admitted, refused, active = broker.admissions.succeeded, broker.admissions.failed, len(broker.connections)
+    yield "pulsar_active_connections", labels, active
+    yield "pulsar_connection_created_total_count", labels, admitted + refused
+    yield "pulsar_connection_create_success_count", labels, admitted
+    yield "pulsar_connection_create_fail_count", labels, refused
+    yield "pulsar_connection_closed_total_count", labels, admitted + refused - active
 
 
 def _process_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
@@ -117,50 +179,15 @@ def _process_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
         yield "process_resident_memory_bytes", cluster, memory
 
 
-def _topic_samples(labels: str, stats: TopicStats) -> Iterator[Sample]:
-    yield "pulsar_subscriptions_count", labels, len(stats.subscriptions)
-    yield "pulsar_producers_count", labels, len(stats.publishers)
-    yield "pulsar_consumers_count", labels, sum(len(one.consumers) for one in stats.subscriptions.values())
-    yield "pulsar_rate_in", labels, stats.incoming.message_rate
-    yield "pulsar_rate_out", labels, stats.outgoing.message_rate
-    yield "pulsar_throughput_in", labels, stats.incoming.byte_rate
-    yield "pulsar_throughput_out", labels, stats.outgoing.byte_rate
-    yield "pulsar_average_msg_size", labels, stats.incoming.average_size
-    yield "pulsar_in_messages_total", labels, stats.incoming.messages
-    yield "pulsar_in_bytes_total", labels, stats.incoming.bytes
-    yield "pulsar_storage_size", labels, stats.storage_bytes
-    yield "pulsar_storage_logical_size", labels, stats.storage_bytes
-    yield "pulsar_storage_backlog_size", labels, stats.backlog_bytes
-    yield "pulsar_msg_backlog", labels, stats.backlog_entries
-
-
-def _subscription_samples(labels: str, stats: SubscriptionStats) -> Iterator[Sample]:
-    yield "pulsar_subscription_back_log", labels, stats.backlog_entries
-    yield "pulsar_subscription_back_log_no_delayed", labels, stats.backlog_not_delayed
-    yield "pulsar_subscription_delayed", labels, stats.delayed
-    yield "pulsar_subscription_unacked_messages", labels, stats.unacked_messages
-    yield "pulsar_subscription_blocked_on_unacked_messages", labels, stats.blocked
-    yield "pulsar_subscription_in_replay", labels, stats.in_replay
-    yield "pulsar_subscription_consumers_count", labels, len(stats.consumers)
-    yield "pulsar_subscription_msg_rate_out", labels, stats.traffic.message_rate
-    yield "pulsar_subscription_msg_throughput_out", labels, stats.traffic.byte_rate
-    yield "pulsar_subscription_msg_rate_redeliver", labels, stats.redelivery_rate
-    yield "pulsar_subscription_msg_ack_rate", labels, stats.ack_rate
-    yield "pulsar_subscription_msg_rate_expired", labels, stats.expired.message_rate
-    yield "pulsar_subscription_total_msg_expired", labels, stats.expired.messages
-    yield "pulsar_subscription_last_expire_timestamp", labels, stats.last_expired_ms
-    yield "pulsar_subscription_last_acked_timestamp", labels, stats.last_acked_ms
-    yield "pulsar_subscription_last_consumed_timestamp", labels, stats.last_consumed_ms
-    yield "pulsar_subscription_last_consumed_flow_timestamp", labels, stats.last_flow_ms
-    yield "pulsar_out_messages_total", labels, stats.traffic.messages
-    yield "pulsar_out_bytes_total", labels, stats.traffic.bytes
-
-
 def _lines(metric: str, lines: Iterable[str]) -> bytes:
-    head = f"# TYPE {metric} {'counter' if metric in _COUNTERS else 'gauge'}\n"
+    base = metric.removesuffix("_count").removesuffix("_sum")
+    if base in _SUMMARIES:  # their lines follow one another, and the first one names the type
+        head = f"# TYPE {base} summary\n" if metric.endswith("_count") else ""
+    else:
+        head = f"# TYPE {metric} {'counter' if metric in _COUNTERS else 'gauge'}\n"
     return "".join((head, *lines)).encode()
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
     """A label value, quoted for Prometheus' text format."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -23,6 +23,7 @@ from broker_core.errors import (
 )
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
 from broker_core.policies.expiry_clock import ExpiryClock
+from broker_core.rates.tally import Tally
 from broker_core.rates.turns import in_turns
 from broker_core.storage.errors import StorageError
 from broker_core.topics.auto_creation import AutoCreation
@@ -63,6 +64,7 @@ class TopicRegistry:
         tier: TieredStorage | None = None,
     ) -> None:
         self.loaded: dict[str, Topic] = {}
+        self.loads = Tally()
         self._documents = TopicDocuments(storage.metadata)
         self._config = config
         self._clock = clock
@@ -169,7 +171,7 @@ class TopicRegistry:
         return await asyncio.shield(task)
 
     async def _load(self, name: TopicName) -> Topic:
-        key = str(name)
+        key, began = str(name), self._clock.monotonic()
         try:
             topic = await self._opener.open(name)
             topic.created_ms = self._documents.read(name)[0] or topic.created_ms
@@ -177,8 +179,10 @@ class TopicRegistry:
             self.loaded[key] = topic
             if topic.policies != self._opener.policies_of(name):
                 await topic.policies_changed()  # changes during the load did not reach it
+            self.loads.add(self._clock.monotonic() - began)
             return topic
         except StorageError as error:
+            self.loads.fail()
             raise PersistenceFailed(f"{name}: {error}") from error
         finally:
             del self._loading[key]

@@ -18,7 +18,9 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
         parse_topic(command.topic)
         session.broker.check_listener(command.advertised_listener_name)
     except BrokerError as error:
+        session.broker.lookups.fail()
         return commands.lookup_failed(command.request_id, error.server_error, error.reason)
+    session.broker.lookups.add()
     return commands.lookup_connect(command.request_id, session.broker.service_url, proxy_through_service_url=True)
 
 

@@ -1,0 +1,20 @@
+"""What `/metrics` shows. Each level multiplies the number of lines: topics, and the producers and consumers of each."""
+
+from dataclasses import dataclass
+
+from broker_core.config.setting import setting
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsConfig:
+    topics: bool = setting(
+        "exposeTopicLevelMetricsInPrometheus",
+        True,
+        "Whether /metrics shows each topic; if not, it shows the sums of each namespace.",
+    )
+    consumers: bool = setting(
+        "exposeConsumerLevelMetricsInPrometheus", False, "Whether /metrics also shows each consumer."
+    )
+    producers: bool = setting(
+        "exposeProducerLevelMetricsInPrometheus", False, "Whether /metrics also shows each producer."
+    )

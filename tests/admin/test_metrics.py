@@ -1,0 +1,122 @@
+"""`/metrics`: what each level shows, and what the broker counts."""
+
+import re
+import urllib.request
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pulsar
+import pytest
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.metrics import MetricsConfig
+from broker_core.stats.subscription_stats import SubscriptionStats
+from broker_core.stats.topic_metrics import of_subscription
+from broker_core.testing import EmbeddedBroker
+from tests.admin.conftest import PORT_ZERO, Admin, start
+
+FULL = "persistent://acme/shop/plain"
+TOPIC = f'cluster="standalone",namespace="acme/shop",topic="{FULL}"'
+NAMESPACE = 'cluster="standalone",namespace="acme/shop"'
+CLUSTER = 'cluster="standalone"'
+LINE = re.compile(r"(\w+)\{(.*)\} (\S+)")
+
+
+async def metrics(admin: Admin) -> dict[tuple[str, str], float]:
+    text = (await admin("GET", "/metrics")).text
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    found = [LINE.fullmatch(line) for line in lines]
+    return {(one[1], one[2]): float(one[3]) for one in found if one is not None}
+
+
+@pytest.fixture
+async def shop_with(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Admin]:
+    """As `shop`, with the metrics that the test asks for."""
+    server = await start(tmp_path / "data", BrokerConfig(server=PORT_ZERO, metrics=request.param))
+    admin = Admin(server)
+    await admin("PUT", "tenants/acme", {"allowedClusters": ["standalone"]})
+    await admin("PUT", "namespaces/acme/shop")
+    await admin("PUT", "persistent/acme/shop/plain/subscription/s")
+    yield admin
+    await server.stop()
+
+
+async def test_a_topic_shows_its_quota_and_a_subscription_when_it_advanced(shop: Admin) -> None:
+    quota = {"limitSize": 1000, "limitTime": -1, "policy": "producer_exception"}
+    await shop("POST", "persistent/acme/shop/plain/backlogQuota", quota)
+    await shop("PUT", "persistent/acme/shop/plain/subscription/s")
+    found = await metrics(shop)
+    assert found["pulsar_storage_backlog_quota_limit", TOPIC] == 1000
+    assert found["pulsar_storage_backlog_quota_limit_time", TOPIC] == -1
+    assert found["pulsar_publish_rate_limit_times", TOPIC] == 0
+    assert ("pulsar_subscription_last_mark_delete_advanced_timestamp", f'{TOPIC},subscription="s"') in found
+
+
+async def test_lookups_loads_and_connections_are_counted(shop: Admin) -> None:
+    before = await metrics(shop)
+    await shop("GET", "/lookup/v2/topic/persistent/acme/shop/plain")
+    await shop("GET", "/lookup/v2/topic/persistent/acme/nope/t")
+    await shop.publish(FULL, [b"x"])
+    found = await metrics(shop)
+
+    def grown(metric: str) -> float:
+        return found[metric, CLUSTER] - before[metric, CLUSTER]
+
+    assert grown("pulsar_broker_lookup_answers_total") == 1
+    assert grown("pulsar_broker_lookup_failures_total") == 1
+    assert grown("pulsar_topic_load_times_count") == 1
+    connection = f'{CLUSTER},broker="localhost",metric="broker_connection"'
+    assert found["pulsar_connection_created_total_count", connection] == 0
+
+
+async def test_the_lines_of_a_summary_follow_its_type(shop: Admin) -> None:
+    text = (await shop("GET", "/metrics")).text
+    assert re.search(
+        r"# TYPE pulsar_topic_load_times summary\npulsar_topic_load_times_count\{.*\} \d+\n"
+        r"pulsar_topic_load_times_sum\{",
+        text,
+    )
+    assert "# TYPE pulsar_topic_load_times_sum" not in text
+
+
+async def test_bytes_of_system_topics_are_shown_apart(shop: Admin) -> None:
+    await shop.publish("persistent://pulsar/system/events", [b"x"])
+    found = await metrics(shop)
+    assert found["pulsar_broker_in_bytes_total", f'{CLUSTER},system_topic="false"'] == 0
+    assert ("pulsar_broker_in_bytes_total", f'{CLUSTER},system_topic="true"') in found
+
+
+@pytest.mark.parametrize("shop_with", [MetricsConfig(topics=False)], indirect=True)
+async def test_without_topics_the_sums_of_each_namespace_are_shown(shop_with: Admin) -> None:
+    for name in ("one", "two"):
+        await shop_with("PUT", f"persistent/acme/shop/{name}/subscription/s")
+        await shop_with.publish(f"persistent://acme/shop/{name}", [b"x"])
+    found = await metrics(shop_with)
+    assert found["pulsar_topics_count", NAMESPACE] == 3
+    assert found["pulsar_msg_backlog", NAMESPACE] == 2
+    assert found["pulsar_storage_size", NAMESPACE] > 0
+    assert not any("topic=" in labels for metric, labels in found if metric.startswith("pulsar_storage"))
+
+
+def test_what_a_rate_held_back_is_shown_with_the_level_of_the_rate() -> None:
+    stats = SubscriptionStats("s", throttled={"dispatchThrottledMsgEventsByTopicLimit": 3})
+    found = [sample for sample in of_subscription("l", stats) if "throttled" in sample[0]]
+    assert found == [("pulsar_subscription_dispatch_throttled_msg_events", 'l,reason="topic"', 3)]
+
+
+def test_producers_and_consumers_are_shown_on_request() -> None:
+    config = BrokerConfig(server=PORT_ZERO, metrics=MetricsConfig(consumers=True, producers=True))
+    with EmbeddedBroker(config=config) as broker:
+        client = pulsar.Client(broker.service_url)
+        client.subscribe("t", "s", consumer_name="c")
+        client.create_producer("t", producer_name="p")
+        with urllib.request.urlopen(f"{broker.http_url}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+        client.close()
+    assert re.search(r'pulsar_consumer_available_permits\{.*subscription="s",consumer_name="c"\} \d+', text)
+    assert re.search(r'pulsar_producer_msg_rate_in\{.*producer_name="p",producer_id="\d+"\} 0', text)
+
+
+async def test_producers_and_consumers_are_left_out_unless_asked_for(shop: Admin) -> None:
+    found = await metrics(shop)
+    assert not any(metric.startswith(("pulsar_consumer_", "pulsar_producer_")) for metric, _ in found)
