@@ -34,5 +34,9 @@ def test_the_readme_says_how_many_verbs_there_are() -> None:
 def test_the_readme_table_lists_exactly_the_commands() -> None:
     table = README.partition("## What is in it")[2].partition("<!--")[0]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-    named = {words.split()[0] for cell in first_cells for words in re.findall(r"`(?:pulsarctl )?([a-zA-Z ]+)`", cell)}
+    named = {
+        words.split()[0]
+        for cell in first_cells
+        for words in re.findall(r"`(?:pulsarctl )?([a-zA-Z][a-zA-Z -]*)`", cell)
+    }
     assert named == set(COMMANDS)

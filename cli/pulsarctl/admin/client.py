@@ -122,8 +122,10 @@ class Namespaces:
     def clear_properties(self, namespace: str) -> None:
         self._http.delete(f"{self._path(namespace)}/properties")
 
-    def unload(self, namespace: str, bundle: str | None = None) -> None:
-        self._http.put(f"{self._path(namespace)}/{bundle}/unload" if bundle else f"{self._path(namespace)}/unload")
+    def unload(self, namespace: str, bundle: str | None = None, broker: str | None = None) -> None:
+        """`broker` takes over the bundle."""
+        middle = f"/{bundle}" if bundle else ""
+        self._http.put(f"{self._path(namespace)}{middle}/unload", destinationBroker=broker)
 
     def clear_backlog(self, namespace: str, subscription: str | None = None, bundle: str | None = None) -> None:
         middle = f"/{bundle}" if bundle else ""
@@ -157,6 +159,9 @@ class Clusters:
 
     def get(self, cluster: str) -> Document:
         return _document(self._http.get(f"{ROOT}/clusters/{segment(cluster)}"))
+
+    def delete(self, cluster: str) -> None:
+        self._http.delete(f"{ROOT}/clusters/{segment(cluster)}")
 
 
 class Brokers:

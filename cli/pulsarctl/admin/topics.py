@@ -246,6 +246,11 @@ class Topics:
         """Writes the local files of offloaded ledgers again; returns the number of ledgers by topic."""
         return _document(self._http.post(f"{_path(topic)}/offload/restore"))
 
+    def analyze_backlog(self, topic: str, subscription: str, position: MessageId | None) -> Document:
+        """What a subscription has left, counted by reading it: from a position, or from its mark-delete position."""
+        body = None if position is None else _reset_cursor_data(position)
+        return _document(self._http.post(f"{_subscription(topic, subscription)}/analyzeBacklog", body))
+
     def policy(self, topic: str, name: str, **query: object) -> Any:
         """The value of the policy with this path, None if it is unset."""
         return self._http.get(f"{_path(topic)}/{name}", **query)

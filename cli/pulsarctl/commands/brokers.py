@@ -4,12 +4,15 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.errors import CliError
+from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output.render import Table
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.names import segment
+from pulsarctl.verbs.requests.installing import install_requests
+from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
 
-app = Noun("brokers", "List brokers and check their health.")
+app = Noun("brokers", "List brokers, check their health, and change their configuration.")
 
 
 @app.verb("list", "l")
@@ -120,3 +123,97 @@ def get_internal_config(call: Call) -> None:
     Example: pulsarctl brokers get-internal-config
     """
     call.show(call.admin.brokers.internal_configuration())
+
+
+@app.verb("namespaces", "owned-namespaces")
+def owned_namespaces(
+    call: Call,
+    cluster: Annotated[
+        str | None, typer.Argument(metavar="CLUSTER", help="Name of the cluster. Default: the cluster of the broker.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option("-u", "--url", metavar="BROKER", help="Address of the broker, as HOST:PORT.")
+    ] = None,
+) -> None:
+    """Show the bundles of namespaces that a broker serves.
+
+    Example: pulsarctl brokers namespaces standalone --url localhost:8080
+    """
+    if url is None:
+        raise UsageProblem("no broker given", hint="use --url HOST:PORT; 'pulsarctl brokers list' shows the brokers")
+    own = cluster or str(call.admin.brokers.runtime_configuration().get("clusterName"))
+    call.show(call.admin.http.get(f"/admin/v2/brokers/{segment(own)}/{segment(url)}/ownedNamespaces"), as_map=True)
+
+
+@app.verb("update-dynamic-config")
+def update_dynamic_config(
+    call: Call,
+    name: Annotated[str | None, typer.Argument(metavar="SETTING", help="Name, if not given with -c.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="VALUE", help="Value, if not given with -v.")] = None,
+    config: Annotated[
+        str | None, typer.Option("-c", "--config", metavar="SETTING", help="Name of the setting.")
+    ] = None,
+    value: Annotated[str | None, typer.Option("-v", "--value", metavar="VALUE", help="New value.")] = None,
+) -> None:
+    """Change a setting of all brokers while they run.
+
+    Example: pulsarctl brokers update-dynamic-config -c brokerDeduplicationEnabled -v true
+    """
+    setting, new = config or name, text if value is None else value
+    if not setting or new is None:
+        raise UsageProblem("specify a setting and a value", hint="use -c SETTING -v VALUE")
+    call.admin.http.post(f"/admin/v2/brokers/configuration/{segment(setting)}/{segment(new)}")
+
+
+install_requests(
+    app,
+    (
+        Request(
+            "delete-dynamic-config",
+            "DELETE",
+            "brokers/configuration/{config}",
+            "Apply the configured value of a setting again.",
+            "-c brokerDeduplicationEnabled",
+            (Field("config", "Name of the setting.", ("-c", "--config"), "SETTING"),),
+            question="Delete the dynamic value of {config}?",
+        ),
+        Request(
+            "backlog-quota-check",
+            "GET",
+            "brokers/backlog-quota-check",
+            "Check all backlog quotas now.",
+            "",
+            shown=Shown.NOTHING,
+        ),
+        Request(
+            "shutdown",
+            "POST",
+            "brokers/shutdown",
+            "Stop the broker, after it has unloaded its topics.",
+            "--yes",
+            (
+                Field(
+                    "rate",
+                    "Maximum number of unloads per second; 0 is no limit.",
+                    ("-m", "--max-concurrent-unload-per-sec"),
+                    "N",
+                    Place.QUERY,
+                    int,
+                    0,
+                    "maxConcurrentUnloadPerSec",
+                ),
+                Field(
+                    "forced",
+                    "Close topics without waiting for their clients.",
+                    ("-f", "--forced-terminate-topic"),
+                    "",
+                    Place.QUERY,
+                    bool,
+                    False,
+                    "forcedTerminateTopic",
+                ),
+            ),
+            question="Stop the broker?",
+        ),
+    ),
+)

@@ -1,13 +1,17 @@
 """`pulsarctl clusters`: the clusters of a Pulsar instance."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.requests.fields import CLUSTER, document, names, option, switch
+from pulsarctl.verbs.requests.installing import install_requests
+from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
 
-app = Noun("clusters", "List and show clusters.")
+app = Noun("clusters", "Create, list, and delete clusters, and manage their peers and failure domains.")
 
 
 @app.verb("list", "l")
@@ -35,3 +39,211 @@ def get_cluster(
     Example: pulsarctl clusters get standalone
     """
     call.show(call.admin.clusters.get(cluster))
+
+
+URLS = (
+    option("url", "serviceUrl", "URL", "URL of the admin API."),
+    option("url_secure", "serviceUrlTls", "URL", "URL of the admin API with TLS.", "--url-secure", "--url-tls"),
+    option("broker_url", "brokerServiceUrl", "URL", "URL of the brokers."),
+    option(
+        "broker_url_secure",
+        "brokerServiceUrlTls",
+        "URL",
+        "URL of the brokers with TLS.",
+        "--broker-url-secure",
+        "--broker-url-tls",
+    ),
+    option("proxy_url", "proxyServiceUrl", "URL", "URL of the proxy in front of the brokers."),
+    option("proxy_protocol", "proxyProtocol", "PROTOCOL", "Protocol of the proxy: SNI."),
+    option("auth_plugin", "authenticationPlugin", "CLASS", "Authentication plugin of the other clusters' brokers."),
+    option("auth_parameters", "authenticationParameters", "TEXT", "Parameters of the authentication plugin."),
+    option("listener_name", "listenerName", "NAME", "Advertised listener to use."),
+    names(
+        "peers", "Clusters that clients may be redirected to.", "-p", "--peer-cluster", place=Place.BODY, default=None
+    ),
+)
+TLS = (
+    switch("tls_enable", "brokerClientTlsEnabled", "Use TLS to connect to the cluster."),
+    switch("tls_insecure", "tlsAllowInsecureConnection", "Accept any certificate.", "--tls-allow-insecure"),
+    switch("tls_keystore", "brokerClientTlsEnabledWithKeyStore", "Use key stores.", "--tls-enable-keystore"),
+    option("trust_type", "brokerClientTlsTrustStoreType", "TYPE", "Type of the trust store.", "--tls-trust-store-type"),
+    option("trust_store", "brokerClientTlsTrustStore", "FILE", "Trust store.", "--tls-trust-store"),
+    option("trust_pwd", "brokerClientTlsTrustStorePassword", "TEXT", "Its password.", "--tls-trust-store-pwd"),
+    option("key_type", "brokerClientTlsKeyStoreType", "TYPE", "Type of the key store.", "--tls-key-store-type"),
+    option("key_store", "brokerClientTlsKeyStore", "FILE", "Key store.", "--tls-key-store"),
+    option("key_pwd", "brokerClientTlsKeyStorePassword", "TEXT", "Its password.", "--tls-key-store-pwd"),
+    option(
+        "trust_certs", "brokerClientTrustCertsFilePath", "FILE", "Trusted certificates.", "--tls-trust-certs-filepath"
+    ),
+    option("key_file", "brokerClientKeyFilePath", "FILE", "Private key.", "--tls-key-filepath"),
+    option("certs_file", "brokerClientCertificateFilePath", "FILE", "Certificate.", "--tls-certs-filepath"),
+    option("ssl_factory", "brokerClientSslFactoryPlugin", "CLASS", "Factory of TLS contexts.", "--tls-factory-plugin"),
+    option(
+        "ssl_parameters",
+        "brokerClientSslFactoryPluginParams",
+        "TEXT",
+        "Parameters of the factory.",
+        "--tls-factory-plugin-params",
+    ),
+)
+FILE = Field(
+    "file",
+    "Read the settings from a YAML or JSON file.",
+    ("--cluster-config-file",),
+    "FILE",
+    Place.NOWHERE,
+    default=None,
+)
+
+
+def cluster_data(given: Given) -> dict[str, Any]:
+    """The members of the file and, with precedence, those of the options."""
+    values = {field.key or field.name: field.value(given) for field in (*URLS, *TLS)}
+    values["peerClusterNames"] = values.pop("peers") or None
+    found = document(given["file"]) if given["file"] else {}
+    return found | {key: value for key, value in values.items() if value is not None and (value or key not in found)}
+
+
+DOMAIN = Field("domain", "Name of the failure domain.", ("--domain-name",), "NAME")
+DOMAINS = "clusters/{cluster}/failureDomains"
+BROKERS = names("brokers", "Brokers of the domain.", "--broker-list", "-b", "--brokers", place=Place.BODY, default=None)
+_CLUSTER = "clusters/{cluster}"
+
+install_requests(
+    app,
+    (
+        Request(
+            "create",
+            "PUT",
+            _CLUSTER,
+            "Create a cluster: record its addresses.",
+            "west --url http://west:8080 --broker-url pulsar://west:6650",
+            (CLUSTER, *URLS, *TLS, FILE),
+            also=("add",),
+            body=cluster_data,
+        ),
+        Request(
+            "update",
+            "POST",
+            _CLUSTER,
+            "Replace the recorded addresses of a cluster.",
+            "west --url http://west:8080 --broker-url pulsar://west:6650",
+            (CLUSTER, *URLS, *TLS, FILE),
+            body=cluster_data,
+        ),
+        Request(
+            "get-peer-clusters",
+            "GET",
+            f"{_CLUSTER}/peers",
+            "List the peer clusters of a cluster.",
+            "west",
+            (CLUSTER,),
+            Shown.NAMES,
+            also=("gpc",),
+            column="CLUSTER",
+        ),
+        Request(
+            "update-peer-clusters",
+            "POST",
+            f"{_CLUSTER}/peers",
+            "Set the peer clusters of a cluster.",
+            "west --peer-clusters standalone",
+            (CLUSTER, names("peers", "Comma-separated list of clusters.", "--peer-clusters", "-p", "--peer-cluster")),
+            also=("upc",),
+        ),
+        Request(
+            "get-cluster-migration",
+            "GET",
+            f"{_CLUSTER}/migrate",
+            "Show whether a cluster has moved, and where to.",
+            "west",
+            (CLUSTER,),
+            Shown.VALUE,
+        ),
+        Request(
+            "update-cluster-migration",
+            "POST",
+            f"{_CLUSTER}/migrate",
+            "Record whether a cluster has moved, and where to.",
+            "west --service-url http://east:8080 --broker-url pulsar://east:6650",
+            (
+                CLUSTER,
+                switch("migrated", "migrated", "The cluster has moved.", "--migrated", place=Place.QUERY),
+                option("service_url", "serviceUrl", "URL", "URL of the new admin API."),
+                option("service_url_secure", "serviceUrlTls", "URL", "URL of the new admin API with TLS."),
+                option("broker_url", "brokerServiceUrl", "URL", "URL of the new brokers."),
+                option("broker_url_secure", "brokerServiceUrlTls", "URL", "URL of the new brokers with TLS."),
+            ),
+        ),
+        Request(
+            "list-failure-domains",
+            "GET",
+            DOMAINS,
+            "Show the failure domains of a cluster.",
+            "standalone",
+            (CLUSTER,),
+            Shown.VALUE,
+            also=("lfd",),
+        ),
+        Request(
+            "get-failure-domain",
+            "GET",
+            f"{DOMAINS}/{{domain}}",
+            "Show the brokers of a failure domain.",
+            "standalone --domain-name rack1",
+            (CLUSTER, DOMAIN),
+            Shown.VALUE,
+            also=("gfd",),
+        ),
+        Request(
+            "create-failure-domain",
+            "POST",
+            f"{DOMAINS}/{{domain}}",
+            "Create a failure domain.",
+            "standalone --domain-name rack1 --broker-list localhost:8080",
+            (CLUSTER, DOMAIN, BROKERS),
+            also=("cfd",),
+        ),
+        Request(
+            "update-failure-domain",
+            "POST",
+            f"{DOMAINS}/{{domain}}",
+            "Replace the brokers of a failure domain.",
+            "standalone --domain-name rack1 --broker-list localhost:8080",
+            (CLUSTER, DOMAIN, BROKERS),
+            also=("ufd",),
+        ),
+        Request(
+            "delete-failure-domain",
+            "DELETE",
+            f"{DOMAINS}/{{domain}}",
+            "Delete a failure domain.",
+            "standalone --domain-name rack1",
+            (CLUSTER, DOMAIN),
+            also=("dfd",),
+            question="Delete failure domain {domain} of cluster {cluster}?",
+        ),
+    ),
+)
+
+
+@app.verb("delete", "d", loses_data=True)
+def delete_cluster(
+    call: Call,
+    cluster: Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")],
+    everything: Annotated[
+        bool, typer.Option("-a", "--all", help="Delete the tenants and namespaces of the cluster first.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Delete a cluster: forget its addresses.
+
+    Example: pulsarctl clusters delete west
+    """
+    what = " with its tenants, namespaces, and topics" if everything else ""
+    call.confirm(f"Delete cluster {cluster}{what}?", yes=yes, several=everything)
+    if everything:
+        for tenant in call.admin.tenants.list():
+            if call.admin.tenants.get(tenant).get("allowedClusters") == [cluster]:
+                call.admin.tenants.delete(tenant, force=True)
+    call.admin.clusters.delete(cluster)

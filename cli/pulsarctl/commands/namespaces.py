@@ -10,6 +10,8 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.verbs.policies.installing import install_namespace_policies
+from pulsarctl.verbs.requests.installing import install_requests
+from pulsarctl.verbs.requests.of_namespaces import ROWS
 
 app = Noun("namespaces", "Create, list, and delete namespaces, and manage their policies.")
 
@@ -164,14 +166,24 @@ def clear_properties(call: Call, namespace: Namespace) -> None:
 
 
 @app.verb("unload", heading=Heading.PLACEMENT)
-def unload_namespace(call: Call, namespace: Namespace, bundle: Bundle = None) -> None:
+def unload_namespace(
+    call: Call,
+    namespace: Namespace,
+    bundle: Bundle = None,
+    broker: Annotated[
+        str | None,
+        typer.Option(
+            "-d", "--destinationBroker", metavar="BROKER", help="Broker that takes over the bundle, as HOST:PORT."
+        ),
+    ] = None,
+) -> None:
     """Unload the topics of a namespace from their brokers.
 
     The topics keep their data and load again on the next use. Clients reconnect automatically.
 
     Example: pulsarctl namespaces unload public/default
     """
-    call.admin.namespaces.unload(namespace, bundle)
+    call.admin.namespaces.unload(namespace, bundle, broker)
 
 
 @app.verb("clear-backlog", heading=Heading.SUBSCRIPTIONS, loses_data=True)
@@ -223,4 +235,5 @@ def unsubscribe(
     call.admin.namespaces.unsubscribe(namespace, chosen, bundle)
 
 
+install_requests(app, ROWS)
 install_namespace_policies(app)

@@ -11,15 +11,30 @@ COMMANDS = {
     "schemas": "Show, upload, and delete the schemas of topics.",
     "namespaces": "Create, list, and delete namespaces, and manage their policies.",
     "tenants": "Create, list, and delete tenants.",
-    "clusters": "List and show clusters.",
-    "brokers": "List brokers and check their health.",
+    "clusters": "Create, list, and delete clusters, and manage their peers and failure domains.",
+    "brokers": "List brokers, check their health, and change their configuration.",
+    "broker-stats": "Show the metrics, the topics, and the load of a broker.",
+    "resourcegroups": "Create, list, and delete resource groups: limits that namespaces share.",
+    "resource-quotas": "Show and set the load that bundles are expected to cause.",
+    "ns-isolation-policy": "Say which brokers serve which namespaces.",
+    "bookies": "List bookies, and manage their racks.",
+    "proxy-stats": "Show the connections and the topics of a Pulsar proxy.",
+    "transactions": "Inspect and abort transactions.",
     "context": "Manage contexts: named sets of addresses and credentials.",
     "ops": "Run large jobs on Spark.",
     "storage": "Inspect and repair the files of a data directory.",
     "completion": "Print the completion script of a shell.",
     "version": "Show the versions of pulsarctl, Python, and the broker.",
 }
-MODULE_OF = {"topicPolicies": "topic_policies", "context": "contexts", "complete-names": "complete_names"}
+MODULE_OF = {
+    "topicPolicies": "topic_policies",
+    "context": "contexts",
+    "complete-names": "complete_names",
+    "broker-stats": "broker_stats",
+    "resource-quotas": "resource_quotas",
+    "ns-isolation-policy": "ns_isolation_policy",
+    "proxy-stats": "proxy_stats",
+}
 HIDDEN = ("complete-names",)  # what the completion scripts call
 ALIASES = {
     "topic": "topics",
@@ -31,6 +46,7 @@ ALIASES = {
     "properties": "tenants",
     "cluster": "clusters",
     "broker": "brokers",
+    "resource-groups": "resourcegroups",
     "ctx": "context",
     "profile": "context",
 }

@@ -1,4 +1,7 @@
-"""A process that used the client library ends without a shutdown of the interpreter, which the library's threads crash."""
+"""A process that used the client library ends without a shutdown of the interpreter.
+
+The threads of the library crash in one.
+"""
 
 import subprocess
 import sys

@@ -13,7 +13,7 @@ from tests.cli.runner import Cli
 
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the `pulsarctl` of this environment
 SCRIPT = Path(__file__).parents[3] / "completions" / "pulsarctl.fish"
-BYTES_MAX = 100_000
+BYTES_MAX = 150_000
 
 fish = pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 
@@ -49,7 +49,7 @@ def test_commands_options_and_formats_are_completed(tmp_path: Path) -> None:
         home=tmp_path,
     )
     assert noun == ["tenants"]
-    assert verb == ["create-missed-partitions", "create-partitioned", "create-subscription"]
+    assert verb == ["create-missed-partitions", "create-partitioned", "create-shadow-topic", "create-subscription"]
     assert own == ["--size"]
     assert shared == ["--admin-url"]
     assert formats == ["json", "jsonl"]

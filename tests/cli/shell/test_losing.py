@@ -11,7 +11,7 @@ from pulsarctl.shell.nouns import COMMANDS, MODULE_OF
 from tests.cli.runner import Cli
 
 LOSING = re.compile(r"^(delete|clear-backlog|skip|expire|unsubscribe|terminate|trim|truncate|accept-loss)|-terminate$")
-KEEPING = {"delete-properties"}
+KEEPING = {"delete-properties", "delete-anti-affinity-group", "delete-bookie-affinity-group"}
 NAMES = [name for name in COMMANDS if name not in ("ops",)]
 
 
@@ -25,7 +25,7 @@ def test_every_verb_that_loses_data_is_marked(noun: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("topics", "truncate"),
+        ("topics", "truncat"),
         ("topics", "terminat"),
         ("topics", "delet"),
         ("subscriptions", "delte"),

@@ -33,6 +33,7 @@ BOTH = [
     ("max-unacked-messages-per-subscription", "-c 5", "5"),
     ("subscription-types-enabled", "-t Key_Shared", '"Key_Shared"'),
     ("auto-subscription-creation", "--enable", '{"allowAutoSubscriptionCreation":true}'),
+    ("dispatcher-pause-on-ack-state-persistent", "", "true"),
     ("auto-subscription-creation", "", '{"allowAutoSubscriptionCreation":false}'),
 ]
 OF_NAMESPACES = [
@@ -52,6 +53,7 @@ OF_NAMESPACES = [
     ("subscription-expiration-time", "-t 30s", "1"),
 ]
 OF_TOPICS = [
+    ("replication-clusters", "-c standalone", '"standalone"'),
     ("max-producers", "-p 5", "5"),
     ("maxProducers", "-p 5", "5"),
     ("max-consumers", "-c 5", "5"),

@@ -11,6 +11,7 @@ from tests.cli.verbs.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS, RATE
 OK = Outcome(0, "", "")
 
 UNSET = {
+    "dispatcher-pause-on-ack-state-persistent": "false\n",
     "backlog-quota": "{}\n",
     "max-topics-per-namespace": "0\n",
     "subscription-types-enabled": "",
@@ -55,6 +56,7 @@ def test_a_topic_policy_is_set_shown_and_removed(cli: Cli, created: str, policy:
 def test_every_policy_is_tested() -> None:
     tried = {policy for policy, _, _ in (*BOTH, *OF_NAMESPACES, *OF_TOPICS)}
     apart = {"message-ttl", "retention", "compaction-threshold"}
+    apart |= {"entry-filters", "entry-filters-per-topic"}  # test_requests.py
     apart |= {policy.name for policy in schema.OF_NAMESPACES}  # test_schemas.py
     apart |= {policy.name for policy in offload.OF_NAMESPACES}  # test_offloading.py
     declared = {policy.name for policy in (*installing.OF_NAMESPACES, *installing.OF_TOPICS)}

@@ -13,6 +13,8 @@ from pulsarctl.commands.topics import (
 )
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.policies.installing import install_topic_policies
+from pulsarctl.verbs.requests.installing import install_requests
+from pulsarctl.verbs.requests.of_topics import ROWS
 
 app = Noun(
     "topics",
@@ -27,4 +29,5 @@ app = Noun(
     compaction.app,
     offloading.app,
 )
+install_requests(app, ROWS)
 install_topic_policies(app)

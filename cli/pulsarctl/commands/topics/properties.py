@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.errors import UsageProblem
+from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.shell.arguments import Subscription, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
+from pulsarctl.verbs.requests.of_topics import SHADOW_SOURCE
 
 app = Noun("topics", "")
 
@@ -25,6 +26,18 @@ def get_properties(call: Call, topic: Topic) -> None:
     Example: pulsarctl topics get-properties orders
     """
     call.show(call.admin.topics.properties(topic), as_map=True)
+
+
+@app.verb("get-shadow-source", heading=Heading.PROPERTIES)
+def get_shadow_source(call: Call, topic: Topic) -> None:
+    """Show the topic whose messages a shadow topic serves.
+
+    Example: pulsarctl topics get-shadow-source orders-shadow
+    """
+    found = call.admin.topics.properties(topic).get(SHADOW_SOURCE)
+    if found is None:
+        raise NotFound(f"{topic} is not a shadow topic")
+    call.show(found)
 
 
 @app.verb("update-properties", heading=Heading.PROPERTIES)

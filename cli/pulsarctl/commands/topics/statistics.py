@@ -6,7 +6,7 @@ import typer
 
 from pulsarctl.errors import NotFound
 from pulsarctl.output.render import Output, resolve, show
-from pulsarctl.shell.arguments import TIME, Topic
+from pulsarctl.shell.arguments import TIME, Subscription, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
@@ -152,3 +152,20 @@ def _flags(precise_backlog: bool, backlog_size: bool, earliest_time: bool) -> di
         "subscriptionBacklogSize": backlog_size,
         "getEarliestTimeInBacklog": earliest_time,
     }
+
+
+@app.verb("analyze-backlog", heading=Heading.STATISTICS)
+def analyze_backlog(
+    call: Call,
+    topic: Topic,
+    subscription: Subscription,
+    position: Annotated[
+        str | None, typer.Option("-p", "--position", metavar="ID", help="Message ID to start at. Default: the cursor.")
+    ] = None,
+) -> None:
+    """Count what a subscription has not acknowledged, by reading it.
+
+    Example: pulsarctl topics analyze-backlog orders -s billing
+    """
+    start = None if position is None else parse_message_id(position)
+    call.show(call.admin.topics.analyze_backlog(topic, subscription, start))

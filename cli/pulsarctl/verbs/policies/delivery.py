@@ -1,5 +1,6 @@
 """The policies that say what producers may send and how it reaches consumers."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -65,6 +66,42 @@ def encryption_required(call: Call, *, enable: Enable = False, disable: Disable 
     return switch(enable, disable)
 
 
+def entry_filters(
+    call: Call,
+    *,
+    names: Annotated[
+        str,
+        typer.Option("-efn", "--entry-filters-name", metavar="NAME,...", help="Comma-separated names of the filters."),
+    ],
+) -> Document:
+    """Run filters in the broker that decide which messages consumers get."""
+    return {"entryFilterNames": ",".join(csv([names]))}
+
+
+def dispatcher_pause(call: Call) -> bool:
+    """Pause delivery while the acknowledgments of a subscription cannot be stored."""
+    return True
+
+
+def replication_clusters(
+    call: Call,
+    *,
+    clusters: Annotated[
+        list[str], typer.Option("-c", "--clusters", metavar="CLUSTER,...", help="Clusters to replicate to.")
+    ],
+) -> list[str]:
+    """Set the clusters that a topic is replicated to."""
+    return csv(clusters)
+
+
+DISPATCHER_PAUSE = Policy(
+    Heading.DELIVERY,
+    "dispatcher-pause-on-ack-state-persistent",
+    "dispatcherPauseOnAckStatePersistent",
+    dispatcher_pause,
+    "",
+)
+ENTRY_FILTERS = Policy(Heading.DELIVERY, "entry-filters", "entryFilters", entry_filters, "-efn filter")
 DELAYED_DELIVERY = Policy(
     Heading.DELIVERY, "delayed-delivery", "delayedDelivery", delayed_delivery, "--enable -t 100ms"
 )
@@ -77,6 +114,8 @@ SUBSCRIPTION_TYPES_ENABLED = Policy(
 )
 
 OF_NAMESPACES = (
+    DISPATCHER_PAUSE,
+    ENTRY_FILTERS,
     Policy(Heading.DELIVERY, "deduplication", "deduplication", deduplication, "--enable"),
     Policy(
         Heading.DELIVERY,
@@ -91,6 +130,9 @@ OF_NAMESPACES = (
     Policy(Heading.DELIVERY, "encryption-required", "encryptionRequired", encryption_required, "--enable", clear=""),
 )
 OF_TOPICS = (
+    DISPATCHER_PAUSE,
+    replace(ENTRY_FILTERS, name="entry-filters-per-topic"),
+    Policy(Heading.DELIVERY, "replication-clusters", "replication", replication_clusters, "-c standalone"),
     Policy(
         Heading.DELIVERY,
         "deduplication",

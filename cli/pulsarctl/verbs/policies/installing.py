@@ -68,7 +68,7 @@ def _install_set(noun: Noun, level: Level, policy: Policy) -> None:
             client.set_policy(place, path, value, method=policy.method, **query)
         call.tell(f"{policy.name} of {place}: {policy_text(policy.name, value)}")
 
-    example = f"Example: pulsarctl {noun.noun} set-{policy.name} {level.example} {policy.example}"
+    example = f"Example: pulsarctl {noun.noun} set-{policy.name} {level.example} {policy.example}".rstrip()
     body = _with_options(set_policy, level, [*own, *extra])
     names = (f"set-{one}" for one in (policy.name, *policy.also))
     noun.verb(*names, heading=policy.heading, help=f"{policy.summary or inspect.getdoc(policy.flags)}\n\n{example}")(

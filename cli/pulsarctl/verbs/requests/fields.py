@@ -1,0 +1,75 @@
+"""Fields that several tables of requests share."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.shell.arguments import csv
+from pulsarctl.verbs.policies.flags import one_of
+from pulsarctl.verbs.requests.request import REQUIRED, Field, Place
+
+NAMESPACE = Field("namespace", "Name of the namespace, as TENANT/NAMESPACE.", metavar="NAMESPACE")
+TOPIC = Field("topic", "Name of the topic, as TOPIC, TENANT/NAMESPACE/TOPIC, or a persistent:// URL.", metavar="TOPIC")
+CLUSTER = Field("cluster", "Name of the cluster.", metavar="CLUSTER")
+SUBSCRIPTION = Field("subscription", "Name of the subscription.", ("-s", "--subscription"), "SUBSCRIPTION")
+ACTIONS = ("produce", "consume", "sources", "sinks", "functions", "packages")
+ROLE = Field("role", "Role to which the permission applies.", ("-r", "--role"), "ROLE")
+
+
+def actions_of(given: list[str]) -> list[str]:
+    """Raises `UsageProblem`."""
+    return [one_of(action.lower(), ACTIONS, "action") for action in csv(given)]
+
+
+ACTIONS_GIVEN = Field(
+    "actions",
+    f"Comma-separated list of {', '.join(ACTIONS)}.",
+    ("-a", "--actions"),
+    "ACTIONS",
+    Place.WHOLE,
+    list[str],
+    read=actions_of,
+)
+
+
+def option(name: str, key: str, metavar: str, help: str, *spellings: str, default: Any = None) -> Field:
+    """A member of the body."""
+    return Field(name, help, spellings or ("--" + name.replace("_", "-"),), metavar, Place.BODY, str, default, key)
+
+
+def integer(name: str, key: str, help: str, *spellings: str, default: Any = None) -> Field:
+    return Field(name, help, spellings or ("--" + name.replace("_", "-"),), "N", Place.BODY, int, default, key)
+
+
+def switch(name: str, key: str, help: str, *spellings: str, place: Place = Place.BODY) -> Field:
+    """A flag, false if it is not given."""
+    return Field(name, help, spellings or ("--" + name.replace("_", "-"),), "", place, bool, False, key)
+
+
+def names(name: str, help: str, *spellings: str, place: Place = Place.WHOLE, default: Any = REQUIRED) -> Field:
+    """A comma-separated list, which may be repeated."""
+    return Field(name, help, spellings, "NAME,...", place, list[str], default, read=csv)
+
+
+def document(path: str) -> dict[str, Any]:
+    """An object from a file of JSON or YAML. Raises `UsageProblem`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"cannot read {path}: {error}") from error
+    found = _parsed(path, text)
+    if not isinstance(found, dict):
+        raise UsageProblem(f"cannot use {path}: it has to contain an object")
+    return found
+
+
+def _parsed(path: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        import yaml
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageProblem(f"cannot read {path}: neither JSON nor YAML: {error}") from error

@@ -1,0 +1,118 @@
+"""A verb that is one request: its path, its arguments and options, and what it prints."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from pulsarctl.shell.headings import Heading
+from pulsarctl.values.names import full_topic, namespace_path, segment, subscription_segment, topic_path
+
+_PLACEHOLDER = re.compile(r"{(\w+)}")
+Given = dict[str, Any]
+REQUIRED: Any = ...
+
+
+class Place(Enum):
+    """Where the value of a field goes. A value for the body is a member of it, and WHOLE is the body itself."""
+
+    PATH = auto()
+    QUERY = auto()
+    BODY = auto()
+    WHOLE = auto()
+    NOWHERE = auto()
+
+
+class Shown(Enum):
+    """How the response is printed."""
+
+    NOTHING = auto()
+    VALUE = auto()
+    MAP = auto()
+    NAMES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An argument, or with `spellings` an option.
+
+    name   of the parameter; in the path it is the placeholder, elsewhere `key` says how the API names it
+    read   turns the text into the value of the API. Raises `UsageProblem`
+    """
+
+    name: str
+    help: str
+    spellings: tuple[str, ...] = ()
+    metavar: str = ""
+    place: Place = Place.PATH
+    kind: Any = str
+    default: Any = REQUIRED
+    key: str = ""
+    read: Callable[[Any], Any] | None = None
+    hidden: bool = False
+
+    def value(self, given: Given) -> Any:
+        found = given.get(self.name)
+        return found if found is None or self.read is None else self.read(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`path` follows /admin/v2 and has placeholders, each a field; another root starts with //.
+
+    body      computes the body from all fields, where it is not the members in place BODY
+    check     refuses what the fields cannot say. Raises `UsageProblem`
+    question  asked before data is lost
+    column    the heading of the names that it prints
+    told      a confirmation on a terminal, with the names of fields as placeholders
+    ending    what follows the path if the fields in it are given
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    example: str
+    fields: tuple[Field, ...] = ()
+    shown: Shown = Shown.NOTHING
+    also: tuple[str, ...] = ()
+    heading: Heading | None = None
+    body: Callable[[Given], Any] | None = None
+    check: Callable[[Given], None] | None = None
+    question: str = ""
+    column: str = "NAME"
+    told: str = ""
+    hidden: bool = False
+    ending: str = ""
+
+
+def target(row: Request, given: Given) -> str:
+    """The path with its placeholders filled in. Raises `UsageProblem`."""
+    values = dict(given) | {field.name: field.value(given) for field in row.fields if field.place is Place.PATH}
+    is_longer = row.ending and all(values[name] is not None for name in _PLACEHOLDER.findall(row.ending))
+    return _path(f"{row.path}/{row.ending}" if is_longer else row.path, values)
+
+
+def _path(path: str, given: Mapping[str, Any]) -> str:
+    root, rest = ("/", path[2:]) if path.startswith("//") else ("/admin/v2/", path)
+    return root + "/".join(_filled(part, given) for part in rest.split("/"))
+
+
+def _filled(part: str, given: Mapping[str, Any]) -> str:
+    if not part.startswith("{"):
+        return part
+    name = part[1:-1]
+    return _SEGMENTS.get(name, segment)(str(given[name]))
+
+
+def _without_domain(topic: str) -> str:
+    return topic_path(full_topic(topic)).partition("/")[2]
+
+
+_SEGMENTS: dict[str, Callable[[str], str]] = {
+    "namespace": namespace_path,
+    "topic": topic_path,
+    "persistent_topic": _without_domain,  # for paths that imply the domain
+    "subscription": subscription_segment,
+}
