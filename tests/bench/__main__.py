@@ -34,6 +34,7 @@ STANDING = (
     "commands",
     "lines",
     "backlog",
+    "tables",
 )
 
 

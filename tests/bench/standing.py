@@ -15,6 +15,7 @@ from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.rest import IDLE_SECONDS, rest
 from tests.bench.seek import seek
+from tests.bench.tables import tables
 from tests.bench.unacked import unacked
 from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
@@ -136,4 +137,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "commands": commands,
     "lines": lines,
     "backlog": backlog,
+    "tables": tables,
 }
