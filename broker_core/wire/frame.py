@@ -29,6 +29,7 @@ SIZE = struct.Struct(">I")
 INT32_MAX = (1 << 31) - 1
 SEND = BaseCommand.SEND
 MESSAGE = BaseCommand.MESSAGE
+_MESSAGE_TYPE = bytes((0x08, MESSAGE))  # the field `type`, which comes first
 
 FIELD_BY_TYPE = {
     number: BaseCommand.DESCRIPTOR.fields_by_number[number].name
@@ -146,6 +147,12 @@ class FrameDecoder:
             position = end
 
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
+        if self._bounds is None and data.startswith(_MESSAGE_TYPE, position + 8):  # a client, which gets many
+            delivered = parse_message(data[position + 8 : command_end])
+            if delivered is not None:
+                self._sends.close_runs()
+                items.append(MessageFrame(delivered, data[command_end:end]))
+                return
         fields = plain_fields(data, position + 8, command_end, self._batch_max)
         if fields is not None and self._sends.read(data, position, command_end, end, fields, items):
             return
@@ -162,6 +169,15 @@ class FrameDecoder:
             items.append(MessageFrame(command.message, data[command_end:end]))
         else:
             items.append(command)
+
+
+def parse_message(encoded: bytes) -> CommandMessage | None:
+    """The MESSAGE in a BaseCommand that starts with this type; None if something is wrong with it."""
+    try:
+        base = BaseCommand.FromString(encoded)
+    except DecodeError:
+        return None
+    return base.message if base.IsInitialized() and base.HasField("message") else None
 
 
 def parse_command(encoded: bytes, bounds: CommandBounds | None = None) -> Command:

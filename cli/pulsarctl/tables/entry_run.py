@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+from crc32c import crc32c
+
 from broker_core.wire.errors import EntryError
-from broker_core.wire.message import Entry, parse_entry
+from broker_core.wire.message import HEADER, MAGIC, Entry, parse_entry
+from broker_core.wire.send_metadata import metadata_or_none
 from pulsarctl.raw.entry import DamagedEntry
 
 
@@ -21,7 +24,17 @@ class EntryRun(NamedTuple):
 
 
 def parse(topic: str, ledger_id: int, entry_id: int, data: bytes, *, verify: bool = True) -> Entry:
-    """Raises `DamagedEntry`. `verify` is false where storage has checked the bytes."""
+    """Raises `DamagedEntry`. `verify` is false where storage has checked the bytes.
+
+    An entry with the usual headers is parsed here, without the calls of `parse_entry`.
+    """
+    if data.startswith(MAGIC) and len(data) >= HEADER.size:
+        _, expected, size = HEADER.unpack_from(data)
+        end = HEADER.size + size
+        if end <= len(data) and (not verify or crc32c(data[6:]) == expected):
+            metadata = metadata_or_none(data[HEADER.size : end])
+            if metadata is not None:
+                return Entry(metadata, data[end:], None)
     try:
         return parse_entry(data, verify=verify)
     except EntryError as error:

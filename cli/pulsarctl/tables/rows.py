@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from broker_core.wire.message import Entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata, SingleMessageMetadata
+from pulsarctl.tables.entry_run import EntryRun
 
 Message = MessageMetadata | SingleMessageMetadata
 T = TypeVar("T")
@@ -76,6 +77,19 @@ class Rows:
         self.messages += messages
         self.values += values
         self.batch_indexes += batch_indexes
+
+    def add_singles(self, run: EntryRun, values: Sequence[bytes | None]) -> None:
+        """Entries that are one message each, column by column."""
+        count = len(run.entries)
+        self.entry_ids += run.entry_ids
+        self.entries += run.entries
+        self.sizes += run.sizes
+        self.subscriptions += [None] * count
+        self.stands_for += [1] * count
+        self.counts += [1] * count
+        self.messages += [entry.metadata for entry in run.entries]
+        self.values += values
+        self.batch_indexes += [-1] * count
 
     def per_row(self, of_entries: list[T]) -> list[T]:
         """What each entry has, for each of its rows."""

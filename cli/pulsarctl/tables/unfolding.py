@@ -9,6 +9,7 @@ import pyarrow as pa
 from broker_core.wire.batch import is_batch, is_encrypted, plain_payload, split_batch_columns
 from broker_core.wire.errors import EntryError
 from broker_core.wire.message import Entry
+from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from pulsarctl.tables.chunks import ChunkJoiner
 from pulsarctl.tables.columns import columns_named
 from pulsarctl.tables.entry_run import EntryRun, damaged
@@ -48,15 +49,53 @@ class Unfolding:
     def batches(self, runs: Iterable[EntryRun]) -> Iterator[pa.RecordBatch]:
         """Raises `DamagedEntry`, and what reading raises."""
         for run in runs:
+            if self._is_plain(run):
+                self._rows.add_singles(run, self._values_of_singles(run))
+                self._bytes += sum(run.sizes)
+                yield from self._gather_and_flush()
+                continue
             for entry_id, entry, size in zip(*run, strict=True):
                 self._take(entry_id, entry, size)
                 self._bytes += size
-                if len(self._rows) >= GATHER_ROWS or self._bytes >= BYTES_MAX:
-                    self._gather()
-                    if self._count >= ROWS_ENOUGH or self._bytes >= BYTES_MAX:
-                        yield from self._flush()
+                yield from self._gather_and_flush()
         self._gather()
         yield from self._flush()
+
+    def _is_plain(self, run: EntryRun) -> bool:
+        """Whether each entry is one message and one row, the usual run of a topic without batches."""
+        if self._is_filtered or self._chunks is None or self._part.before or self._part.through >= 0:
+            return False
+        return not any(
+            entry.metadata.HasField("num_messages_in_batch")
+            or entry.metadata.num_chunks_from_msg > 1
+            or entry.metadata.encryption_keys
+            for entry in run.entries
+        )
+
+    def _values_of_singles(self, run: EntryRun) -> Sequence[bytes | None]:
+        if not self._splits:
+            return ()
+        try:
+            return [
+                None if metadata.null_value else plain_payload(metadata, payload) if metadata.compression else payload
+                for metadata, payload, _ in run.entries
+            ]
+        except EntryError:
+            for entry_id, (metadata, payload, _) in zip(run.entry_ids, run.entries, strict=True):
+                self._check_payload(entry_id, metadata, payload)
+            raise
+
+    def _check_payload(self, entry_id: int, metadata: MessageMetadata, payload: bytes) -> None:
+        try:
+            plain_payload(metadata, payload)
+        except EntryError as error:
+            raise damaged(self._part.topic, self._part.ledger_id, entry_id, error) from error
+
+    def _gather_and_flush(self) -> Iterator[pa.RecordBatch]:
+        if len(self._rows) >= GATHER_ROWS or self._bytes >= BYTES_MAX:
+            self._gather()
+            if self._count >= ROWS_ENOUGH or self._bytes >= BYTES_MAX:
+                yield from self._flush()
 
     def _no_rows(self) -> Rows:
         return Rows(self._part.topic, self._partition, self._part.ledger_id)
