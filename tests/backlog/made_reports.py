@@ -1,5 +1,8 @@
 """Reports made by hand: a namespace with many subscriptions."""
 
+import numpy as np
+
+from pulsarctl.backlog.ack_map import LedgerMap
 from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.cursor_facts import CursorFacts
 from pulsarctl.backlog.report import PartitionBacklog, Report, SubscriptionBacklog
@@ -38,7 +41,15 @@ def partition(topic: str, number: int, index: int) -> PartitionBacklog:
     live = LiveFacts(
         "Shared", consumers, rate_in=5.0, rate_out=float(number) if consumers else 0.0, unacked=number * 10
     )
-    return PartitionBacklog(topic, tally(topic, number * 100 * (index + 1)), live, CursorFacts(number, 40, 90))
+    return PartitionBacklog(
+        topic, tally(topic, number * 100 * (index + 1)), live, CursorFacts(number, 40, 90, map=ack_map(number))
+    )
+
+
+def ack_map(number: int) -> tuple[LedgerMap, ...]:
+    """Every third subscription has holes."""
+    shares = tuple(((cell * 7 + number) % 5) / 4 for cell in range(100))
+    return (LedgerMap(17, 5000, shares),) if number % 3 == 1 else ()
 
 
 def tally(topic: str, messages: int) -> Tally:
@@ -51,7 +62,7 @@ def tally(topic: str, messages: int) -> Tally:
         found.distinct_keys.add(f"customer-{key}" for key in range(12))
         found.producers.add([("shop-1", messages // 3), ("shop-2", messages - messages // 3)])
         found.schema_versions.add([("3", messages // 2), ("4", messages - messages // 2)])
-        found.timeline.counts = {(NOW_MS - ago * MINUTE_MS) // 1000: messages // (ago + 3) for ago in range(90)}
-        found.timeline.width_ms = 1000
+        minutes = np.arange(90)
+        found.timeline.add(NOW_MS - minutes * MINUTE_MS, messages // (minutes + 3))
         found.keep_largest([LargeMessage(90_000 - each, 17, each, 0, topic, "shop-1", NOW_MS) for each in range(5)])
     return found

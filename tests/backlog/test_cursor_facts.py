@@ -31,6 +31,20 @@ def test_a_gap_before_acknowledged_entries_is_a_hole() -> None:
     assert (found.holes, found.largest_hole, found.acked_above) == (2, 3, 3)
 
 
+def test_the_map_shows_the_acknowledged_share_of_each_cell() -> None:
+    (ledger,) = facts(internal(("s", "1:1", "[(1:3..1:5],(1:8..1:9]]"))).map
+    assert (ledger.ledger_id, ledger.entries) == (1, 10)
+    assert ledger.acked == (1, 1, 0, 0, 1, 1, 0, 0, 0, 1)
+
+
+def test_the_map_of_a_large_ledger_is_coarse() -> None:
+    stats = internal(("s", "1:99", "[(1:149..1:249]]"))
+    stats["ledgers"][0]["entries"] = 1001
+    (ledger,) = facts(stats).map
+    assert len(ledger.acked) == 91
+    assert ledger.acked[8:14] == (1, 0.091, 0, 0, 0, 0.364)
+
+
 def test_a_hole_may_span_ledgers() -> None:
     found = facts(internal(("s", "1:7", "[(2:3..2:4]]")))
     assert (found.holes, found.largest_hole, found.acked_above) == (1, 6, 1)

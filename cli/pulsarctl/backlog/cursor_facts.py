@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pulsarctl.backlog.ack_map import LedgerMap, ack_map
+from pulsarctl.backlog.ledgers import Ledger, ledgers
 from pulsarctl.tables.ack_holes import Cursor
 from pulsarctl.values.message_ids import parse_message_id
 
@@ -24,24 +26,7 @@ class CursorFacts:
     kept_ledgers: int = 0
     kept_entries: int = 0
     kept_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    id: int
-    last: int
-    size: int
-
-
-def ledgers(internal: Mapping[str, Any]) -> list[Ledger]:
-    """Oldest first. The open ledger, which shows no entries of its own, ends at the last confirmed entry."""
-    last_confirmed = parse_message_id(internal["lastConfirmedEntry"]).position
-    found = []
-    for each in internal["ledgers"]:
-        is_open = each["ledgerId"] == last_confirmed[0]
-        last = last_confirmed[1] if is_open else each["entries"] - 1
-        found.append(Ledger(each["ledgerId"], last, max(each["size"], internal["currentLedgerSize"] if is_open else 0)))
-    return found
+    map: tuple[LedgerMap, ...] = ()
 
 
 def cursor_facts(
@@ -75,6 +60,7 @@ def _facts(name: str, known: Mapping[str, Cursor], stored: Sequence[Ledger]) -> 
         kept_ledgers=len(kept),
         kept_entries=sum(each.last + 1 for each in kept),
         kept_bytes=sum(each.size for each in kept),
+        map=ack_map(cursor, stored),
     )
 
 

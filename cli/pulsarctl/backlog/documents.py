@@ -90,7 +90,15 @@ def _trend(report: Report, of: SubscriptionBacklog) -> Document | None:
 
 
 def _holes(facts: CursorFacts) -> Document:
-    return {"count": facts.holes, "largest": facts.largest_hole, "acknowledgedEntries": facts.acked_above}
+    return {
+        "count": facts.holes,
+        "largest": facts.largest_hole,
+        "acknowledgedEntries": facts.acked_above,
+        "map": [
+            {"ledgerId": each.ledger_id, "entries": each.entries, "acknowledged": list(each.acked)}
+            for each in facts.map
+        ],
+    }
 
 
 def _kept(facts: CursorFacts) -> Document:

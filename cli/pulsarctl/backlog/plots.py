@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from pulsarctl.backlog import svg
+from pulsarctl.backlog.ack_map import LEDGERS_MAX
 from pulsarctl.backlog.documents import TOP_KEYS
 from pulsarctl.backlog.heavy_hitters import HeavyHitters
 from pulsarctl.backlog.report import SubscriptionBacklog, share
@@ -19,6 +20,8 @@ def plots(of: SubscriptionBacklog) -> Iterator[str]:
     yield svg.columns(_timeline_name(tally.timeline), list(_timeline(tally.timeline)))
     if len(of.partitions) > 1:
         yield svg.rows(f"Messages by partition, {of.skew:.1f} times the mean in the largest", list(_partitions(of)))
+    if lines := list(_holes(of)):
+        yield svg.cells("Unacknowledged parts of ledgers with ack holes", lines)
     if tally.keys.counts:
         yield svg.rows(_keys_name(tally), list(_names(tally.keys, tally.keyed_messages)))
     yield svg.columns("Messages by size", list(_sizes(tally)))
@@ -47,6 +50,14 @@ def _partitions(of: SubscriptionBacklog) -> Iterator[Bar]:
     for each in of.partitions:
         index, messages = each.topic.rpartition("-")[2], each.tally.messages
         yield Bar(f"partition {index}", messages, f"partition {index}: {messages:,}, {human_size(each.tally.bytes)}")
+
+
+def _holes(of: SubscriptionBacklog) -> Iterator[tuple[str, list[float]]]:
+    """The first ledgers of all partitions."""
+    maps = [(each.topic, ledger) for each in of.partitions for ledger in each.cursor.map]
+    for topic, ledger in maps[:LEDGERS_MAX]:
+        prefix = f"p{topic.rpartition('-')[2]} " if len(of.partitions) > 1 else ""
+        yield f"{prefix}ledger {ledger.ledger_id}", [1 - share for share in ledger.acked]
 
 
 def _keys_name(tally: Tally) -> str:

@@ -55,6 +55,7 @@ class SubscriptionBacklog:
             kept_ledgers=sum(facts.kept_ledgers for facts in each),
             kept_entries=sum(facts.kept_entries for facts in each),
             kept_bytes=sum(facts.kept_bytes for facts in each),
+            map=each[0].map if len(each) == 1 else (),
         )
 
     @property

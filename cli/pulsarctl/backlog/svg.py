@@ -41,8 +41,27 @@ def columns(name: str, bars: Sequence[Bar]) -> str:
     axis = f'<line class="axis" x1="0" y1="{PLOT_HEIGHT}" x2="{WIDTH}" y2="{PLOT_HEIGHT}"/>'
     below = PLOT_HEIGHT + 14
     first = _text(0, below, bars[0].label) if bars else ""
-    last = _text(WIDTH, below, bars[-1].label, anchor="end") if len(bars) > 1 else ""
+    end = max(len(bars) * step, WIDTH / 2)  # the labels do not overlap
+    last = _text(end, below, bars[-1].label, anchor="end") if len(bars) > 1 else ""
     return _figure(name, PLOT_HEIGHT + AXIS_HEIGHT, drawn + axis + first + last)
+
+
+def cells(name: str, lines: Sequence[tuple[str, Sequence[float]]]) -> str:
+    """A line of cells for each label. A cell is as strong as its share, from 0 to 1."""
+    drawn = "".join(_cells(index, label, shares) for index, (label, shares) in enumerate(lines))
+    return _figure(name, ROW * len(lines), drawn)
+
+
+def _cells(index: int, label: str, shares: Sequence[float]) -> str:
+    step = (WIDTH - LABEL_WIDTH) / max(len(shares), 1)
+    top = index * ROW
+    drawn = "".join(
+        f'<rect class="bar" x="{LABEL_WIDTH + cell * step:.1f}" y="{top + 3}" width="{step:.1f}" height="{ROW - 6}" '
+        f'fill-opacity="{share:.2f}"><title>{share:.0%}</title></rect>'
+        for cell, share in enumerate(shares)
+        if share
+    )
+    return _text(LABEL_WIDTH - 8, top + ROW * 0.7, label, anchor="end") + drawn
 
 
 def _row(index: int, bar: Bar, width: float) -> str:
