@@ -38,11 +38,14 @@ def objects_of(store: Store, instance: str) -> dict[str, int]:
     return {info.path[prefix:]: info.size for info in found if info.is_file}
 
 
-def compare(store: Store, objects: dict[str, int], known: Collection[OffloadedCopy]) -> Audit:
+def compare(
+    store: Store, objects: dict[str, int], known: Collection[OffloadedCopy], here: Iterable[OffloadedCopy]
+) -> Audit:
+    """`here`: the known copies whose ledgers are read from this store."""
     uuids = {copy.uuid for copy in known}
     audit = Audit(store.uri, len(objects))
     audit.orphans = sorted(path for path in objects if _uuid(path) not in uuids)
-    audit.missing = sorted(_missing(objects, known))
+    audit.missing = sorted(_missing(objects, here))
     return audit
 
 
@@ -52,10 +55,8 @@ def _uuid(path: str) -> str:
 
 
 def _missing(objects: dict[str, int], known: Iterable[OffloadedCopy]) -> Iterable[str]:
-    """Of the copies that have at least one object here, or whose folder is; others may be in another store."""
-    folders = {path.split("/", 1)[0] for path in objects}
     for copy in known:
-        if copy.is_complete and copy.path.split("/", 1)[0] in folders:
+        if copy.is_complete:
             yield from (path for path in (copy.path, manifest_path(copy.path)) if path not in objects)
 
 

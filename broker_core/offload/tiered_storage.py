@@ -200,9 +200,24 @@ class TieredStorage:
         instance = await self.instance()
         listed = await self._storage.read_thread(partial(objects_of, store, instance))
         known = await self._storage.known_copies()  # after the list: an object is on record before it exists
-        found = compare(store, listed, known.values())
+        unwanted = self._storage.catalog.unwanted_copies.keys()
+        wanted = [copy for copy in known.values() if copy.uuid not in unwanted]
+        here = await self._storage.read_thread(partial(self._stored_in, store, wanted))
+        found = compare(store, listed, known.values(), here)
         if sweep:
             await self._storage.read_thread(partial(remove_orphans, store, found))
+        return found
+
+    def _stored_in(self, store: Store, copies: Iterable[OffloadedCopy]) -> list[OffloadedCopy]:
+        """Blocks: a store object takes milliseconds to make."""
+        uris: dict[tuple[object, ...], str] = {}
+        found = []
+        for copy in copies:
+            place = copy.driver, *sorted(copy.place.items())
+            if place not in uris:
+                uris[place] = self.store_of(copy).uri
+            if uris[place] == store.uri:
+                found.append(copy)
         return found
 
     def _not_removed(self, copy: OffloadedCopy, reason: str) -> None:

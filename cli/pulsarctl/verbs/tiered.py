@@ -1,10 +1,13 @@
-"""`ops offload`, `ops restore`, and `ops verify`: tiered storage of topics and namespaces from end to end."""
+"""`ops offload`, `ops restore`, `ops verify`, and `ops lake`: tiered storage and tables from end to end."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.settings.credentials import token
+from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
@@ -29,6 +32,7 @@ def install_tiered(noun: Noun) -> None:
     noun.verb("offload")(offload)
     noun.verb("restore")(restore)
     noun.verb("verify")(verify)
+    noun.verb("lake")(lake)
 
 
 def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") -> None:
@@ -95,6 +99,28 @@ def verify(
     call.show(found)
     if found.get("missing"):
         raise CliError(f"{len(found['missing'])} objects of offloaded ledgers are missing in {found['store']}")
+
+
+def lake(
+    call: Call,
+    topic: Topic,
+    to: Annotated[str, typer.Option("--to", metavar="DIRECTORY", help="Directory of the tables and their catalog.")],
+) -> None:
+    """Append the new messages of a topic to its Apache Iceberg table.
+
+    The table has a row for each message, with typed values where the topic has a schema. Each run continues where the
+    last one ended, in one commit: a run that is killed adds nothing. Works with any Pulsar, for offloaded messages,
+    too. DuckDB, Spark, Trino, and pandas read the table without pulsarctl. Requires pulsarctl[iceberg].
+
+    Example: pulsarctl ops lake orders --to /var/lib/lake
+    """
+    from pulsarctl.iceberg.topic_lake import TopicLake
+
+    source = {"service_url": call.settings.service_url, "admin_url": call.settings.web_url}
+    if secret := token(call.settings):
+        source["token"] = secret
+    kept = TopicLake(Path(to).absolute()).keep(topic, source)
+    call.show({"table": kept.table, "rows": kept.rows, "files": kept.files, "metadata": kept.metadata})
 
 
 def _is_namespace(target: str) -> bool:

@@ -259,6 +259,15 @@ def test_f13_copies_stay_readable_after_the_policy_names_another_bucket(one: Off
     assert one.entries()[:20] == before
 
 
+def test_objects_that_are_gone_are_listed_although_none_is_left(one: OffloadedTopic, s3: S3) -> None:
+    offloaded(one, 10)
+    gone = s3.of(one)
+    for path in gone:
+        s3.filesystem.delete_file(path)
+    found = one.rest("POST", "/brokers/offload/audit")
+    assert {path.removeprefix(f"{BUCKET}/") for path in gone} <= set(found["missing"])
+
+
 def test_orphans_are_listed_and_swept(one: OffloadedTopic, s3: S3) -> None:
     offloaded(one)
     instance = s3.of(one)[0].split("/")[1]
