@@ -1,0 +1,46 @@
+"""`pulsarctl explain`: why nothing is delivered from a topic, or published to it."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl.output import render
+from pulsarctl.output.render import Output, Table
+from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+
+app = Noun("explain", "Explain why a topic or a subscription delivers nothing.")
+
+
+@app.verb("explain")
+def explain(
+    call: Call,
+    topic: Topic,
+    subscription: Annotated[
+        str | None,
+        typer.Option(
+            "-s",
+            "--subscription",
+            metavar="SUBSCRIPTION",
+            help="Name of the subscription to explain. Default: the topic and all its subscriptions.",
+        ),
+    ] = None,
+) -> None:
+    """Explain why a topic or a subscription delivers nothing.
+
+    The command reads statistics and policies, peeks at the oldest unacknowledged message, and changes nothing. Each
+    finding is one sentence, with a command that shows more. A finding is marked as likely if the broker does not
+    report the cause itself, which Apache Pulsar does less often than pulsarctl's broker.
+
+    Example: pulsarctl explain orders -s billing
+    """
+    from pulsarctl.diagnosis import terminal
+    from pulsarctl.verbs.diagnosing import explain as findings
+
+    found = findings(call, topic, subscription)
+    if render.resolve(call.output) in (Output.TABLE, Output.TEXT):
+        for line in terminal.lines(found):
+            render.line(line)
+    else:
+        call.show([each.document() for each in found], Table(("CODE",), [(each.code,) for each in found]))

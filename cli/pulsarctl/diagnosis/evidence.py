@@ -1,0 +1,108 @@
+"""What a broker reports of a topic and its subscriptions, with the questions that rules ask. Pure.
+
+`stats` and `internal` are the documents of the REST API. A field that an older broker lacks counts as 0 or empty.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pulsarctl.diagnosis.finding import Certainty, Finding, Severity
+
+Document = Mapping[str, Any]
+SINGLE_ACTIVE = ("Exclusive", "Failover")
+_POSITION = re.compile(r"(-?\d+):(-?\d+)")
+_BEFORE_ALL = (-1, -1)
+
+
+@dataclass(frozen=True)
+class TopicEvidence:
+    """`topic` is one partition, or a topic without partitions. `policies`: those in effect, by their REST path.
+
+    `is_ours`: the broker is pulsarctl's, whose figures are exact where Apache Pulsar's are not.
+    """
+
+    topic: str
+    stats: Document
+    internal: Document
+    now_ms: int
+    is_ours: bool
+    policies: Document = field(default_factory=dict)
+
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        return position(self.internal.get("lastConfirmedEntry"))
+
+    def found(self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True) -> Finding:
+        return Finding(code, severity, sentence, command, _certainty(exact), topic=self.topic)
+
+
+@dataclass(frozen=True, slots=True)
+class OldestMessage:
+    """The oldest unacknowledged entry; times in milliseconds, 0 if it has none. `key` is "" without a key."""
+
+    message_id: str
+    published_ms: int = 0
+    deliver_at_ms: int = 0
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class SubscriptionEvidence:
+    """`throttled_now`: how often a dispatch rate left nothing to send between two requests, by the counter's name."""
+
+    topic: TopicEvidence
+    name: str
+    stats: Document
+    oldest: OldestMessage | None = None
+    throttled_now: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def cursor(self) -> Document:
+        found = (self.topic.internal.get("cursors") or {}).get(self.name)
+        return found if isinstance(found, dict) else {}
+
+    def count(self, name: str) -> int:
+        return int(self.stats.get(name) or 0)
+
+    @property
+    def backlog(self) -> int:
+        return self.count("msgBacklog")
+
+    @property
+    def consumers(self) -> list[Document]:
+        return list(self.stats.get("consumers") or [])
+
+    @property
+    def receiving(self) -> list[Document]:
+        """The consumers that get messages: all, or only the active one."""
+        active = self.stats.get("activeConsumerName")
+        if self.stats.get("type") not in SINGLE_ACTIVE or not active:
+            return self.consumers
+        return [one for one in self.consumers if one.get("consumerName") == active]
+
+    @property
+    def is_read_to_the_end(self) -> bool:
+        """Whether the broker has read each entry of the topic for this subscription."""
+        read = self.cursor.get("readPosition")
+        return read is not None and position(read) > self.topic.last_confirmed
+
+    @property
+    def has_undelivered(self) -> bool:
+        """Whether entries wait that no consumer holds and that are not delayed."""
+        return not self.is_read_to_the_end or self.count("msgInReplay") > 0
+
+    def found(self, code: str, severity: Severity, sentence: str, command: str = "", *, exact: bool = True) -> Finding:
+        return Finding(code, severity, sentence, command, _certainty(exact), self.topic.topic, self.name)
+
+
+def position(text: object) -> tuple[int, int]:
+    """`LEDGER:ENTRY`, or what is before each of them."""
+    found = _POSITION.match(str(text or ""))
+    return (int(found[1]), int(found[2])) if found else _BEFORE_ALL
+
+
+def _certainty(exact: bool) -> Certainty:
+    return Certainty.EXACT if exact else Certainty.LIKELY

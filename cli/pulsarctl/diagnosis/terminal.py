@@ -1,0 +1,38 @@
+"""Findings as text for a terminal of 80 columns. Pure."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from pulsarctl.diagnosis.finding import Certainty, Finding
+from pulsarctl.diagnosis.words import short
+
+WIDTH = 80
+LABEL_WIDTH = 9  # `problem` and two spaces, with `warning` as long
+
+
+def lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """One paragraph for each finding, under a heading for each topic and subscription."""
+    place = ""
+    for each in findings:
+        here = _place(each)
+        if here != place:
+            yield from ([here] if not place else ["", here])
+            place = here
+        yield from _finding(each)
+
+
+def _place(finding: Finding) -> str:
+    if finding.subscription:
+        return f"{short(finding.topic)}, subscription {finding.subscription}"
+    return short(finding.topic)
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    indent = " " * (LABEL_WIDTH + 2)
+    likely = " (likely)" if finding.certainty is Certainty.LIKELY else ""
+    label = f"  {finding.severity:<{LABEL_WIDTH}}"
+    yield from textwrap.wrap(
+        finding.sentence + likely, WIDTH, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
+    )
+    if finding.command:
+        yield f"{indent}{finding.command}"  # one line, to copy

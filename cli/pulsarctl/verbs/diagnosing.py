@@ -1,0 +1,123 @@
+"""Gathers what a broker reports of a topic, for the rules of `diagnosis`. Changes nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pulsarctl.diagnosis import delivery, publishing
+from pulsarctl.diagnosis.evidence import OldestMessage, SubscriptionEvidence, TopicEvidence
+from pulsarctl.diagnosis.finding import Finding, worst_first
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.shell.call import Call
+from pulsarctl.values.clock import now_ms, pause
+from pulsarctl.values.names import namespace_of
+from pulsarctl.values.times import parse_time_ms
+
+BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the next
+THROTTLED = "dispatchThrottled"
+COMPACTOR = "__compaction"
+Document = dict[str, Any]
+
+
+def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
+    """The findings for a topic with its subscriptions, or for one subscription. Raises `NotFound`."""
+    found: list[Finding] = []
+    known, ours = False, is_ours(call)
+    for part in call.admin.topics.parts(topic):
+        one = topic_evidence(call, part, ours)
+        found += publishing.explain(one) if subscription is None else []
+        for each in subscriptions(call, one, subscription):
+            known = True
+            found += worst_first(delivery.explain(each))
+    if subscription is not None and not known:
+        raise NotFound(
+            f"there is no subscription '{subscription}' on {topic}", hint=f"pulsarctl topics subscriptions {topic}"
+        )
+    return found
+
+
+def topic_evidence(call: Call, topic: str, ours: bool) -> TopicEvidence:
+    """Of one partition, or of a topic without partitions."""
+    return TopicEvidence(
+        topic=topic,
+        stats=_stats(call, topic),
+        internal=call.admin.topics.internal_stats(topic) if topic.startswith("persistent") else {},
+        now_ms=now_ms(),
+        is_ours=ours,
+        policies=_policies(call, topic),
+    )
+
+
+def is_ours(call: Call) -> bool:
+    """Whether the broker is pulsarctl's: the only one that lists the damage of its data."""
+    try:
+        call.admin.brokers.damage()
+    except CliError:
+        return False
+    return True
+
+
+def subscriptions(call: Call, topic: TopicEvidence, only: str | None) -> Iterator[SubscriptionEvidence]:
+    before = topic.stats.get("subscriptions") or {}
+    chosen = {name: stats for name, stats in before.items() if only == name or (only is None and name != COMPACTOR)}
+    increased = _increases(call, topic.topic, chosen)
+    for name, stats in sorted(chosen.items()):
+        oldest = _oldest(call, topic.topic, name) if int(stats.get("msgBacklog") or 0) else None
+        yield SubscriptionEvidence(topic, name, stats, oldest, increased.get(name, {}))
+
+
+def _stats(call: Call, topic: str) -> Document:
+    return call.admin.topics.stats(topic, subscriptionBacklogSize=True, getEarliestTimeInBacklog=True)
+
+
+def _increases(call: Call, topic: str, before: Document) -> dict[str, dict[str, int]]:
+    """Looks twice at the counters of dispatch rates, but only if some were ever limited."""
+    limited = {name: one for name, one in before.items() if any(_throttled(one).values())}
+    if not limited:
+        return {}
+    pause(BETWEEN_SECONDS)
+    after = _stats(call, topic).get("subscriptions") or {}
+    return {
+        name: {key: count - _throttled(one)[key] for key, count in _throttled(after.get(name) or one).items()}
+        for name, one in limited.items()
+    }
+
+
+def _throttled(subscription: Document) -> dict[str, int]:
+    return {name: int(count or 0) for name, count in subscription.items() if name.startswith(THROTTLED)}
+
+
+def _oldest(call: Call, topic: str, subscription: str) -> OldestMessage | None:
+    """The headers of the oldest unacknowledged entry; None if it cannot be read."""
+    try:
+        _payload, headers = call.admin.topics.peek(topic, subscription, 1)
+    except CliError:
+        return None
+    return OldestMessage(
+        message_id=headers.get("X-Pulsar-Message-ID", ""),
+        published_ms=_time(headers.get("X-Pulsar-publish-time")),
+        deliver_at_ms=_time(headers.get("X-Pulsar-deliver-at-time")),
+        key=headers.get("X-Pulsar-partition-key", ""),
+    )
+
+
+def _time(text: str | None) -> int:
+    return parse_time_ms(text, 0) if text else 0
+
+
+def _policies(call: Call, topic: str) -> Document:
+    """What is in effect on the topic. A broker without topic policies, or that refuses to show one, leaves it out."""
+    found: Document = {}
+    for name in publishing.READ:
+        try:
+            found[name] = call.admin.topics.policy(topic, name, applied=True)
+        except CliError:
+            continue
+    try:
+        found |= {
+            name: value
+            for name, value in call.admin.namespaces.policies(namespace_of(topic)).items()
+            if name == "is_allow_auto_update_schema"
+        }
+    except CliError:
+        return found
+    return found

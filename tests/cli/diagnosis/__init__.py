@@ -1,0 +1,1 @@
+"""What `explain`, `describe`, `doctor`, and `check` find on a real broker."""
