@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +105,21 @@ def test_a_damaged_snapshot_is_an_error_that_names_the_file(
     result = backlog(pulsar_broker, "damaged")
     assert result.exit_code == 1
     assert f"cannot read the snapshots in {file}" in result.stderr
+
+
+@pytest.mark.usefixtures("client")
+def test_without_pyarrow_one_line_says_what_to_install(
+    pulsar_broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = backlog(pulsar_broker, "orders")
+    assert (result.exit_code, result.stderr.splitlines()) == (
+        1,
+        [
+            "error: cannot count a backlog: pyarrow is not installed",
+            "hint: run pip install 'pulsarctl[spark]', or pip install pyarrow numpy for --engine local",
+        ],
+    )
 
 
 @pytest.mark.usefixtures("client")

@@ -3,7 +3,10 @@
 import os
 from pathlib import Path
 
+import pytest
+
 MARK = "PULSARCTL_TEST_MARK"
+needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to find processes")
 
 
 def marked(mark: str) -> list[str]:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.shell.root import application
 from tests.condition import wait_until
-from tests.spark.processes import MARK, marked
+from tests.spark.processes import MARK, marked, needs_proc
 
 PULSARCTL = Path(sys.executable).with_name("pulsarctl")
 TOPIC = "persistent://public/default/orders"
@@ -74,6 +74,7 @@ def test_json_lines_have_a_line_for_each_subscription(backlog: EmbeddedBroker) -
     assert waiting["takenAt"] >= waiting["oldestPublishTime"]
 
 
+@needs_proc
 @pytest.mark.spark
 @pytest.mark.slow
 def test_ctrl_c_cancels_the_job_and_leaves_the_topic_as_it_was(backlog: EmbeddedBroker, tmp_path: Path) -> None:

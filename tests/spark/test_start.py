@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 from pulsarctl.spark.class_archive import class_archive
 from pulsarctl.spark.java import Java
 from tests.condition import wait_until
-from tests.spark.processes import MARK, marked
+from tests.spark.processes import MARK, marked, needs_proc
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -57,6 +57,7 @@ def test_the_first_job_of_an_installation_writes_the_archive_that_the_next_one_u
     assert second == ("[0, 1, 4, 9]\n", "")
 
 
+@needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_job_that_is_ended_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
     process = job(ENDLESS, tmp_path)
