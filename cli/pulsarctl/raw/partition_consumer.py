@@ -65,7 +65,7 @@ class PartitionConsumer:
             self._next = self._after_mark_delete()
             if self._start == LATEST:  # fixed, so that reopening misses nothing
                 self._start = self._next
-        self._flow(self._permits)
+        self.flow(self._permits)
 
     def take(self, frame: MessageFrame) -> Entry | None:
         """The entry in a MESSAGE, or None if it is before the start. Raises `DamagedEntry` or `ConnectionLost`."""
@@ -80,7 +80,7 @@ class PartitionConsumer:
             ack_set=tuple(message.ack_set),
             first_index=self._first_index(position),
         )
-        self.repay(entry.message_count)
+        self._repay(entry.message_count)
         following = MessageId(position[0], position[1] + 1)
         self._next = max(self._next, following)
         if self._is_before_start(entry):
@@ -92,11 +92,10 @@ class PartitionConsumer:
         """The caller took this entry from the connection itself: reopening continues after it."""
         self._next = self._start = MessageId(ledger_id, entry_id + 1)
 
-    def repay(self, messages: int) -> None:
-        """Returns the permits of messages that were taken. Raises `ConnectionLost`."""
+    def _repay(self, messages: int) -> None:
         self._owed += messages
         if self._owed >= self._permits // 2:
-            self._flow(self._owed)
+            self.flow(self._owed)
             self._owed = 0
 
     def last_id(self) -> tuple[MessageId | None, bool]:
@@ -158,7 +157,8 @@ class PartitionConsumer:
             return entry.metadata.publish_time < self._start.time_ms
         return self._start != LATEST and entry.id.position < self._start.position
 
-    def _flow(self, permits: int) -> None:
+    def flow(self, permits: int) -> None:
+        """Permits the broker to send more messages. Raises `ConnectionLost`."""
         self.connection.send(client_commands.flow(self.consumer_id, permits))
 
     def _as_id(self, wire_id: MessageIdData) -> MessageId:

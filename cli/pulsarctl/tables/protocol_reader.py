@@ -37,6 +37,7 @@ class ProtocolReader:
         self._missing = missing
         self._lookup: TopicLookup | None = None
         self._consumer: PartitionConsumer | None = None
+        self._permitted = 0  # messages that the broker may still send
         self._opened_at = -1  # the entry from which the open subscription reads
 
     def runs(self) -> Iterator[EntryRun]:
@@ -82,7 +83,8 @@ class ProtocolReader:
             if not isinstance(frame, MessageFrame):  # the topic is unloaded, or moves to another broker
                 self._close()
                 break
-            position = (frame.message.message_id.ledgerId, frame.message.message_id.entryId)
+            place = frame.message.message_id
+            position = (place.ledgerId, place.entryId)
             if position > (self._ledger_id, self._next):
                 if not run.entry_ids:
                     self._skip(position)
@@ -94,13 +96,19 @@ class ProtocolReader:
                 run.append(self._next, entry, len(frame.entry))
                 self._next += 1
         if messages and self._consumer is not None:
-            self._repay(consumer, messages)
+            self._repay(consumer, len(run.entry_ids), messages)
         return run if run.entry_ids else None
 
-    def _repay(self, consumer: PartitionConsumer, messages: int) -> None:
+    def _repay(self, consumer: PartitionConsumer, entries: int, messages: int) -> None:
+        """Permits what is left of the range, judged by the batches so far, and no more than that."""
         consumer.passed(self._ledger_id, self._next - 1)
+        self._permitted -= messages
+        wanted = min(PERMITS, (self._last - self._next + 1) * -(-messages // entries))
+        if not wanted or self._permitted >= wanted / 2:
+            return
         try:
-            consumer.repay(messages)
+            consumer.flow(wanted - self._permitted)
+            self._permitted = wanted
         except ConnectionLost:
             self._close()  # the run that was taken is complete, and the next one comes over a new connection
 
@@ -133,7 +141,8 @@ class ProtocolReader:
     def _open(self) -> PartitionConsumer:
         self._lookup = self._access.lookup()
         start = MessageId(self._ledger_id, self._next)
-        consumer = PartitionConsumer(self._topic, -1, start, permits=PERMITS)
+        self._permitted = min(PERMITS, self._last - self._next + 1)
+        consumer = PartitionConsumer(self._topic, -1, start, permits=self._permitted)
         consumer.subscribe(self._lookup.connect(self._topic))
         self._consumer, self._opened_at = consumer, self._next
         return consumer
