@@ -14,6 +14,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION, of
 from broker_core.admin.targets import every_topic, one_topic
 from broker_core.errors import InvalidRequest, InvalidValue, NotImplementedHere
+from broker_core.offload.errors import OffloadFailed
 from broker_core.policies.offload_policies import OffloadPolicies, configured_store
 from broker_core.security.operations import SUPER_USER, namespace_policy, on_topic
 
@@ -52,7 +53,10 @@ async def audit(call: Call) -> dict[str, Any]:
     where = configured_store(call.broker.config.offload) if body is None else OffloadPolicies.from_document(body)
     if not where.driver:
         raise InvalidValue("cannot look at a store: name one, or set managedLedgerOffloadDriver")
-    found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
+    try:
+        found = await call.broker.tier.audit(where.driver, where.settings(), sweep=call.flag("sweep"))
+    except (OffloadFailed, OSError) as error:  # the store that the caller names does not answer, or refuses
+        raise InvalidValue(f"cannot look at the store: {str(error).splitlines()[0]}") from None
     return found.to_document()
 
 
