@@ -72,7 +72,7 @@ class Guard:
     def _check_tenant(self, operation: Operation, target: Target, call: Call) -> None:
         """As in Pulsar, every authenticated role learns that a tenant does not exist."""
         creates = operation.name in ("CREATE_TENANT", "LIST_TENANTS")
-        asked = call.principal is not None and operation.kind in _TENANT_FIRST and not creates
+        asked = call.principal is not None and bool(target.tenant) and operation.kind in _TENANT_FIRST and not creates
         if asked and call.broker.tenancy.find_tenant(target.tenant) is None:
             raise TenantNotFound("Tenant does not exist")
 

@@ -190,20 +190,24 @@ class Authorization:
         by_subscription = _subscription_refusal(role, operation, target, given) if wanted == _CONSUME else ""
         if by_subscription:
             return Decision(False, by_subscription)
-        found = self._grant(role, wanted, target, given)
+        # Permissions on topics do not count for the whole namespace.
+        topic = target.topic if operation.kind is Kind.TOPIC else None
+        found = self._grant(role, wanted, str(target.namespace), topic, given)
         if found:
             return Decision(True, found)
         return Decision(False, f"role {role} has no permission to {' or '.join(sorted(wanted))} on {target}")
 
-    def _grant(self, role: str, wanted: frozenset[str], target: Target, given: Permissions) -> str:
+    def _grant(
+        self, role: str, wanted: frozenset[str], namespace: str, topic: TopicName | None, given: Permissions
+    ) -> str:
         """The permission that allows it; empty without one. The order is Pulsar's."""
-        topic = target.topic
         on_topic = given.of_topic(str(topic)) if topic is not None else {}
-        for place, roles in ((str(target.namespace), given.namespace), (str(topic), on_topic)):
+        places = ((namespace, given.namespace), (str(topic), on_topic))
+        for place, roles in places:
             if not wanted.isdisjoint(roles.get(role, ())):
                 return f"permission of role {role} on {place}"
         if self._wildcards:
-            for place, roles in ((str(target.namespace), given.namespace), (str(topic), on_topic)):
+            for place, roles in places:
                 for pattern, actions in roles.items():
                     if matches(pattern, role) and not wanted.isdisjoint(actions):
                         return f"permission of {pattern} on {place}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from broker_core.names import NamespaceName, parse_topic
-from broker_core.security.authorization import Target
+from broker_core.security.authorization import Target, check_has_rule
 from broker_core.security.operations import Operation, on_namespace, on_topic
 from broker_core.wire import pulsar_api_pb2 as pb
 
@@ -35,14 +35,23 @@ def _denied(what: str) -> str:
     return f"Client is not authorized to {what}"
 
 
+def _ruled(operation: Operation) -> Operation:
+    """Raises `UnknownOperation`: the broker does not start with a need that no rule decides."""
+    check_has_rule(operation)
+    return operation
+
+
+_PRODUCE, _SUBSCRIBE, _CONSUME = (_ruled(on_topic(name)) for name in ("PRODUCE", "SUBSCRIBE", "CONSUME"))
+
+
 def on_topic_of_command(name: str, denied: str) -> Need:
     """The command has a topic and needs one operation on it."""
-    operation = on_topic(name)
+    operation = _ruled(on_topic(name))
     return Need(lambda command: [(operation, Target.of_topic(parse_topic(command.topic)))], denial=_denied(denied))
 
 
 def on_namespace_of_command(name: str, denial: str) -> Need:
-    operation = on_namespace(name)
+    operation = _ruled(on_namespace(name))
     return Need(
         lambda command: [(operation, Target.of_namespace(NamespaceName.parse(command.namespace)))], denial=denial
     )
@@ -50,13 +59,13 @@ def on_namespace_of_command(name: str, denial: str) -> Need:
 
 def _to_produce(command: pb.CommandProducer) -> Iterator[Request]:
     topic = parse_topic(command.topic)
-    yield on_topic("PRODUCE"), Target.of_topic(topic)
+    yield _PRODUCE, Target.of_topic(topic)
     if command.initial_subscription_name.strip():
-        yield on_topic("SUBSCRIBE"), Target.of_topic(topic, command.initial_subscription_name)
+        yield _SUBSCRIBE, Target.of_topic(topic, command.initial_subscription_name)
 
 
 def _to_subscribe(command: pb.CommandSubscribe) -> Iterator[Request]:
-    yield on_topic("CONSUME"), Target.of_topic(parse_topic(command.topic), command.subscription)
+    yield _CONSUME, Target.of_topic(parse_topic(command.topic), command.subscription)
 
 
 LOOKUP = on_topic_of_command("LOOKUP", "Lookup")

@@ -283,3 +283,9 @@ def test_clients_without_credentials_have_the_anonymous_role() -> None:
         client.expect(BaseCommand.PRODUCER_SUCCESS)
         assert handshake(broker, auth_method_name="token", auth_data=b"wrong").type == BaseCommand.ERROR
         assert ask(broker, "GET", f"namespaces/{NAMESPACE}/topics", role="").status == 200
+
+
+def test_the_configuration_over_rest_shows_no_secret(broker: EmbeddedBroker) -> None:
+    shown = ask(broker, "GET", "brokers/configuration/runtime")
+    assert shown.json["tokenSecretKey"] == "******"
+    assert "MDEyMzQ1" not in shown.text
