@@ -82,6 +82,7 @@ class Broker:
         )
         self.service_url = ""
         self.http_url = ""
+        self.service_url_tls = self.http_url_tls = ""  # without a TLS listener
         self.started_ms = 0
         self.admissions = Tally()  # of connections
         self.lookups = Tally()

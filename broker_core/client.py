@@ -28,6 +28,10 @@ class Outbound(Protocol):
         """Ends one `hold_reading`."""
 
     @property
+    def is_tls(self) -> bool:
+        """Whether the client came by TLS."""
+
+    @property
     def certificate(self) -> bytes:
         """The client's certificate in DER form, verified by TLS; empty without one."""
 

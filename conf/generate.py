@@ -29,6 +29,7 @@ TITLES = {
     "dispatch": "Dispatch to consumers",
     "policies": "Default policies",
     "security": "Authentication and authorization",
+    "tls": "TLS",
     "rates": "Rate limits",
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",

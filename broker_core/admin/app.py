@@ -28,6 +28,8 @@ from broker_core.storage.errors import StorageError
 from broker_core.wire.errors import EntryError
 
 if TYPE_CHECKING:
+    import ssl
+
     from aiohttp import web
 
     from broker_core.admin.routes import Route, Routes
@@ -58,8 +60,13 @@ class AdminServer:
         await self._runner.cleanup()
 
 
-async def start_admin(broker: Broker, sockets: Sequence[socket.socket]) -> AdminServer:
-    """Serves the admin API on bound sockets, all with the same port."""
+async def start_admin(
+    broker: Broker,
+    sockets: Sequence[socket.socket],
+    tls_sockets: Sequence[socket.socket] = (),
+    context: ssl.SSLContext | None = None,
+) -> AdminServer:
+    """Serves the admin API on bound sockets, and on others over TLS; those of each kind have the same port."""
     web = await asyncio.to_thread(importlib.import_module, "aiohttp.web")
     protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
     handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
@@ -71,6 +78,8 @@ async def start_admin(broker: Broker, sockets: Sequence[socket.socket]) -> Admin
     for one in sockets:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
         await web.SockSite(runner, one).start()
+    for one in tls_sockets:
+        await web.SockSite(runner, one, ssl_context=context).start()
     return AdminServer(runner, int(sockets[0].getsockname()[1]) if sockets else 0)
 
 

@@ -26,12 +26,15 @@ def _found(call: Call) -> dict[str, str]:
     known = broker.partitioned.count(name) or broker.topics.exists(name)
     if not known and not broker.config.topics.allow_auto_creation:
         raise TopicNotFound("Topic not found.")
-    return {
+    found = {
         "brokerUrl": broker.service_url,
+        "brokerUrlTls": broker.service_url_tls,
         "httpUrl": broker.http_url,
+        "httpUrlTls": broker.http_url_tls,
         "nativeUrl": broker.service_url,
         "brokerUrlSsl": "",
     }
+    return {key: url for key, url in found.items() if url or key == "brokerUrlSsl"}
 
 
 async def bundle(call: Call) -> Answer:

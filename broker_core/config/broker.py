@@ -3,9 +3,9 @@
 A part of the broker receives its own section, never the whole object. `setting(...)` gives a field its Pulsar key, its
 default, and one sentence of documentation; `conf/standalone.yaml` is generated from these. The sections of features
 that policies turn on and off are in `features` and `offload`, the bounds on the commands of clients in `commands`, the
-bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in `security`. Sizes are
-in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the sentence says so. `sources` says where values
-come from.
+bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in `security` and `tls`.
+Sizes are in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the sentence says so. `sources` says
+where values come from.
 """
 
 import dataclasses
@@ -29,6 +29,7 @@ from broker_core.config.metrics import MetricsConfig
 from broker_core.config.offload import OffloadConfig
 from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
+from broker_core.config.tls import TlsConfig
 
 DEFAULT_MOST_PARTITIONS = 10_000
 MOST_PARTITIONS = 100_000
@@ -357,6 +358,7 @@ class BrokerConfig:
     commands: CommandConfig = field(default_factory=CommandConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     security: SecurityConfig = field(default_factory=SecurityConfig)
+    tls: TlsConfig = field(default_factory=TlsConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)
     topic_lists: TopicListConfig = field(default_factory=TopicListConfig)

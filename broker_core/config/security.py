@@ -19,6 +19,11 @@ class SecurityConfig:
         "",
         "Class names of the ways to authenticate, separated by commas; with or without Pulsar's package names.",
     )
+    allow_unauthenticated: bool = setting(
+        "allowUnauthenticatedAccess",
+        False,
+        "Whether the broker may listen on other than loopback addresses without authentication.",
+    )
     refresh_seconds: float = setting(
         "authenticationRefreshCheckSeconds",
         60,

@@ -23,8 +23,6 @@ from broker_core.errors import BrokerError, InvalidConfiguration
 FILE_VARIABLE = "PULSAR_STANDALONE_CONF"
 PREFIX = "PULSARCTL_CONF_"
 
-# The user asks for protection that this broker does not have: ignoring these keys would leave it open.
-_SECURITY_KEYS = ("tlsEnabled",)
 _UNKNOWN_SHOWN = 5
 _PROPERTY = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:]?\s*(?P<value>.*?)\s*$", re.DOTALL)
 
@@ -62,7 +60,6 @@ def load_config(
     in_file = _read_file(file) if file else []
     known = {field.metadata["setting"].key for _section, field, _value in BrokerConfig().settings()}
     unknown = [given.key for given in in_file if given.key not in known]
-    _refuse_missing_security(in_file)
     strict = [*_from_environment(environment), *map(_option, options)]
     strict += [Given(key, value, "the command line") for key, value in (flags or {}).items()]
     for given in strict:
@@ -70,6 +67,7 @@ def load_config(
             raise InvalidConfiguration(_unknown_key(given, known))
     by_key = {given.key: given for given in (*in_file, *strict) if given.key in known}
     config = _build(by_key)
+    _refuse_exposure(config, in_file, by_key)
     warnings = [*_unknown_warning(file, unknown), *_risks(config, by_key)]
     return LoadedConfig(config, tuple(warnings), file)
 
@@ -219,13 +217,25 @@ def _unknown_warning(file: Path | None, unknown: Sequence[str]) -> list[str]:
     return [f"{file}: ignoring keys that this broker does not have: {names}{more}"]
 
 
-def _refuse_missing_security(in_file: Iterable[Given]) -> None:
+def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Mapping[str, Given]) -> None:
+    """Ignoring what the user asks for would leave the broker open."""
     for given in in_file:
-        if given.key in _SECURITY_KEYS and str(given.value).lower() == "true":
+        if given.key == "tlsEnabled" and str(given.value).lower() == "true" and not config.tls.enabled:
             raise InvalidConfiguration(
-                f"{given.key}=true ({given.source}): this version does not support it, "
-                "and starting without it would leave the broker open; set it to false to start anyway"
+                f"tlsEnabled=true ({given.source}) has no effect without a port: set brokerServicePortTls and"
+                " webServicePortTls, or set it to false"
             )
+    if _is_exposed(config) and not config.security.authentication and not config.security.allow_unauthenticated:
+        raise InvalidConfiguration(
+            f"bindAddress={config.server.bind_address} ({by_key['bindAddress'].source}): without authentication,"
+            " everyone who can reach this address could read and change all data. Set authenticationEnabled=true"
+            " (docs/security.md), or listen on a loopback address with --bind 127.0.0.1, or accept the risk with"
+            " --allow-unauthenticated"
+        )
+
+
+def _is_exposed(config: BrokerConfig) -> bool:
+    return bool(config.server.bind_address) and not _is_loopback(config.server.bind_address)
 
 
 def _check_retention(config: BrokerConfig, by_key: Mapping[str, Given]) -> None:
@@ -241,10 +251,9 @@ def _risks(config: BrokerConfig, by_key: Mapping[str, Given]) -> Iterable[str]:
     if not config.storage.journal_sync:
         source = by_key["journalSyncData"].source
         yield f"journalSyncData=false ({source}): a power failure can lose messages that the broker has confirmed"
-    address = config.server.bind_address
-    if address and not _is_loopback(address):
+    if _is_exposed(config) and not config.security.authentication:
         yield (
-            f"bindAddress={address} ({by_key['bindAddress'].source}): "
+            f"bindAddress={config.server.bind_address} ({by_key['bindAddress'].source}): "
             "there is no authentication: everyone who can reach this address can read and change all data"
         )
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed, BrokerError, InvalidConfiguration
+from broker_core.security.basic import BasicProvider
 from broker_core.security.provider import Credentials, Identity, Provider
+from broker_core.security.tls import TlsProvider
 from broker_core.security.token import TokenProvider
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 PACKAGE = "org.apache.pulsar.broker.authentication."
 PROVIDERS: dict[str, Callable[[SecurityConfig, Clock], Provider]] = {
     "AuthenticationProviderToken": TokenProvider,
+    "AuthenticationProviderTls": TlsProvider,
+    "AuthenticationProviderBasic": BasicProvider,
 }
 _METHOD_HEADER = "X-Pulsar-Auth-Method-Name"
 _LIBRARIES = {"jwt": "PyJWT", "cryptography": "cryptography", "bcrypt": "bcrypt"}

@@ -134,6 +134,10 @@ class Connection(asyncio.Protocol):
         return self.session.host
 
     @property
+    def is_tls(self) -> bool:
+        return self._transport.get_extra_info("ssl_object") is not None
+
+    @property
     def certificate(self) -> bytes:
         """The client's certificate in DER form, verified by TLS; empty without one."""
         found = self._transport.get_extra_info("ssl_object")

@@ -89,12 +89,15 @@ def _on_signal(stop: asyncio.Event, number: int) -> None:
 
 def addresses(server: Server) -> dict[str, str | int]:
     """What the ready file, `--print-urls json` and `owner.json` say."""
+    broker = server.broker
+    tls = {"service_url_tls": broker.service_url_tls, "http_url_tls": broker.http_url_tls}
     return {
         "pid": os.getpid(),
         "service_url": server.broker.service_url,
         "http_url": server.broker.http_url,
         "data_dir": str(server.directory),
         "version": __version__,
+        **{key: url for key, url in tls.items() if url},
     }
 
 

@@ -10,13 +10,16 @@ machine has IPv6, ::1 on the same port, also when that port was 0.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import socket
+import ssl
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.broker import Broker
+from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
 
 if TYPE_CHECKING:
@@ -33,6 +36,17 @@ log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1")
 BACKLOG = 1024
 SAME_PORT_ATTEMPTS = 20
+HANDSHAKE_SECONDS = 10.0  # of TLS
+GOODBYE_SECONDS = 5.0  # of TLS
+
+
+class Ports(NamedTuple):
+    """Bound sockets of each listener; none where it is switched off."""
+
+    plain: list[socket.socket]
+    web: list[socket.socket]
+    tls: list[socket.socket]
+    web_tls: list[socket.socket]
 
 
 class PortInUse(Exception):
@@ -54,6 +68,7 @@ class Server:
         self.config = config
         self.directory = directory
         self.broker = Broker(config, clock=clock)
+        self._certificates = Certificates(config.tls) if config.tls.enabled else None
         self.port = 0
         self.web_port = 0
         self._disk = disk
@@ -72,41 +87,68 @@ class Server:
 
         On return both ports take connections; the admin API answers as soon as its framework is imported.
         """
-        server = self.config.server
-        sockets = bind(self.hosts, server.broker_port, "--port")
-        web_sockets: list[socket.socket] = []
-        try:
-            web_sockets = bind(self.hosts, server.web_port, "--http-port")
+        with contextlib.ExitStack() as taken:
+            ports = self._take_ports(taken)
             if self._prepare is not None:
                 self._prepare()
             await self.broker.start(self.directory, disk=self._disk)
-        except BaseException:
-            for taken in (*sockets, *web_sockets):
-                taken.close()
-            raise
-        self.port, self.web_port = _port(sockets), _port(web_sockets)
-        self._advertise()
-        await self._listen(sockets)
-        for one in web_sockets:
+            taken.pop_all()
+        self.port, self.web_port = _port(ports.plain), _port(ports.web)
+        self._advertise(ports)
+        await self._listen(ports.plain)
+        await self._listen(ports.tls, self._context)
+        for one in (*ports.web, *ports.web_tls):
             one.listen(BACKLOG)
-        self._admin_start = self.broker.spawn(self._start_admin(web_sockets))
+        self._admin_start = self.broker.spawn(self._start_admin(ports.web, ports.web_tls))
+        if self._certificates is not None:
+            self.broker.spawn(self._certificates.watch())
 
-    def _advertise(self) -> None:
-        host = self.config.server.advertised_address
-        self.broker.service_url = f"pulsar://{host}:{self.port}"
-        self.broker.http_url = f"http://{host}:{self.web_port}"
+    def _take_ports(self, taken: contextlib.ExitStack) -> Ports:
+        """Binds every port; `taken` closes them if the start fails."""
+        server, tls = self.config.server, self.config.tls
 
-    async def _listen(self, sockets: list[socket.socket]) -> None:
+        def take(port: int, flag: str) -> list[socket.socket]:
+            found = bind(self.hosts, port, flag) if port >= 0 else []
+            for one in found:
+                taken.callback(one.close)
+            return found
+
+        return Ports(
+            take(server.broker_port, "--port"),
+            take(server.web_port, "--http-port"),
+            take(tls.broker_port, "-X brokerServicePortTls="),
+            take(tls.web_port, "-X webServicePortTls="),
+        )
+
+    @property
+    def _context(self) -> ssl.SSLContext | None:
+        return self._certificates.context if self._certificates is not None else None
+
+    def _advertise(self, ports: Ports) -> None:
+        host, broker = self.config.server.advertised_address, self.broker
+        broker.service_url = f"pulsar://{host}:{self.port}"
+        broker.http_url = f"http://{host}:{self.web_port}"
+        broker.service_url_tls = f"pulsar+ssl://{host}:{_port(ports.tls)}" if ports.tls else ""
+        broker.http_url_tls = f"https://{host}:{_port(ports.web_tls)}" if ports.web_tls else ""
+
+    async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
         loop = asyncio.get_running_loop()
         for one in sockets:
-            listener = await loop.create_server(lambda: Connection(self.broker), sock=one, backlog=BACKLOG)
+            listener = await loop.create_server(
+                lambda: Connection(self.broker),
+                sock=one,
+                backlog=BACKLOG,
+                ssl=context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
+                ssl_shutdown_timeout=GOODBYE_SECONDS if context else None,
+            )
             self._listeners.append(listener)
 
-    async def _start_admin(self, sockets: list[socket.socket]) -> None:
+    async def _start_admin(self, sockets: list[socket.socket], tls_sockets: list[socket.socket]) -> None:
         # Imported here: clients of the binary port need not wait for an HTTP framework.
         from broker_core.admin.app import start_admin
 
-        self._admin = await start_admin(self.broker, sockets)
+        self._admin = await start_admin(self.broker, sockets, tls_sockets, self._context)
 
     async def admin_started(self) -> None:
         """Waits until the admin API answers, or has failed to start; after `start`."""

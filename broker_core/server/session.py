@@ -122,8 +122,11 @@ class Session:
             raise ProtocolViolation(f"the connection of {self.address} was closed meanwhile")
 
     def hint(self, served_at: str) -> str:
-        """The address of the next broker of a topic, if this client understands it (PIP-307)."""
-        return served_at if self.protocol_version >= ASSIGNED_BROKER_VERSION else ""
+        """The address of the next broker of a topic, if this client understands it (PIP-307).
+
+        It is the plain one, so a client that came by TLS looks the topic up.
+        """
+        return served_at if self.protocol_version >= ASSIGNED_BROKER_VERSION and not self.outbound.is_tls else ""
 
     @property
     def state(self) -> SessionState:

@@ -133,13 +133,17 @@ def producer_success(
     return frame(command)
 
 
-def lookup_connect(request_id: int, service_url: str, *, proxy_through_service_url: bool = False) -> bytes:
-    """The broker at `service_url` serves the topic."""
+def lookup_connect(
+    request_id: int, service_url: str, service_url_tls: str = "", *, proxy_through_service_url: bool = False
+) -> bytes:
+    """The broker at `service_url` serves the topic, also at the other URL if it has one; the client chooses."""
     command = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE)
     body = command.lookupTopicResponse
     body.request_id = request_id
     body.response = CommandLookupTopicResponse.Connect
     body.brokerServiceUrl = service_url
+    if service_url_tls:
+        body.brokerServiceUrlTls = service_url_tls
     body.authoritative = True
     body.proxy_through_service_url = proxy_through_service_url
     return frame(command)

@@ -20,8 +20,11 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
     except BrokerError as error:
         session.broker.lookups.fail()
         return commands.lookup_failed(command.request_id, error.server_error, error.reason)
-    session.broker.lookups.add()
-    return commands.lookup_connect(command.request_id, session.broker.service_url, proxy_through_service_url=True)
+    broker = session.broker
+    broker.lookups.add()
+    return commands.lookup_connect(
+        command.request_id, broker.service_url, broker.service_url_tls, proxy_through_service_url=True
+    )
 
 
 async def on_partitioned_metadata(session: Session, command: pb.CommandPartitionedTopicMetadata) -> bytes:

@@ -39,6 +39,12 @@ Advertised = Annotated[
     str | None,
     typer.Option("-a", "--advertised-address", metavar="HOST", help="Host name that the broker advertises to clients."),
 ]
+AllowUnauthenticated = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unauthenticated", help="Listen on other than loopback addresses even without authentication."
+    ),
+]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("-c", "--config", metavar="FILE", help="Configuration file: YAML, or Pulsar's standalone.conf."),
@@ -79,6 +85,7 @@ def standalone(
     http_port: HttpPort = None,
     bind: Bind = None,
     advertised_address: Advertised = None,
+    allow_unauthenticated: AllowUnauthenticated = False,
     config: ConfigFile = None,
     settings: Settings = None,
     wipe_data: WipeData = False,
@@ -123,6 +130,7 @@ def standalone(
         "webServicePort": http_port,
         "bindAddress": bind,
         "advertisedAddress": advertised_address,
+        "allowUnauthenticatedAccess": allow_unauthenticated or None,
     }
     loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
     _start_logging(log_format, broker_log_level)
@@ -160,13 +168,16 @@ def _start_logging(form: str, level: str) -> None:
 
 
 def _run(loaded: "LoadedConfig", directory: Path, announcement: "Announcement", *, wipe_data: bool) -> None:
+    from broker_core.errors import InvalidConfiguration
     from broker_core.server import process
     from broker_core.server.server import PortInUse, Server
     from broker_core.storage.errors import DirectoryLocked, StorageError
 
-    server = Server(loaded.config, directory, prepare=lambda: _prepare(directory, wipe_data=wipe_data))
     try:
+        server = Server(loaded.config, directory, prepare=lambda: _prepare(directory, wipe_data=wipe_data))
         process.run(server, announcement.say)
+    except InvalidConfiguration as error:
+        raise UsageProblem(str(error)) from error
     except PortInUse as error:
         raise CliError(str(error)) from error
     except DirectoryLocked as error:

@@ -19,6 +19,7 @@ brokerServicePort=6650
 webServicePort = 8080
 # Hostname or IP address the service binds on
 bindAddress=0.0.0.0
+allowUnauthenticatedAccess=true
 advertisedAddress=
 numIOThreads=
 maxUnackedMessagesPerConsumer=1000
@@ -90,7 +91,9 @@ def test_unknown_keys_of_a_file_are_reported_in_one_line(tmp_path: Path) -> None
 
 
 def test_risky_settings_of_a_file_apply_with_one_warning_each(tmp_path: Path) -> None:
-    file = write(tmp_path, "standalone.conf", "journalSyncData=false\nbindAddress=0.0.0.0\n")
+    file = write(
+        tmp_path, "standalone.conf", "journalSyncData=false\nbindAddress=0.0.0.0\nallowUnauthenticatedAccess=true\n"
+    )
     loaded = load_config(file, environment={})
     assert loaded.warnings == (
         f"journalSyncData=false ({file}, line 1): a power failure can lose messages that the broker has confirmed",
@@ -104,11 +107,17 @@ def test_a_loopback_address_logs_no_warning(address: str) -> None:
     assert load_config(environment={}, options=[f"bindAddress={address}"]).warnings == ()
 
 
-@pytest.mark.parametrize("key", ["tlsEnabled"])
-def test_a_file_that_enables_missing_security_features_is_refused(tmp_path: Path, key: str) -> None:
-    file = write(tmp_path, "standalone.conf", f"{key}=true\n")
-    with pytest.raises(InvalidConfiguration, match=f"{key}=true .*would leave the broker open"):
+def test_tls_that_has_no_port_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, "standalone.conf", "tlsEnabled=true\n")
+    with pytest.raises(InvalidConfiguration, match=r"tlsEnabled=true .*set brokerServicePortTls"):
         load_config(file, environment={})
+
+
+def test_an_address_for_everyone_without_authentication_is_refused() -> None:
+    with pytest.raises(InvalidConfiguration, match=r"bindAddress=0\.0\.0\.0 \(-X .*--allow-unauthenticated"):
+        load_config(environment={}, options=["bindAddress=0.0.0.0"])
+    for accepted in ("allowUnauthenticatedAccess=true", "authenticationEnabled=true"):
+        assert load_config(environment={}, options=["bindAddress=0.0.0.0", accepted]).config.server.bind_address
 
 
 @pytest.mark.parametrize(
