@@ -22,7 +22,9 @@ log = logging.getLogger(__name__)
 
 DYNAMIC_SETTING = "dynamic-setting"  # kind of the documents
 HIDDEN = "******"
-_SECRET = re.compile("secret|password|basicAuthConf|AuthenticationParameters", re.IGNORECASE)  # in the keys of settings that hold one
+_SECRET = re.compile(
+    "secret|password|basicAuthConf|AuthenticationParameters", re.IGNORECASE
+)  # in the keys of settings that hold one
 DEFAULT, START, DYNAMIC = "default", "start", "dynamic"  # where a value comes from
 
 

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 
-import bcrypt
 import pulsar
 import pytest
 
@@ -24,7 +23,8 @@ from tests.broker_core.security.secured import ADMIN, PLAIN, ask, config, prepar
 # Made with `openssl passwd -apr1 -salt abcdefgh` and `htpasswd -nbs`.
 APR1 = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/"
 SHA1 = "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="
-BCRYPT = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode().replace("$2b$", "$2y$")
+# A hash of `secret` with cost 4.
+BCRYPT = "$2y$04$JLUVvqWYPQX3pNEBcL8sc.WLcFtqZalUq3MekJvHq7jeZg7lputna"
 BOTH = "AuthenticationProviderToken,AuthenticationProviderBasic"
 
 

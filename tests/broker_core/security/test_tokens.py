@@ -20,7 +20,7 @@ from broker_core.security.provider import Credentials, Identity
 from broker_core.security.token import TokenProvider
 from tests.broker_core.security.secured import SECRET, SECRET_URL
 
-NOW = SystemClock().wall_ms() // 1000
+FUTURE = 4_000_000_000  # seconds; fixed, because the names of the tests contain the tokens
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC = ec.generate_private_key(ec.SECP256R1())
 ED = ed25519.Ed25519PrivateKey.generate()
@@ -62,9 +62,9 @@ def as_url(data: bytes) -> str:
         (signed({"sub": "alice"}), "alice"),
         (signed({"sub": "alice"}) + "\n", "alice"),
         (" " + signed({"sub": "alice"}), "alice"),
-        (signed({"sub": "alice", "exp": NOW + 3600}), "alice"),
-        (by_hand(f'{{"sub":"alice","exp":"{NOW + 3600}"}}'), "alice"),
-        (signed({"sub": "alice", "iat": NOW + 3600}), "alice"),
+        (signed({"sub": "alice", "exp": FUTURE}), "alice"),
+        (by_hand(f'{{"sub":"alice","exp":"{FUTURE}"}}'), "alice"),
+        (signed({"sub": "alice", "iat": FUTURE}), "alice"),
         (signed({"sub": "alice", "aud": "others"}), "alice"),
         (by_hand('{"sub":["bob","alice"]}'), "bob"),
         (signed({"sub": "alice"}, kid="7", jku="https://example.com/keys"), "alice"),
@@ -85,8 +85,8 @@ def test_a_token_that_the_key_signed_gives_its_role(token: str, role: str) -> No
         signed({"sub": "alice"}, key=b"another key another key another key!"),
         jwt.encode({"sub": "alice"}, "", "none"),
         signed({"sub": "alice"}, "HS384", SECRET + SECRET),
-        signed({"sub": "alice", "exp": NOW - 1}),
-        signed({"sub": "alice", "nbf": NOW + 3600}),
+        signed({"sub": "alice", "exp": 1_700_000_000}),
+        signed({"sub": "alice", "nbf": FUTURE}),
         by_hand('{"sub":"alice","exp":null}'),
         by_hand('{"sub":"alice","exp":true}'),
         by_hand('{"sub":"alice","exp":NaN}'),
@@ -148,12 +148,13 @@ def test_another_claim_may_hold_the_role() -> None:
 
 
 def test_a_token_says_when_it_expires() -> None:
-    assert judged(signed({"sub": "alice", "exp": NOW + 3600})).expires_ms == (NOW + 3600) * 1000
+    assert judged(signed({"sub": "alice", "exp": FUTURE})).expires_ms == FUTURE * 1000
     assert judged(signed({"sub": "alice"})).expires_ms is None
 
 
 def test_clocks_may_differ_by_the_configured_time() -> None:
-    assert judged(signed({"sub": "alice", "exp": NOW - 5}), token_skew_seconds=3600).role == "alice"
+    now = SystemClock().wall_ms() // 1000
+    assert judged(signed({"sub": "alice", "exp": now - 5}), token_skew_seconds=3600).role == "alice"
 
 
 def test_a_key_is_read_in_every_form_of_pulsar(tmp_path: Path) -> None:
