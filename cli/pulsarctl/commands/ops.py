@@ -17,7 +17,9 @@ from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.tiered import install_tiered
+from pulsarctl.verbs.transferring import install_transfer
 
 if TYPE_CHECKING:
     from pulsarctl.backlog.report import Report
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 app = Noun("ops", "Run large jobs on Spark, and move ledgers to tiered storage.")
 install_tiered(app)
+install_transfer(app)
 
 Target = Annotated[
     str,
@@ -34,23 +37,6 @@ Target = Annotated[
         "'shop/*' (all namespaces of a tenant).",
     ),
 ]
-EngineOption = Annotated[
-    Engine,
-    typer.Option(
-        "--engine",
-        metavar="ENGINE",
-        help="Where to count: local (this process), spark, or auto (local if small).",
-    ),
-]
-LocalMax = Annotated[
-    str,
-    typer.Option("--local-max", metavar="SIZE", help="Maximum size that auto counts locally, and 200,000 entries."),
-]
-Master = Annotated[
-    str,
-    typer.Option("--master", metavar="MASTER", help="Spark master: local[N], spark://HOST:PORT, yarn, or k8s://..."),
-]
-Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
 Subscriptions = Annotated[
     list[str] | None,
     typer.Option("-s", "--subscription", metavar="SUBSCRIPTION,...", help="Subscriptions to count. Default: all."),
@@ -64,9 +50,6 @@ Quota = Annotated[
 Details = Annotated[bool, typer.Option("--details", help="Show ages, keys, producers, and more on the terminal.")]
 Save = Annotated[bool, typer.Option("--save", help="Keep a snapshot, so that the next report shows the trend.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
-SparkSubmit = Annotated[
-    bool, typer.Option("--spark-submit", help="Print the equivalent spark-submit command, and exit.")
-]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page with plots.")
 ]
@@ -101,7 +84,7 @@ def backlog(
     from pulsarctl.verbs import backlog_report
 
     if spark_submit:
-        _show_spark_submit(master, pairs(conf))
+        show_spark_submit(master, pairs(conf), "--engine", "spark")
         return
     request = backlog_report.BacklogRequest(
         target=target,
@@ -164,15 +147,6 @@ def _show_plan(call: Call, plan: "BacklogPlan") -> None:
     }
     rows = [(name, human_size(number) if name == "bytes" else number) for name, number in value.items()]
     call.show(value, Table(("PLAN", "VALUE"), rows))
-
-
-def _show_spark_submit(master: str, settings: dict[str, str]) -> None:
-    import pulsarctl
-    from pulsarctl.spark.submit import spark_submit
-
-    main = Path(pulsarctl.__path__[0]) / "__main__.py"
-    arguments = [*without_secrets(sys.argv[1:]), "--engine", "spark"]
-    render.line(spark_submit(arguments, main=str(main), master=master, settings=settings))
 
 
 def _write_page(call: Call, report: "Report", file: Path) -> None:

@@ -1,28 +1,24 @@
 """Takes the report of `ops backlog`: survey, plan, engine, tallies."""
 
 import os
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pulsarctl.backlog.engine import Choice, Engine, choose
 from pulsarctl.backlog.targets import partitions
 from pulsarctl.errors import CliError
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.verbs.on_spark import access, explained, start_spark
 
 if TYPE_CHECKING:
     from pulsarctl.backlog.counting import Moment, Part
     from pulsarctl.backlog.report import Report
     from pulsarctl.backlog.survey import Survey
     from pulsarctl.backlog.tally import Tally
-    from pulsarctl.tables.access import Access
-
-Result = TypeVar("Result")
-SHORT_JOB_BYTES_MAX = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def _count(call: Call, of: BacklogPlan, moment: "Moment") -> "list[dict[str, Tal
     call.call_on_close(progress.clear)
     try:
         if of.choice.engine is Engine.LOCAL or not of.parts:
-            return run_local(_access(call), of.parts, moment, lambda done, parts: progress.show(_done(done, parts)))
+            return run_local(access(call), of.parts, moment, lambda done, parts: progress.show(_done(done, parts)))
         return _on_spark(call, of, moment, progress)
     finally:
         progress.clear()
@@ -112,25 +108,11 @@ def _count(call: Call, of: BacklogPlan, moment: "Moment") -> "list[dict[str, Tal
 def _on_spark(call: Call, of: BacklogPlan, moment: "Moment", progress: Progress) -> "list[dict[str, Tally]]":
     """The context ends with the command, after the report is printed."""
     from pulsarctl.spark.jobs.backlog import run_spark
-    from pulsarctl.spark.session import spark_context
 
-    request, settings = of.request, call.settings
-    progress.show(f"starting Spark on {request.master}")
-    options = {**({"spark.ui.enabled": "true"} if settings.verbose else {}), **request.spark_settings}
-    context = call.with_resource(
-        spark_context(
-            "pulsarctl ops backlog",
-            request.master,
-            options=options,
-            log_level=settings.log_level,
-            short=of.survey.bytes <= SHORT_JOB_BYTES_MAX,
-            tell=progress.show,
-        )
-    )
-    if settings.verbose and context.uiWebUrl:
-        call.notice(f"Spark UI at {context.uiWebUrl}")
+    request = of.request
+    context = start_spark(call, "backlog", request.master, request.spark_settings, progress, of.survey.bytes)
     show = lambda done, parts: progress.show(_done(done, parts))  # noqa: E731  # shorter than a function
-    return _explained(lambda: run_spark(context, _access(call), of.parts, moment, show))
+    return explained(lambda: run_spark(context, access(call), of.parts, moment, show))
 
 
 def _done(done: int, parts: int) -> str:
@@ -142,18 +124,9 @@ def _tasks_min(request: BacklogRequest, choice: Choice) -> int:
     return max(8, 2 * (os.cpu_count() or 1))
 
 
-def _access(call: Call) -> "Access":
-    from pulsarctl.settings.credentials import token
-    from pulsarctl.tables.access import Access
-
-    return Access(
-        service_url=call.settings.service_url, admin_url=call.settings.web_url, token=token(call.settings) or ""
-    )
-
-
 def _exact_per(call: Call) -> str:
     """pulsarctl's broker reports each acknowledged message. Others do not report those in a batch."""
-    lookup = _access(call).lookup()
+    lookup = access(call).lookup()
     try:
         return "message" if lookup.server_version().startswith("pulsarctl") else "entry"
     finally:
@@ -168,22 +141,3 @@ def _require_arrow() -> None:
             f"cannot count a backlog: {' and '.join(missing)} {verb} not installed",
             hint="run pip install 'pulsarctl[spark]', or pip install pyarrow numpy for --engine local",
         )
-
-
-def _explained(action: Callable[[], Result]) -> Result:
-    """Runs the action, with a failure in Spark as an error of one line."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        return action()
-    except (PySparkException, Py4JError) as error:
-        raise CliError(f"the Spark job failed: {_cause(str(error))}") from error
-
-
-def _cause(text: str) -> str:
-    """The last line of a Python traceback, without the module's name, or the first line of any other text."""
-    found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
-    if "Traceback" in text and found:
-        return str(found[-1])
-    return text.strip().partition("\n")[0]

@@ -4,9 +4,7 @@ It uses RDDs: a task returns a few tallies, and without SQL a short job starts i
 """
 
 import gc
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark import SparkContext
@@ -14,10 +12,10 @@ from pyspark import SparkContext
 from pulsarctl.backlog.counting import Moment, Part
 from pulsarctl.backlog.local import Tell, count_part
 from pulsarctl.backlog.tally import Tally
+from pulsarctl.spark.jobs.watching import watched
 from pulsarctl.tables.access import Access
 
 JOB_GROUP = "pulsarctl-backlog"
-TELL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +36,5 @@ def run_spark(
 ) -> list[dict[str, Tally]]:
     """The tallies of each part, in the order of the plan."""
     context.setJobGroup(JOB_GROUP, "unacknowledged messages of each subscription", interruptOnCancel=True)
-    with _watched(context, lambda done: tell(done, len(parts))):
+    with watched(context, lambda done: tell(done, len(parts))):
         return context.parallelize(parts, max(len(parts), 1)).map(_Task(access, moment)).collect()
-
-
-@contextmanager
-def _watched(context: SparkContext, tell: Callable[[int], None]) -> Iterator[None]:
-    """Calls `tell` with the number of completed tasks. Spark itself would draw its bar between the lines of its log."""
-    tracker, ended = context.statusTracker(), threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(TELL_SECONDS):
-            stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage))]
-            if stages:
-                tell(sum(stage.numCompletedTasks for stage in stages))
-
-    watcher = threading.Thread(target=watch, name="backlog-progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join(1.0)

@@ -1,0 +1,29 @@
+"""The progress of a job, from Spark's status tracker."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark import SparkContext
+
+TELL_SECONDS = 0.5
+
+
+@contextmanager
+def watched(context: SparkContext, tell: Callable[[int], None]) -> Iterator[None]:
+    """Calls `tell` with the number of completed tasks. Spark itself would draw its bar between the lines of its log."""
+    tracker, ended = context.statusTracker(), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(TELL_SECONDS):
+            stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage))]
+            if stages:
+                tell(sum(stage.numCompletedTasks for stage in stages))
+
+    watcher = threading.Thread(target=watch, name="spark-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join(1.0)

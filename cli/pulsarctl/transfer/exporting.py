@@ -1,0 +1,80 @@
+"""A plan -> files. Each part of the plan is one task: the same code in this process and on Spark."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pulsarctl.errors import CliError
+from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.topic_table import TopicTable
+from pulsarctl.tables.typed.typed_values import NAMES as TYPED
+from pulsarctl.transfer.part_files import FileFacts, Layout, PartFiles
+from pulsarctl.transfer.portable import COLUMNS, portable
+
+Part = tuple[int, LedgerRange]
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Small, and pickled to each task."""
+
+    table: TopicTable
+    layout: Layout
+
+    def __call__(self, part: Part) -> list[FileFacts]:
+        """Writes the files of one part. Raises `CliError`, and what reading raises."""
+        index, ledger_range = part
+        try:
+            return self._write(index, ledger_range)
+        except OSError as error:
+            raise CliError(f"cannot write to {self.layout.directory}: {error.strerror or error}") from error
+
+    def _write(self, index: int, ledger_range: LedgerRange) -> list[FileFacts]:
+        batches = map(_checked, self.table.read(ledger_range))
+        first = next(batches, None)
+        if first is None:
+            return []
+        with PartFiles(self.layout, index, first.schema) as files:
+            for rows in chain((first,), batches):
+                files.write(rows)
+        return files.facts
+
+
+def columns(*, typed: bool) -> tuple[str, ...]:
+    """What is read of each message."""
+    return (*COLUMNS, *(TYPED if typed else ("value",)))
+
+
+def run_local(export: Export, parts: Sequence[Part], tell: Tell) -> list[list[FileFacts]]:
+    found: list[list[FileFacts]] = []
+    for part in parts:
+        tell(len(found), len(parts))
+        found.append(export(part))
+    return found
+
+
+def next_positions(before: dict[str, str], parts: Sequence[LedgerRange]) -> dict[str, str]:
+    """Where the next run starts: after the last entry of each partition that was read."""
+    found = dict(before)
+    for part in parts:
+        found[part.topic] = f"{part.ledger_id}:{part.last + 1}"
+    return found
+
+
+def in_order(found: Sequence[Sequence[FileFacts]]) -> list[FileFacts]:
+    """By part, and in a part by the order of the names."""
+    return [facts for part in found for facts in sorted(part, key=lambda each: each.path.rpartition("/")[2])]
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    encrypted = batch.column("encrypted")
+    if pc.any(encrypted).as_py():
+        place = batch.column("message_id")[pc.index(encrypted, True).as_py()].as_py()
+        raise CliError(
+            f"cannot export message {place}: it is encrypted", hint="consume it with its key, and export the result"
+        )
+    return portable(batch)

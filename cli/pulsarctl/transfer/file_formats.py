@@ -1,0 +1,274 @@
+"""One file in Parquet, JSON lines, CSV, or Avro. It has its name only when it is whole and on disk."""
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.transfer.portable import TYPES, as_text, from_text, properties_text
+
+ROWS_AT_ONCE = 5000
+
+
+class FileFormat(StrEnum):
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    CSV = "csv"
+    AVRO = "avro"
+
+
+class RowFile(Protocol):
+    def write(self, batch: pa.RecordBatch) -> None: ...
+    def close(self) -> None: ...
+
+
+class WholeFile:
+    """A file under a temporary name until `finish` gives it its own. `abandon` removes it."""
+
+    def __init__(self, path: Path, kind: FileFormat, schema: pa.Schema) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        self._file: RowFile = _WRITERS[kind](self._temporary, schema)
+        self.rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._file.write(batch)
+        self.rows += batch.num_rows
+
+    def finish(self) -> int:
+        """Its size in bytes."""
+        self._file.close()
+        with open(self._temporary, "rb") as written:
+            os.fsync(written.fileno())
+            size = os.fstat(written.fileno()).st_size
+        self._temporary.replace(self.path)
+        return size
+
+    def abandon(self) -> None:
+        with contextlib.suppress(Exception):
+            self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+def read_rows(path: Path, kind: FileFormat) -> Iterator[pa.RecordBatch]:
+    """Raises `CliError` for a file that cannot be read."""
+    try:
+        yield from _READERS[kind](path)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, EOFError) as error:
+        raise CliError(f"cannot read {path}: {error or type(error).__name__}") from error
+
+
+def format_of(path: Path) -> FileFormat:
+    """By the ending of the name. Raises `UsageProblem`."""
+    for kind in FileFormat:
+        if path.name.endswith(f".{kind}"):
+            return kind
+    raise UsageProblem(f"cannot tell the format of {path}", hint=f"its name must end with .{', .'.join(FileFormat)}")
+
+
+class _ParquetFile:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq
+
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _JsonFile:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed by `close`
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for row in as_text(batch).to_pylist():
+            row["properties"] = dict(row["properties"] or ()) or None
+            present = {name: value for name, value in row.items() if value is not None}
+            self._file.write(json.dumps(present, ensure_ascii=False, default=_plain, separators=(",", ":")) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _CsvFile:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._writer: Any = None
+        path.touch()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        from pyarrow import csv
+
+        text = as_text(batch)
+        place = text.schema.get_field_index("properties")
+        flat = pa.array(list(map(properties_text, text.column(place).to_pylist())), pa.string())
+        text = text.set_column(place, "properties", flat)
+        if self._writer is None:
+            self._writer = csv.CSVWriter(self._path, text.schema)
+        self._writer.write_batch(text)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _AvroFile:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        from fastavro.write import Writer
+
+        self._file = open(path, "wb")  # noqa: SIM115  # closed by `close`
+        self._writer = Writer(self._file, _AVRO, codec="deflate")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for row in batch.to_pylist():
+            row["properties"] = dict(row["properties"] or ())
+            self._writer.write(row)
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self._writer.flush()
+            self._file.close()
+
+
+def _avro_type(kind: pa.DataType) -> Any:
+    if pa.types.is_map(kind):
+        return {"type": "map", "values": "string"}
+    if pa.types.is_timestamp(kind):
+        return {"type": "long", "logicalType": "timestamp-micros"}
+    return {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.bool_(): "boolean", pa.binary(): "bytes"}[
+        kind
+    ]
+
+
+_AVRO = {
+    "type": "record",
+    "name": "Message",
+    "namespace": "pulsarctl",
+    "fields": [
+        {"name": name, "type": ["null", _avro_type(kind)], "default": None}
+        if not pa.types.is_map(kind)
+        else {"name": name, "type": _avro_type(kind)}
+        for name, kind in TYPES.items()
+    ],
+}
+
+
+def _plain(value: Any) -> Any:
+    """Values of typed columns in JSON."""
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        yield from file.iter_batches(ROWS_AT_ONCE)
+
+
+def _read_json(path: Path) -> Iterator[pa.RecordBatch]:
+    with open(path, encoding="utf-8", newline="\n") as lines:
+        rows: list[dict[str, Any]] = []
+        for line in lines:
+            rows.append(_object(json.loads(line)))
+            if len(rows) == ROWS_AT_ONCE:
+                yield from_text(rows)
+                rows = []
+        if rows:
+            yield from_text(rows)
+
+
+def _object(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ValueError("a line is not a JSON object")
+    return found
+
+
+def _read_csv(path: Path) -> Iterator[pa.RecordBatch]:
+    from pyarrow import csv
+
+    if not path.stat().st_size:
+        return
+    with open(path, "rb") as head:
+        names = next(iter(_csv_names(head.readline())))
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        null_values=[""],
+    )
+    reader = csv.open_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert)
+    for batch in reader:
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            rows = batch.slice(start, ROWS_AT_ONCE).to_pylist()
+            yield from_text([{name: value for name, value in row.items() if value is not None} for row in rows])
+
+
+def _csv_names(head: bytes) -> Iterator[list[str]]:
+    import csv
+
+    yield from csv.reader([head.decode().rstrip("\r\n")])
+
+
+def _read_avro(path: Path) -> Iterator[pa.RecordBatch]:
+    import fastavro
+
+    with open(path, "rb") as file:
+        rows: list[dict[str, Any]] = []
+        for row in fastavro.reader(file):
+            rows.append(row)  # type: ignore[arg-type]  # a record is a dict
+            if len(rows) == ROWS_AT_ONCE:
+                yield _from_avro(rows)
+                rows = []
+        if rows:
+            yield _from_avro(rows)
+
+
+def _from_avro(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    """Ours have the types of `TYPES`. The value of others may be text or a record."""
+    for row in rows:
+        if isinstance(row.get("value"), bytes):
+            continue
+        if row.get("value") is not None:
+            row["value"] = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=_plain)
+            row["value"] = row["value"].encode()
+    columns = {}
+    for name, kind in TYPES.items():
+        if any(name in row for row in rows):
+            values = [row.get(name) for row in rows]
+            if pa.types.is_map(kind):
+                values = [list((each or {}).items()) for each in values]
+            columns[name] = pa.array(values, kind)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+_WRITERS: dict[FileFormat, Any] = {
+    FileFormat.PARQUET: _ParquetFile,
+    FileFormat.JSONL: _JsonFile,
+    FileFormat.CSV: _CsvFile,
+    FileFormat.AVRO: _AvroFile,
+}
+_READERS: dict[FileFormat, Any] = {
+    FileFormat.PARQUET: _read_parquet,
+    FileFormat.JSONL: _read_json,
+    FileFormat.CSV: _read_csv,
+    FileFormat.AVRO: _read_avro,
+}

@@ -1,0 +1,137 @@
+"""The columns of an exported message, and how text formats write them.
+
+Parquet and Avro keep the types. In JSON lines and CSV, times are ISO-8601, an ordering key is base64, and a value that
+is no UTF-8 text is base64 in the column `value_base64`. CSV has properties as a JSON object.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+COLUMNS = (
+    "topic",
+    "partition",
+    "message_id",
+    "key",
+    "key_is_base64",
+    "ordering_key",
+    "properties",
+    "publish_time",
+    "event_time",
+    "deliver_at",
+    "producer",
+    "sequence_id",
+    "schema_version",
+    "encrypted",
+)
+TIMES = ("publish_time", "event_time", "deliver_at")
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+PROPERTIES = pa.map_(pa.string(), pa.string())
+TYPES: dict[str, pa.DataType] = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "message_id": pa.string(),
+    "key": pa.string(),
+    "key_is_base64": pa.bool_(),
+    "ordering_key": pa.binary(),
+    "properties": PROPERTIES,
+    "publish_time": TIMESTAMP,
+    "event_time": TIMESTAMP,
+    "deliver_at": TIMESTAMP,
+    "producer": pa.string(),
+    "sequence_id": pa.int64(),
+    "schema_version": pa.int64(),
+    "value": pa.binary(),
+}
+
+
+def portable(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """As exported: without `encrypted`, and schema versions as numbers."""
+    columns = {name: batch.column(name) for name in batch.schema.names if name != "encrypted"}
+    columns["schema_version"] = pa.array(list(map(_number, columns["schema_version"].to_pylist())), pa.int64())
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """For JSON lines and CSV."""
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    for name in TIMES:
+        columns[name] = pc.strftime(columns[name], format="%Y-%m-%dT%H:%M:%SZ")
+    columns["ordering_key"] = pa.array(list(map(_base64, columns["ordering_key"].to_pylist())), pa.string())
+    if pa.types.is_binary(columns["value"].type):
+        columns |= _text_values(columns["value"])
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def from_text(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+    """Rows of JSON lines or CSV, ours or others', as messages. Raises `ValueError` for what cannot be read."""
+    columns = {}
+    for name, kind in TYPES.items():
+        if name == "value":
+            columns[name] = pa.array(list(map(_value, rows)), kind)
+        elif any(name in row for row in rows):
+            columns[name] = _column(name, kind, [row.get(name) for row in rows])
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def properties_text(found: Sequence[tuple[str, str]] | None) -> str | None:
+    return json.dumps(dict(found), ensure_ascii=False) if found else None
+
+
+def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
+    if name == "ordering_key":
+        return pa.array([None if each is None else base64.b64decode(each) for each in values], kind)
+    if name == "properties":
+        return pa.array([list(_properties(each).items()) for each in values], kind)
+    if name == "key":
+        return pa.array([None if each is None else str(each) for each in values], kind)
+    if any(isinstance(each, str) for each in values):
+        return pa.array(values, pa.string()).cast(kind)
+    if pa.types.is_timestamp(kind):  # numbers are milliseconds, as in Pulsar
+        return pa.array(values, pa.timestamp("ms", tz="UTC")).cast(kind)
+    return pa.array(values, kind)
+
+
+def _properties(found: Any) -> dict[str, str]:
+    if isinstance(found, str):
+        found = json.loads(found or "{}")
+    return {str(name): str(value) for name, value in (found or {}).items()}
+
+
+def _value(row: dict[str, Any]) -> bytes | None:
+    if (encoded := row.get("value_base64")) is not None:
+        return base64.b64decode(encoded)
+    value = row.get("value")
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.encode()
+
+
+def _text_values(values: pa.Array) -> dict[str, pa.Array]:
+    try:
+        return {"value": values.cast(pa.string()), "value_base64": pa.nulls(len(values), pa.string())}
+    except pa.ArrowInvalid:  # some value is no text
+        found = values.to_pylist()
+        texts = list(map(_utf8, found))
+        binary = [_base64(value) if text is None else None for text, value in zip(texts, found, strict=True)]
+        return {"value": pa.array(texts, pa.string()), "value_base64": pa.array(binary, pa.string())}
+
+
+def _utf8(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _base64(value: bytes | None) -> str | None:
+    return None if value is None else base64.b64encode(value).decode()
+
+
+def _number(version: bytes | None) -> int | None:
+    return int.from_bytes(version) if version is not None and len(version) == 8 else None

@@ -1,0 +1,243 @@
+"""Plans and runs `ops export`: what is read, where it goes, and which engine does it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pulsarctl.backlog.engine import Choice, Engine, choose
+from pulsarctl.errors import CliError, Conflict, NotFound, UsageProblem
+from pulsarctl.output.render import Progress
+from pulsarctl.shell.call import Call
+from pulsarctl.verbs.on_spark import access, explained, start_spark
+
+if TYPE_CHECKING:
+    from pulsarctl.tables.ledger_ranges import LedgerRange
+    from pulsarctl.tables.options import TableOptions
+    from pulsarctl.tables.topic_table import TopicTable
+    from pulsarctl.transfer.file_formats import FileFormat
+    from pulsarctl.transfer.manifest import Manifest
+    from pulsarctl.transfer.part_files import By, FileFacts, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """What the command line asks for."""
+
+    topic: str
+    directory: Path
+    format: "FileFormat"
+    start: str
+    end: str
+    by: "By"
+    key_groups: int
+    typed: bool
+    incremental: bool
+    overwrite: bool
+    engine: Engine
+    local_bytes_max: int
+    master: str
+    spark_settings: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPlan:
+    """`before` is the export that this run adds to."""
+
+    request: ExportRequest
+    table: "TopicTable"
+    layout: "Layout"
+    parts: "Sequence[LedgerRange]"
+    choice: Choice
+    before: "Manifest | None"
+    notices: Sequence[str]
+
+
+def format_named(text: str) -> "FileFormat":
+    require_arrow()
+    from pulsarctl.transfer.file_formats import FileFormat
+
+    if text.lower() not in list(FileFormat):
+        raise UsageProblem(f"unknown format '{text}'", hint="use one of " + ", ".join(FileFormat))
+    return FileFormat(text.lower())
+
+
+def by_named(text: str) -> "By":
+    from pulsarctl.transfer.part_files import By
+
+    if text.lower() not in list(By):
+        raise UsageProblem(f"--by: unknown '{text}'", hint="use one of " + ", ".join(By))
+    return By(text.lower())
+
+
+def require_arrow() -> None:
+    if find_spec("pyarrow") is None:
+        raise CliError(
+            "cannot read and write files: pyarrow is not installed",
+            hint="run pip install pyarrow, or pip install 'pulsarctl[spark]'",
+        )
+
+
+def plan(call: Call, request: ExportRequest) -> ExportPlan:
+    """Asks the admin API. Raises `NotFound`, `Conflict`, `UsageProblem`."""
+    from pulsarctl.spark.session import require_spark
+    from pulsarctl.tables.topic_table import TopicTable
+    from pulsarctl.transfer.part_files import Layout
+
+    before = _before(request)
+    table = TopicTable.open(_options(call, request, before))
+    parts = table.plan()
+    choice = choose(
+        request.engine,
+        entries=sum(part.entries for part in parts),
+        size=sum(part.size for part in parts),
+        bytes_max=request.local_bytes_max,
+        require_spark=require_spark,
+    )
+    notices = [choice.notice] if choice.notice else []
+    notices += _gone(call, before) if before is not None else []
+    run = 0 if before is None else before.runs
+    layout = Layout(request.directory, request.format, request.by, request.key_groups, run)
+    return ExportPlan(request, table, layout, parts, choice, before, notices)
+
+
+def run(call: Call, of: ExportPlan) -> "list[FileFacts]":
+    """Writes the files of this run, and then the state file. Raises `CliError`."""
+    from pulsarctl.transfer import manifest
+    from pulsarctl.transfer.exporting import Export, in_order
+
+    directory = of.request.directory
+    if of.before is not None:
+        manifest.remove_leftovers(directory, of.before)
+    elif of.request.overwrite:
+        manifest.clear(directory)
+    files = in_order(_write(call, of, Export(of.table, of.layout)))
+    manifest.save(directory, _after(call, of, files))
+    return files
+
+
+def _write(call: Call, of: ExportPlan, export: Any) -> "list[list[FileFacts]]":
+    from pulsarctl.transfer.exporting import run_local
+
+    request, parts = of.request, list(enumerate(of.parts))
+    progress = Progress(quiet=call.settings.quiet)
+    call.call_on_close(progress.clear)
+
+    def tell(done: int, count: int) -> None:
+        progress.show(f"{done} of {count} parts done")
+
+    try:
+        if of.choice.engine is Engine.LOCAL or not parts:
+            return run_local(export, parts, tell)
+        from pulsarctl.spark.jobs.export import run_spark
+
+        size = sum(part.size for part in of.parts)
+        context = start_spark(call, "export", request.master, request.spark_settings, progress, size)
+        return explained(lambda: run_spark(context, export, parts, tell))
+    finally:
+        progress.clear()
+
+
+def _before(request: ExportRequest) -> "Manifest | None":
+    """The export to add to. Raises `Conflict` for a directory that must not be written to."""
+    from pulsarctl.transfer import manifest
+
+    directory = request.directory
+    if directory.exists() and not directory.is_dir():
+        raise Conflict(f"cannot export to {directory}: it is not a directory")
+    if request.overwrite or manifest.is_empty(directory):
+        return None
+    found = manifest.load(directory)
+    if found is None:
+        raise Conflict(
+            f"cannot export to {directory}: it is not empty, and has no complete export",
+            hint="choose another directory, or use --overwrite to delete the files of an export that did not end",
+        )
+    if not request.incremental:
+        raise Conflict(
+            f"cannot export to {directory}: it has an export of {found.topic}",
+            hint="use --incremental to add to it, or --overwrite to replace it",
+        )
+    _check_same(request, found)
+    return found
+
+
+def _check_same(request: ExportRequest, found: "Manifest") -> None:
+    wanted = (request.topic, request.format, request.by, "auto" if request.typed else "raw", request.key_groups)
+    there = (found.topic, found.format, found.by, found.decode, found.key_groups)
+    names = ("topic", "format", "--by", "--typed", "--key-groups")
+    for name, new, old in zip(names, wanted, there, strict=True):
+        if new != old:
+            raise Conflict(f"cannot add to the export in {request.directory}: its {name} is {old}, not {new}")
+    if found.next is None:
+        raise Conflict(
+            f"cannot add to the export in {request.directory}: it ended at --end, so what follows is not known",
+            hint="choose another directory",
+        )
+
+
+def _options(call: Call, request: ExportRequest, before: "Manifest | None") -> "TableOptions":
+    import json
+    from dataclasses import replace
+
+    from pulsarctl.tables.options import TableOptions
+    from pulsarctl.transfer.exporting import columns
+    from pulsarctl.transfer.file_formats import FileFormat
+
+    if request.typed and request.format in (FileFormat.CSV, FileFormat.AVRO):
+        raise UsageProblem(
+            f"cannot write typed values as {request.format}", hint="use parquet or jsonl, or omit --typed"
+        )
+    if request.incremental and request.end != "latest":
+        raise UsageProblem("cannot combine --incremental and --end", hint="omit --end")
+    options = {
+        "topic": request.topic,
+        "start": request.start,
+        "end": request.end,
+        "columns": ",".join(columns(typed=request.typed)),
+        "decode": "auto" if request.typed else "raw",
+        "tasks_min": "1",
+    }
+    if before is not None and before.next:
+        options["start"] = json.dumps(before.next)
+    return replace(TableOptions.parse(options), access=access(call))
+
+
+def _gone(call: Call, before: "Manifest") -> list[str]:
+    """A notice for each partition whose next ledger is no longer there: messages may be missing."""
+    found = []
+    for topic, position in (before.next or {}).items():
+        ledger_id = int(position.partition(":")[0])
+        ledgers = [ledger["ledgerId"] for ledger in call.admin.topics.internal_stats(topic)["ledgers"]]
+        if ledger_id not in ledgers:
+            found.append(f"warning: ledger {ledger_id} of {topic} is gone; messages after {position} may be missing")
+    return found
+
+
+def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifest":
+    from pulsarctl.transfer.exporting import next_positions
+    from pulsarctl.transfer.manifest import Manifest, new_id
+
+    request, before = of.request, of.before
+    ended = request.end != "latest"
+    return Manifest(
+        id=before.id if before else new_id(),
+        topic=request.topic,
+        format=request.format,
+        by=request.by,
+        decode="auto" if request.typed else "raw",
+        key_groups=request.key_groups,
+        runs=of.layout.run + 1,
+        rows=sum(each.rows for each in files) + (before.rows if before else 0),
+        next=None if ended else next_positions((before.next or {}) if before else {}, of.parts),
+        schemas=_schemas(call, request.topic),
+        files=[*(before.files if before else ()), *files],
+    )
+
+
+def _schemas(call: Call, topic: str) -> dict[str, dict[str, Any]]:
+    try:
+        return {str(each["version"]): each["schemaInfo"] for each in call.admin.schemas.all_versions(topic)}
+    except NotFound:
+        return {}

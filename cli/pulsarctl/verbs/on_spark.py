@@ -1,0 +1,68 @@
+"""Spark for one command: a context that ends with it, and failures as errors of one line."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from pulsarctl.errors import CliError
+from pulsarctl.output.render import Progress
+from pulsarctl.shell.call import Call
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from pulsarctl.tables.access import Access
+
+Result = TypeVar("Result")
+SHORT_JOB_BYTES_MAX = 1 << 30
+
+
+def start_spark(
+    call: Call, verb: str, master: str, settings: Mapping[str, str], progress: Progress, size: int
+) -> "SparkContext":
+    """`size` is the number of bytes to read. The context ends with the command, after its result is printed."""
+    from pulsarctl.spark.session import spark_context
+
+    progress.show(f"starting Spark on {master}")
+    context = call.with_resource(
+        spark_context(
+            f"pulsarctl ops {verb}",
+            master,
+            options={**({"spark.ui.enabled": "true"} if call.settings.verbose else {}), **settings},
+            log_level=call.settings.log_level,
+            short=size <= SHORT_JOB_BYTES_MAX,
+            tell=progress.show,
+        )
+    )
+    if call.settings.verbose and context.uiWebUrl:
+        call.notice(f"Spark UI at {context.uiWebUrl}")
+    return context
+
+
+def access(call: Call) -> "Access":
+    """How this command reaches the cluster, for tasks."""
+    from pulsarctl.settings.credentials import token
+    from pulsarctl.tables.access import Access
+
+    return Access(
+        service_url=call.settings.service_url, admin_url=call.settings.web_url, token=token(call.settings) or ""
+    )
+
+
+def explained(action: Callable[[], Result]) -> Result:
+    """Runs the action, with a failure in Spark as an error of one line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return action()
+    except (PySparkException, Py4JError) as error:
+        raise CliError(f"the Spark job failed: {_cause(str(error))}") from error
+
+
+def _cause(text: str) -> str:
+    """The last line of a Python traceback, without the module's name, or the first line of any other text."""
+    found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
+    if "Traceback" in text and found:
+        return str(found[-1])
+    return text.strip().partition("\n")[0]
