@@ -48,7 +48,7 @@ def job(text: str, tmp_path: Path, **environment: str) -> "subprocess.Popen[str]
 def test_the_first_job_of_an_installation_writes_the_archive_that_the_next_one_uses(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=DEADLINE_SECONDS)
-    (archive,) = (cache / "pulsarctl").glob("spark-classes-*")
+    (archive,) = (cache / "pulsarctl").glob("spark-*")
     written = archive.stat().st_mtime_ns
     second = job(JOB, tmp_path, XDG_CACHE_HOME=str(cache)).communicate(timeout=DEADLINE_SECONDS)
     assert archive.stat().st_mtime_ns == written
@@ -81,6 +81,15 @@ def test_only_one_of_the_jobs_that_start_together_trains(tmp_path: Path) -> None
     again = class_archive(java, tmp_path, tmp_path / "cache")
     assert again is not None
     assert again.is_training
+
+
+def test_the_lock_of_a_session_that_was_killed_is_taken_over(tmp_path: Path) -> None:
+    java = Java(machine_java(tmp_path), 17, "JAVA_HOME")
+    killed = class_archive(java, tmp_path, tmp_path / "cache")
+    assert killed is not None
+    assert killed.lock is not None
+    os.utime(killed.lock, (0, 0))
+    assert class_archive(java, tmp_path, tmp_path / "cache") is not None
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:

@@ -17,18 +17,23 @@ from pathlib import Path
 from pulsarctl.spark.java import BUNDLED, Java
 
 AOT_CACHE_VERSION_MIN = 25
-TRAINING_SECONDS_MAX = 300.0  # an unfinished file that is older belongs to a run that was killed
+TRAINING_SECONDS_MAX = 300.0
+LOCK_SECONDS_MAX = 3600.0  # a lock that is older belongs to a session that was killed
 
 _QUIET = "-Xlog:disable"  # the JVM reports a missing or unfit archive on stdout
 
 
 @dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """`file` is what sessions use; `unfinished` is what a training run writes, None in any other session."""
+    """`file` is what sessions use; `unfinished` is what a training run writes, None in any other session.
+
+    Only one session trains at a time: the one that created `lock`.
+    """
 
     file: Path
     is_aot_cache: bool
     unfinished: Path | None = None
+    lock: Path | None = None
 
     @property
     def is_training(self) -> bool:
@@ -53,6 +58,8 @@ class ClassArchive:
         if self.unfinished is not None:
             for file in self.unfinished.parent.glob(f"{self.unfinished.name}*"):
                 file.unlink(missing_ok=True)
+        if self.lock is not None:
+            self.lock.unlink(missing_ok=True)
 
 
 def class_archive(java: Java, jars: Path, cache: Path) -> ClassArchive | None:
@@ -65,8 +72,8 @@ def class_archive(java: Java, jars: Path, cache: Path) -> ClassArchive | None:
     file = cache / f"spark-classes-{key}"
     if file.exists():
         return ClassArchive(file, is_aot_cache)
-    unfinished = file.with_name(f"{file.name}.unfinished")
-    return ClassArchive(file, is_aot_cache, unfinished) if _claim(unfinished) else None
+    lock, unfinished = file.with_name(f"{file.name}.lock"), file.with_name(f"{file.name}.{os.getpid()}")
+    return ClassArchive(file, is_aot_cache, unfinished, lock) if _claim(lock) else None
 
 
 def _identity(java: Java) -> str | None:
@@ -84,14 +91,14 @@ def _listing(jars: Path) -> list[str]:
     return [f"{jar} {(found := jar.stat()).st_size} {found.st_mtime_ns}" for jar in sorted(jars.glob("*.jar"))]
 
 
-def _claim(unfinished: Path) -> bool:
-    """Only one of the sessions that start at the same time trains."""
+def _claim(lock: Path) -> bool:
+    """Whether this session is the one that trains."""
     with contextlib.suppress(OSError):
-        if time.time() - unfinished.stat().st_mtime > TRAINING_SECONDS_MAX:
-            unfinished.unlink()
+        if time.time() - lock.stat().st_mtime > LOCK_SECONDS_MAX:
+            lock.unlink()
     try:
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError:
         return False
     return True
