@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging powercut damage abuse fuzz openapi proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills powercut damage abuse fuzz openapi proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ soak-messaging: ROUNDS = 50
 soak-messaging: ROUNDS ?= 50
 soak-messaging: $(READY) ## test key order, deduplication, delays, and compaction through kill -9 (ROUNDS=50)
 	@$(PY) -m tests.soak_messaging --rounds $(ROUNDS) $(ARGS)
+
+offload-kills: ROUNDS ?= 25
+offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)
+	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker_core/offload/test_kill.py $(ARGS)
 
 powercut: $(READY) ## rebuild the disk as it was after each recorded call, and open it
 	@$(PY) -m tests.powercut $(ARGS)

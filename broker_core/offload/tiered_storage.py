@@ -196,7 +196,7 @@ class TieredStorage:
 
         Raises `NotConfigured`, OSError.
         """
-        store = open_store(driver, settings, self._limits)
+        store = await self._storage.read_thread(partial(open_store, driver, settings, self._limits))
         instance = await self.instance()
         listed = await self._storage.read_thread(partial(objects_of, store, instance))
         known = await self._storage.known_copies()  # after the list: an object is on record before it exists

@@ -103,13 +103,15 @@ class Offloading:
     async def restore(self) -> int:
         """Writes all local files again and lets the copies go; returns the number of ledgers.
 
-        Raises `AlreadyRunning`, StorageError, OSError; then the ledgers before are restored.
+        Raises `AlreadyRunning`, StorageError; then the ledgers before are restored.
         """
         self._check_free()
         self.state = OffloadState.RUNNING
         try:
             offloaded = [info.id for info in self._sealed() if selection.is_offloaded(info)]
             restored = [await self._on_disk().copies.restore(ledger_id) for ledger_id in offloaded]
+        except OSError as error:
+            raise StorageError(f"cannot restore a ledger of {self._context.name}: {error}") from error
         finally:
             self.state = OffloadState.NOT_RUN
         return sum(restored)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
+import urllib.error
 from collections.abc import Callable
 
 import pyarrow.parquet as pq
@@ -266,6 +268,13 @@ def test_objects_that_are_gone_are_listed_although_none_is_left(one: OffloadedTo
         s3.filesystem.delete_file(path)
     found = one.rest("POST", "/brokers/offload/audit")
     assert {path.removeprefix(f"{BUCKET}/") for path in gone} <= set(found["missing"])
+
+
+def test_a_store_that_cannot_be_asked_is_an_error_with_its_text(one: OffloadedTopic, s3: S3) -> None:
+    with s3.proxy.doing("refuse"), pytest.raises(urllib.error.HTTPError) as refused:
+        one.rest("POST", "/brokers/offload/audit")
+    assert refused.value.code == 412
+    assert "the key was revoked" in json.loads(refused.value.read())["reason"]
 
 
 def test_orphans_are_listed_and_swept(one: OffloadedTopic, s3: S3) -> None:

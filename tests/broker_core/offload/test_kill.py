@@ -1,6 +1,7 @@
 """kill -9 of the broker at the steps of an offload: nothing is lost, the rerun finishes, no object is left behind."""
 
 import json
+import os
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.condition import wait_until
 TOPIC = "persistent/public/default/killed"
 STEPS = (("PUT", ".parquet"), ("GET", ".parquet"), ("PUT", ".json"), ("GET", ".json"))
 LATEST = (1 << 63) - 1
+ROUNDS = int(os.environ.get("OFFLOAD_ROUNDS", "1"))  # `make offload-kills` asks for more
 
 
 def rest(broker: BrokerProcess, method: str, path: str, body: Any = None) -> Any:
@@ -59,6 +61,7 @@ def at(step: tuple[str, str]) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(60 + 60 * ROUNDS)
 def test_f6_a_broker_killed_at_any_step_loses_nothing_and_leaves_no_object(s3: S3, tmp_path: Path) -> None:
     config = s3.config(deletion_lag_ms=0)
     broker = BrokerProcess(
@@ -73,7 +76,7 @@ def test_f6_a_broker_killed_at_any_step_loses_nothing_and_leaves_no_object(s3: S
     sent = values(5)
     try:
         publish(broker, sent)
-        for step in STEPS:
+        for step in STEPS * ROUNDS:
             with s3.proxy.doing("hold", at(step)):
                 offload(broker)
                 assert s3.proxy.held.wait(30), step
