@@ -65,7 +65,7 @@ def _topic_head(stats: TopicStats, now_ms: int) -> dict[str, Any]:
         "msgThroughputOut": outgoing.byte_rate,
         "bytesInCounter": incoming.bytes,
         "msgInCounter": incoming.messages,
-        "systemTopicBytesInCounter": 0,
+        "systemTopicBytesInCounter": incoming.bytes if stats.is_system else 0,
         "bytesOutCounter": outgoing.bytes,
         "msgOutCounter": outgoing.messages,
         "bytesOutInternalCounter": 0,

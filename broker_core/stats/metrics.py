@@ -16,7 +16,6 @@ from broker_core.rates.turns import in_turns
 from broker_core.stats.broker_load import resident_bytes
 from broker_core.stats.topic_metrics import SUMMED, Sample, of_consumer, of_producer, of_subscription, of_topic
 from broker_core.stats.topic_stats import TopicStats, topic_stats
-from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker
@@ -61,7 +60,7 @@ async def samples_of(broker: Broker) -> AsyncIterator[list[Sample]]:
     async for topic in in_turns(list(broker.topics.loaded.values())):
         name = str(topic.name.namespace)
         snapshot = await topic_stats(topic)
-        totals.add(snapshot, is_system=is_system_topic(topic.name))
+        totals.add(snapshot)
         namespace = namespaces.setdefault(name, _OfNamespace())
         namespace.topics += 1
         found = of_one(f'{cluster},namespace="{name}",topic="{escaped(str(topic.name))}"', snapshot, shows)
@@ -117,9 +116,9 @@ class _Totals:
         self.received = {False: 0, True: 0}  # bytes, of users' and of system topics
         self.sent = 0
 
-    def add(self, stats: TopicStats, *, is_system: bool) -> None:
+    def add(self, stats: TopicStats) -> None:
         self.topics += 1
-        self.received[is_system] += stats.incoming.bytes
+        self.received[stats.is_system] += stats.incoming.bytes
         self.sent += stats.outgoing.bytes
         self.subscriptions += len(stats.subscriptions)
         self.producers += len(stats.publishers)

@@ -16,6 +16,7 @@ from broker_core.rates.traffic import Traffic
 from broker_core.rates.turns import in_turns
 from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
 from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
+from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.publishing.producer import Producer
@@ -93,6 +94,7 @@ class TopicStats:
     epoch: int | None = None
     has_chunks: bool = False
     lost_entries: int = 0
+    is_system: bool = False
 
     @property
     def earliest_backlog_ms(self) -> int:
@@ -148,6 +150,7 @@ async def topic_stats(
         deduplicates=topic.deduplication.enabled,
         epoch=topic.admission.epoch,
         has_chunks=topic.special_entries.has_chunks,
+        is_system=is_system_topic(topic.name),
         lost_entries=sum(lost.last - lost.first + 1 for lost in topic.ledger.lost),
     )
 

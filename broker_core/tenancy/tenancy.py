@@ -115,6 +115,7 @@ class Tenancy:
             if name not in self._records.tenants:
                 raise TenantNotFound(f"Tenant {name} not found")
             self._check_clusters(tenant.allowed_clusters)
+            self._check_unused_clusters(name, tenant.allowed_clusters)
             await self._records.put_tenant(name, tenant)
         self._tell_permissions()
 
@@ -373,6 +374,13 @@ class Tenancy:
             raise InvalidValue("Clusters cannot be empty or blank")
         if not {*clusters} <= {*self.clusters()}:
             raise InvalidValue("Clusters do not exist")
+
+    def _check_unused_clusters(self, tenant: str, allowed: Sequence[str]) -> None:
+        """Raises `NotEmpty` if a namespace of the tenant is in a cluster that is no longer allowed."""
+        for name in self.namespaces(tenant):
+            for cluster in self._records.namespaces[name].replication_clusters:
+                if cluster not in allowed:
+                    raise NotEmpty(f"cannot take cluster {cluster} from tenant {tenant}: namespace {name} is in it")
 
     def _check_policies(self, policies: PolicySet) -> None:
         auto_creation = policies.get("auto_topic_creation")

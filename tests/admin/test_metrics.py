@@ -1,5 +1,6 @@
 """`/metrics`: what each level shows, and what the broker counts."""
 
+import asyncio
 import re
 import urllib.request
 from collections.abc import AsyncIterator
@@ -120,3 +121,15 @@ def test_producers_and_consumers_are_shown_on_request() -> None:
 async def test_producers_and_consumers_are_left_out_unless_asked_for(shop: Admin) -> None:
     found = await metrics(shop)
     assert not any(metric.startswith(("pulsar_consumer_", "pulsar_producer_")) for metric, _ in found)
+
+
+async def test_the_stats_of_a_system_topic_count_its_bytes_apart(shop: Admin) -> None:
+    await asyncio.to_thread(_publish, shop.broker.service_url, "persistent://pulsar/system/events")
+    shown = (await shop("GET", "persistent/pulsar/system/events/stats")).json
+    assert shown["systemTopicBytesInCounter"] == shown["bytesInCounter"] > 0
+
+
+def _publish(url: str, topic: str) -> None:
+    client = pulsar.Client(url)
+    client.create_producer(topic).send(b"x")
+    client.close()

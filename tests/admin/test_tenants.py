@@ -66,3 +66,13 @@ class TestWhereForceIsAllowed:
     async def test_a_namespace_is_deleted_with_its_topics(self, shop: Admin) -> None:
         assert (await shop("DELETE", "namespaces/acme/shop?force=true")).status == 204
         assert (await shop("GET", "namespaces/acme")).json == []
+
+
+async def test_a_tenant_keeps_a_cluster_that_its_namespaces_are_in(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", {"serviceUrl": "http://r1:8080"})
+    reply = await shop("POST", "tenants/acme", {"allowedClusters": ["r1"]})
+    assert reply.status == 409
+    assert reply.reason == "cannot take cluster standalone from tenant acme: namespace acme/shop is in it"
+    assert (await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})).status == 204
+    await shop("PUT", "tenants/empty", {"allowedClusters": ["standalone"]})
+    assert (await shop("POST", "tenants/empty", {"allowedClusters": ["r1"]})).status == 204
