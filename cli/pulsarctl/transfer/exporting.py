@@ -1,6 +1,6 @@
 """A plan -> files. Each part of the plan is one task: the same code in this process and on Spark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -34,7 +34,7 @@ class Export:
             raise CliError(f"cannot write to {self.layout.directory}: {error.strerror or error}") from error
 
     def _write(self, index: int, ledger_range: LedgerRange) -> list[FileFacts]:
-        batches = map(_checked, self.table.read(ledger_range))
+        batches = messages(self.table, ledger_range)
         first = next(batches, None)
         if first is None:
             return []
@@ -42,6 +42,11 @@ class Export:
             for rows in chain((first,), batches):
                 files.write(rows)
         return files.facts
+
+
+def messages(table: TopicTable, part: LedgerRange) -> Iterator[pa.RecordBatch]:
+    """The rows of one part, as exported. Raises `CliError` for an encrypted message, and what reading raises."""
+    return map(_checked, table.read(part))
 
 
 def columns(*, typed: bool) -> tuple[str, ...]:
@@ -75,6 +80,6 @@ def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     if pc.any(encrypted).as_py():
         place = batch.column("message_id")[pc.index(encrypted, True).as_py()].as_py()
         raise CliError(
-            f"cannot export message {place}: it is encrypted", hint="consume it with its key, and export the result"
+            f"cannot copy message {place}: it is encrypted", hint="consume it with its key, and copy the result"
         )
     return portable(batch)

@@ -231,12 +231,13 @@ def _after(call: Call, of: ExportPlan, files: "Sequence[FileFacts]") -> "Manifes
         runs=of.layout.run + 1,
         rows=sum(each.rows for each in files) + (before.rows if before else 0),
         next=None if ended else next_positions((before.next or {}) if before else {}, of.parts),
-        schemas=_schemas(call, request.topic),
+        schemas=schemas_of(call, request.topic),
         files=[*(before.files if before else ()), *files],
     )
 
 
-def _schemas(call: Call, topic: str) -> dict[str, dict[str, Any]]:
+def schemas_of(call: Call, topic: str) -> dict[str, dict[str, Any]]:
+    """The schema of each version, by its number."""
     try:
         return {str(each["version"]): each["schemaInfo"] for each in call.admin.schemas.all_versions(topic)}
     except NotFound:
