@@ -74,6 +74,12 @@ class BrokerProcess:
         assert self._process is not None and self._process.stdout is not None
         return bool(select.select([self._process.stdout], [], [], 0)[0])
 
+    def check_running(self) -> None:
+        """Raises BrokerDied if the broker has exited without being asked to."""
+        assert self._process is not None
+        if (code := self._process.poll()) is not None:
+            raise BrokerDied(f"exit code {code}\n{self.log_tail()}")
+
     def kill(self) -> None:
         """Kills the process with kill -9 and waits for its end."""
         self._end(signal.SIGKILL)

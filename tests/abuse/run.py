@@ -90,14 +90,17 @@ def _attack(
     def watch(until: float) -> None:
         while time.monotonic() < until:
             time.sleep(LOOK_SECONDS)  # samples for a given time
+            broker.check_running()
             report.stalls.read(stall_file, report.tally)
 
-    watch(started + seconds * WARM_UP_SHARE)
-    before = _settled(broker.pid, seconds * WARM_UP_SHARE / 10)
-    watch(started + seconds)
-    attack.stopped.set()
-    for thread in threads:
-        thread.join()
+    try:
+        watch(started + seconds * WARM_UP_SHARE)
+        before = _settled(broker.pid, seconds * WARM_UP_SHARE / 10)
+        watch(started + seconds)
+    finally:
+        attack.stopped.set()
+        for thread in threads:
+            thread.join()
     report.seconds = time.monotonic() - started
     report.client = client.ask("report")
     holds_within(lambda: resident_mb(broker.pid) <= before + GROWTH_MB, SETTLE_SECONDS, LOOK_SECONDS)

@@ -1,6 +1,8 @@
 """Every command and route has hostile inputs, and a broker withstands them for half a minute."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tests.abuse.rest_table import ROWS, row_name
 from tests.abuse.run import run
 from tests.abuse.tally import REMEMBERED, Tally
 from tests.abuse.wire_table import EXAMPLES
+from tests.broker_process import BrokerDied, BrokerProcess
 
 SECONDS = 30.0
 SEED = 8
@@ -41,6 +44,16 @@ def test_an_attacker_that_fails_is_a_finding_and_goes_on() -> None:
     attack.guarded(work)
     assert tries == [SEED, SEED + 1]
     assert attack.tally.failures == {"the attacker work failed: ValueError: not thought of": 2}
+
+
+def test_a_broker_that_ends_ends_the_run(tmp_path: Path) -> None:
+    broker = BrokerProcess(tmp_path / "data")
+    with broker:
+        broker.check_running()
+        os.kill(broker.pid, signal.SIGTERM)
+        os.waitid(os.P_PID, broker.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(BrokerDied, match="exit code 0"):
+            broker.check_running()
 
 
 def test_the_inputs_of_an_early_stall_are_named_after_a_long_run(tmp_path: Path) -> None:
