@@ -32,7 +32,12 @@ def _finding(finding: Finding) -> Iterator[str]:
     likely = " (likely)" if finding.certainty is Certainty.LIKELY else ""
     label = f"  {finding.severity:<{LABEL_WIDTH}}"
     yield from textwrap.wrap(
-        finding.sentence + likely, WIDTH, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
+        finding.sentence + likely,
+        WIDTH,
+        initial_indent=label,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
     if finding.command:
         yield f"{indent}{finding.command}"  # one line, to copy

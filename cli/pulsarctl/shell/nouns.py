@@ -20,6 +20,7 @@ COMMANDS = {
     "bookies": "List bookies, and manage their racks.",
     "proxy-stats": "Show the connections and the topics of a Pulsar proxy.",
     "transactions": "Inspect and abort transactions.",
+    "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
     "context": "Manage contexts: named sets of addresses and credentials.",
     "ops": "Run large jobs on Spark.",

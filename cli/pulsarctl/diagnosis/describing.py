@@ -1,0 +1,190 @@
+"""Statistics and policies of topics, subscriptions, namespaces, tenants, and brokers as pages. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulsarctl.diagnosis.finding import Finding
+from pulsarctl.diagnosis.page import HEALTHY, Fact, Page, Section, bar, health
+from pulsarctl.diagnosis.words import age, entries, plural, short
+from pulsarctl.values.quantities import human_size
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInForce:
+    """`origin`: `topic`, `namespace`, or `broker` for its default."""
+
+    name: str
+    value: Any
+    origin: str
+
+
+def topic(
+    name: str,
+    partitions: int,
+    stats: Document,
+    findings: Sequence[Finding],
+    policies: Sequence[PolicyInForce],
+    now: int,
+) -> Page:
+    """`stats` of the topic, or summed over its partitions; `now` in milliseconds."""
+    domain = name.partition("://")[0] + (f", {plural(partitions, 'partition')}" if partitions else "")
+    published = int(stats.get("lastPublishTimeStamp") or 0)
+    facts: list[Fact] = [
+        ("Domain", domain),
+        ("Health", health(findings)),
+        ("Rates", f"in {_rates(stats, 'In')}; out {_rates(stats, 'Out')}"),
+        ("Storage", human_size(int(stats.get("storageSize") or 0))),
+        ("Published", f"{age(now - published)} ago" if published else "never"),
+    ]
+    return Page(
+        "Topic",
+        short(name),
+        facts,
+        (_subscriptions(stats.get("subscriptions") or {}, now), _producers(stats), policy_section(policies)),
+    )
+
+
+def subscription(name: str, of_topic: str, stats: Document, findings: Sequence[Finding], now: int) -> Page:
+    delayed, unacked = int(stats.get("msgDelayed") or 0), int(stats.get("unackedMessages") or 0)
+    size = int(stats.get("backlogSize") or 0)
+    backlog = f"{entries(int(stats.get('msgBacklog') or 0))}, {human_size(max(0, size))}"
+    acked = int(stats.get("lastAckedTimestamp") or 0)
+    facts: list[Fact] = [
+        ("Topic", short(of_topic)),
+        ("Type", f"{stats.get('type') or 'None'}, {'durable' if stats.get('isDurable', True) else 'not durable'}"),
+        ("Health", health(findings)),
+        ("Rates", f"out {_rates(stats, 'Out')}; redelivered {float(stats.get('msgRateRedeliver') or 0):,.1f} msg/s"),
+        ("Backlog", f"{backlog}; the oldest is {_oldest(stats, now)}" if stats.get("msgBacklog") else "empty"),
+        ("Waiting", f"{plural(unacked, 'message')} unacknowledged, {delayed:,} delayed"),
+        ("Acked", f"{age(now - acked)} ago" if acked else "never"),
+    ]
+    rows = [
+        (
+            str(one.get("consumerName")),
+            str(one.get("address", "")).lstrip("/"),
+            f"{float(one.get('msgRateOut') or 0):,.1f}/s",
+            f"{int(one.get('availablePermits') or 0):,}",
+            f"{int(one.get('unackedMessages') or 0):,}",
+        )
+        for one in stats.get("consumers") or []
+    ]
+    columns = ("NAME", "ADDRESS", "RATE", "PERMITS", "UNACKED")
+    return Page("Subscription", name, facts, (Section("Consumers", columns, rows),))
+
+
+def namespace(name: str, topics: Document, findings: Sequence[Finding], policies: Sequence[PolicyInForce]) -> Page:
+    """`topics`: the statistics of each topic and partition."""
+    backlogs = {each: _backlog(stats) for each, stats in topics.items()}
+    incoming = sum(float(stats.get("msgRateIn") or 0) for stats in topics.values())
+    outgoing = sum(float(stats.get("msgRateOut") or 0) for stats in topics.values())
+    facts: list[Fact] = [
+        ("Health", health(findings)),
+        ("Rates", f"in {incoming:,.1f} msg/s; out {outgoing:,.1f} msg/s"),
+        ("Storage", human_size(sum(int(stats.get("storageSize") or 0) for stats in topics.values()))),
+        ("Backlog", entries(sum(backlogs.values()))),
+    ]
+    largest = max(backlogs.values(), default=0)
+    worst = sorted(topics, key=lambda each: -backlogs[each])
+    rows = [
+        (
+            each.rpartition("/")[2],
+            str(len(topics[each].get("subscriptions") or {})),
+            f"{backlogs[each]:,}",
+            bar(backlogs[each], largest),
+        )
+        for each in worst
+    ]
+    columns = ("NAME", "SUBSCRIPTIONS", "BACKLOG", "")
+    return Page("Namespace", name, facts, (Section("Topics", columns, rows), policy_section(policies)))
+
+
+def tenant(name: str, document: Document, namespaces: Document) -> Page:
+    """`namespaces`: the number of topics of each."""
+    facts: list[Fact] = [
+        ("Admins", ", ".join(document.get("adminRoles") or []) or "none"),
+        ("Clusters", ", ".join(document.get("allowedClusters") or []) or "none"),
+    ]
+    rows = [(each, str(topics)) for each, topics in sorted(namespaces.items())]
+    return Page("Tenant", name, facts, (Section("Namespaces", ("NAME", "TOPICS"), rows),))
+
+
+def broker(name: str, version: str, state: str, configuration: Sequence[tuple[str, str]]) -> Page:
+    """`state`: what its health check says."""
+    facts: list[Fact] = [("Version", version), ("Health", HEALTHY if state == "ok" else state)]
+    return Page("Broker", name, facts, (Section("Settings", ("NAME", "VALUE"), configuration),))
+
+
+def _backlog(stats: Document) -> int:
+    return sum(int(one.get("msgBacklog") or 0) for one in (stats.get("subscriptions") or {}).values())
+
+
+def policy_section(policies: Sequence[PolicyInForce]) -> Section:
+    return Section("Policies", ("NAME", "VALUE", "SET BY"), [(one.name, worded(one), one.origin) for one in policies])
+
+
+def worded(policy: PolicyInForce) -> str:
+    """The value in units that people read."""
+    value = policy.value
+    if policy.name == "retention" and isinstance(value, Mapping):
+        minutes, megabytes = int(value["retentionTimeInMinutes"]), int(value["retentionSizeInMB"])
+        time = "no time limit" if minutes < 0 else age(minutes * 60_000)
+        return f"{time}, {'no size limit' if megabytes < 0 else human_size(megabytes << 20)}"
+    if policy.name == "message-ttl":
+        return age(int(value or 0) * 1000) if value else "no expiry"
+    if policy.name == "compaction-threshold":
+        return human_size(int(value)) if value else "never"
+    if policy.name == "backlog-quota" and isinstance(value, Mapping):
+        return ", ".join(_quota(kind, one) for kind, one in value.items()) or "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {each}" for key, each in value.items())
+    if isinstance(value, bool) or value is None:
+        return {True: "on", False: "off", None: "none"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _quota(kind: str, quota: Document) -> str:
+    size, seconds = int(quota.get("limitSize") or -1), int(quota.get("limitTime") or -1)
+    limit = age(seconds * 1000) if kind == "message_age" else human_size(size)
+    unlimited = (seconds if kind == "message_age" else size) < 0
+    return "no limit" if unlimited else f"{limit} ({quota.get('policy')})"
+
+
+def _subscriptions(found: Document, now: int) -> Section:
+    largest = max((int(one.get("msgBacklog") or 0) for one in found.values()), default=0)
+    rows = [
+        (
+            name,
+            str(one.get("type") or "None"),
+            str(len(one.get("consumers") or [])),
+            f"{int(one.get('msgBacklog') or 0):,}",
+            _oldest(one, now),
+            bar(int(one.get("msgBacklog") or 0), largest),
+        )
+        for name, one in sorted(found.items())
+    ]
+    return Section("Subscriptions", ("NAME", "TYPE", "CONSUMERS", "BACKLOG", "OLDEST", ""), rows)
+
+
+def _producers(stats: Document) -> Section:
+    rows = [
+        (
+            str(one.get("producerName")),
+            str(one.get("address", "")).lstrip("/"),
+            f"{float(one.get('msgRateIn') or 0):,.1f}/s",
+        )
+        for one in stats.get("publishers") or []
+    ]
+    return Section("Producers", ("NAME", "ADDRESS", "RATE"), rows)
+
+
+def _oldest(subscription: Document, now: int) -> str:
+    published = int(subscription.get("earliestMsgPublishTimeInBacklog") or 0)
+    return age(now - published) if published > 0 else "-"
+
+
+def _rates(stats: Document, direction: str) -> str:
+    messages = float(stats.get(f"msgRate{direction}") or 0)
+    return f"{messages:,.1f} msg/s, {human_size(int(stats.get(f'msgThroughput{direction}') or 0))}/s"

@@ -1,0 +1,88 @@
+"""A description made for reading: facts, and tables of what belongs to it, at 80 columns. Pure."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulsarctl.diagnosis.finding import Finding, Severity, worst_first
+from pulsarctl.diagnosis.words import plural
+
+WIDTH = 80
+LABEL_WIDTH = 14
+BAR_WIDTH = 12
+HEALTHY = "healthy"
+
+Fact = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table. A page without its rows says `none`."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    kind: str
+    name: str
+    facts: Sequence[Fact]
+    sections: Sequence[Section] = ()
+
+    def document(self) -> dict[str, Any]:
+        """For `-o json`: the same words, by label and by column."""
+        tables = {
+            section.title.lower(): [
+                dict(zip(map(str.lower, section.columns), row, strict=True)) for row in section.rows
+            ]
+            for section in self.sections
+        }
+        return {"kind": self.kind, "name": self.name} | {label.lower(): text for label, text in self.facts} | tables
+
+
+def lines(page: Page) -> Iterator[str]:
+    """Names are never cut: a line with a long one is longer."""
+    for label, text in ((page.kind, page.name), *page.facts):
+        indent = " " * LABEL_WIDTH
+        yield from textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent=f"{label:<{LABEL_WIDTH}}",
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    for section in page.sections:
+        yield ""
+        yield from _section(section)
+
+
+def health(findings: Sequence[Finding]) -> str:
+    """The worst finding in words, and the number of the others."""
+    bad = [one for one in worst_first(findings) if one.severity is not Severity.OK]
+    if not bad:
+        return HEALTHY
+    first, others = bad[0], len(bad) - 1
+    where = f" in subscription {first.subscription}" if first.subscription else ""
+    more = f" And {plural(others, 'more finding')}." if others else ""
+    return f"{first.severity}{where}: {first.sentence}{more}"
+
+
+def bar(part: int, whole: int) -> str:
+    """A part of the largest value; one cell at least if there is any."""
+    cells = 0 if whole <= 0 or part <= 0 else max(1, round(BAR_WIDTH * part / whole))
+    return "█" * cells
+
+
+def _section(section: Section) -> Iterator[str]:
+    if not section.rows:
+        yield f"{section.title:<{LABEL_WIDTH}}none"
+        return
+    yield section.title
+    grid = [section.columns, *section.rows]
+    widths = [max(len(row[index]) for row in grid) for index in range(len(section.columns))]
+    for row in grid:
+        yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,97 @@
+"""`pulsarctl describe`: one page about each kind of thing, on a real broker."""
+
+import json
+import re
+
+import pulsar
+
+from tests.cli.publishing import publish
+from tests.cli.runner import Cli
+
+
+def described(cli: Cli, *words: str) -> list[str]:
+    result = cli("describe", *words)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+def test_a_topic_shows_its_health_its_subscriptions_and_its_policies(cli: Cli, client: pulsar.Client) -> None:
+    topic = "orders"
+    client.subscribe(topic, "billing").close()
+    client.subscribe(topic, "audit")
+    publish(client, topic, "a", "b")
+    assert cli("topics", "set-message-ttl", topic, "-t", "2h").exit_code == 0
+    lines = described(cli, "topic", topic)
+    words = " ".join("\n".join(lines).split())
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == f"Topic         public/default/{topic}"
+    assert lines[1] == "Domain        persistent"
+    assert "problem in subscription billing: No consumer is connected, and 2 entries wait; none" in words
+    rows = [re.sub(r"\d+s", "AGE", line).split() for line in lines if line.startswith(("  audit", "  billing"))]
+    assert rows == [
+        ["audit", "Exclusive", "1", "2", "AGE", "████████████"],
+        ["billing", "Exclusive", "0", "2", "AGE", "████████████"],
+    ]
+    assert [line.split() for line in lines if "message-ttl" in line] == [["message-ttl", "2h", "topic"]]
+    assert [line.split()[-1] for line in lines if "  retention " in line] == ["broker"]
+    assert "Producers     none" in lines
+
+
+def test_a_partitioned_topic_is_summed(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    assert cli("topics", "create-partitioned-topic", topic, "-p", "2").exit_code == 0
+    client.subscribe(topic, "billing").close()
+    publish(client, topic, "a", "b")
+    found = json.loads(cli("describe", "topic", topic, "-o", "json").stdout)
+    assert found["domain"] == "persistent, 2 partitions"
+    assert [(one["name"], one["backlog"]) for one in found["subscriptions"]] == [("billing", "2")]
+
+
+def test_a_subscription_shows_its_backlog_and_its_consumers(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    client.subscribe(topic, "billing", consumer_name="worker")
+    publish(client, topic, "a")
+    lines = described(cli, "subscription", topic, "billing")
+    assert lines[0] == "Subscription  billing"
+    assert lines[1] == f"Topic         public/default/{topic}"
+    assert lines[2] == "Type          Exclusive, durable"
+    assert [line.split()[0] for line in lines[-2:]] == ["NAME", "worker"]
+
+
+def test_a_subscription_that_does_not_exist(cli: Cli, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, "a")
+    assert cli("describe", "subscription", topic, "absent").exit_code == 3
+
+
+def test_a_namespace_lists_the_largest_backlog_first_and_where_policies_are_set(
+    cli: Cli, client: pulsar.Client
+) -> None:
+    assert cli("namespaces", "create", "public/described").exit_code == 0
+    assert cli("namespaces", "set-retention", "public/described", "-t", "1d", "-s", "10G").exit_code == 0
+    for name, values in (("small", "a"), ("large", "abcd")):
+        client.subscribe(f"public/described/{name}", "billing").close()
+        publish(client, f"public/described/{name}", *values)
+    lines = described(cli, "namespace", "public/described")
+    assert [line.split() for line in lines if "large" in line or "small" in line] == [
+        ["large", "1", "4", "████████████"],
+        ["small", "1", "1", "███"],
+    ]
+    assert "  retention             1d, 10.0 GiB  namespace" in [" ".join(line.split("\t")) for line in lines]
+
+
+def test_a_tenant_lists_its_namespaces(cli: Cli, client: pulsar.Client) -> None:
+    assert cli("tenants", "create", "described", "--admin-roles", "ops").exit_code == 0
+    assert cli("namespaces", "create", "described/one").exit_code == 0
+    assert described(cli, "tenant", "described") == [
+        "Tenant        described",
+        "Admins        ops",
+        "Clusters      standalone",
+        "",
+        "Namespaces",
+        "  NAME           TOPICS",
+        "  described/one  0",
+    ]
+
+
+def test_the_broker_is_healthy(cli: Cli, client: pulsar.Client) -> None:
+    lines = described(cli, "broker")
+    assert "Health        healthy" in lines
+    assert any(line.split() == ["clusterName", "standalone"] for line in lines)
