@@ -22,7 +22,7 @@ _CURVE_ALGORITHMS = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "E
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyingKey:
+class TokenKey:
     """A key with the algorithms that it may be used with: never those of another family."""
 
     key: Any = field(repr=False)
@@ -71,7 +71,7 @@ def _of_data_url(setting: str, value: str) -> bytes:
         raise InvalidConfiguration(f"cannot read {setting}: its data: URL is not base64") from None
 
 
-def secret_key(setting: str, value: str) -> VerifyingKey:
+def secret_key(setting: str, value: str) -> TokenKey:
     secret = read_value(setting, value)
     fitting = tuple(name for name, least in _SECRET_ALGORITHMS if len(secret) >= least)
     if not fitting:
@@ -79,10 +79,10 @@ def secret_key(setting: str, value: str) -> VerifyingKey:
             f"cannot use {setting}: the key has {len(secret)} bytes, and needs {SHORTEST_SECRET};"
             " if this is a path, the file does not exist. Create a key: pulsarctl tokens create-secret-key"
         )
-    return VerifyingKey(secret, fitting)
+    return TokenKey(secret, fitting)
 
 
-def public_key(setting: str, value: str) -> VerifyingKey:
+def public_key(setting: str, value: str) -> TokenKey:
     """An RSA, EC, or Ed25519 key in the DER form of Pulsar's tools, or in PEM form."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
@@ -95,7 +95,23 @@ def public_key(setting: str, value: str) -> VerifyingKey:
         raise InvalidConfiguration(
             f"cannot use {setting}: not a public key in DER or PEM form; if this is a path, the file does not exist"
         ) from None
-    return VerifyingKey(key, algorithms_of(setting, key))
+    return TokenKey(key, algorithms_of(setting, key))
+
+
+def private_key(setting: str, value: str) -> TokenKey:
+    """A private key in the DER form of Pulsar's tools (PKCS 8), or in PEM form; it signs."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+
+    encoded = read_value(setting, value)
+    load = serialization.load_pem_private_key if _PEM in encoded[:1024] else serialization.load_der_private_key
+    try:
+        key = load(encoded, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise InvalidConfiguration(
+            f"cannot use {setting}: not a private key in DER or PEM form; if this is a path, the file does not exist"
+        ) from None
+    return TokenKey(key, algorithms_of(setting, key))
 
 
 def algorithms_of(setting: str, key: Any) -> tuple[str, ...]:

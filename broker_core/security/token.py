@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration
 from broker_core.security.claims import ClaimRules
-from broker_core.security.keys import VerifyingKey, public_key, secret_key
+from broker_core.security.keys import TokenKey, public_key, secret_key
 from broker_core.security.provider import Credentials, Identity
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class TokenProvider:
         return self._rules.identity(claims, self._clock.wall_ms())
 
 
-def _configured_key(config: SecurityConfig) -> VerifyingKey:
+def _configured_key(config: SecurityConfig) -> TokenKey:
     if config.token_secret_key:
         return secret_key("tokenSecretKey", config.token_secret_key)
     if config.token_public_key:
@@ -76,7 +76,7 @@ def header_of(token: str) -> dict[str, Any]:
     return header
 
 
-def verified_claims(token: str, key: VerifyingKey) -> dict[str, Any]:
+def verified_claims(token: str, key: TokenKey) -> dict[str, Any]:
     """Raises `AuthenticationFailed` unless the key signed the token with an algorithm of its own family."""
     import jwt
 

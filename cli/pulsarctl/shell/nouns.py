@@ -22,6 +22,7 @@ COMMANDS = {
     "transactions": "Inspect and abort transactions.",
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
+    "tokens": "Create and check keys and tokens.",
     "context": "Manage contexts: named sets of addresses and credentials.",
     "ops": "Run large jobs on Spark.",
     "storage": "Inspect and repair the files of a data directory.",
