@@ -122,7 +122,7 @@ def create(
 ) -> None:
     """Create a token for a role.
 
-    Whoever has the token has the role, so keep it as you keep a password.
+    Everyone who has the token has the role, so keep it as you keep a password.
 
     Example: pulsarctl tokens create --secret-key file:///path/secret.key --subject orders --expiry-time 30d
     """
