@@ -23,11 +23,14 @@ from pulsarctl.errors import (
     TimedOut,
     UsageProblem,
 )
+from pulsarctl.output import render
 from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings.addresses import host_and_port
 from pulsarctl.settings.credentials import authorization
 from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
+from pulsarctl.values.clock import monotonic
 
+WITH_EFFECT = ("/admin/v2/brokers/backlog-quota-check",)  # Pulsar changes something in answer to a GET
 REDIRECTS_MAX = 5  # a broker that does not own a topic names the one that does (307)
 ERROR_OF_STATUS = {
     401: NotAuthorized,
@@ -90,12 +93,29 @@ class AdminHttp:
         Query values that are None are omitted. Raises `CliError`, `CannotConnect` or `TimedOut`.
         """
         payload = None if body is None else json.dumps(body).encode()
-        return _value(self._respond(method, path + _query(query or {}), payload, content_type).text)
+        target = path + _query(query or {})
+        if self._is_planned(method, target, payload):
+            return None
+        return _value(self._respond(method, target, payload, content_type).text)
 
-    def get_bytes(self, path: str, **query: object) -> tuple[bytes, Message]:
+    def send(self, method: str, path: str, payload: bytes, content_type: str) -> Any:
+        """Sends a body that is not JSON. Returns and raises what `request` does."""
+        if self._is_planned(method, path, f"({len(payload)} bytes of {content_type.partition(';')[0]})".encode()):
+            return None
+        return _value(self._respond(method, path, payload, content_type).text)
+
+    def get_bytes(self, path: str, /, **query: object) -> tuple[bytes, Message]:
         """A response's body and headers. Raises what `request` raises."""
         response = self._respond("GET", path + _query(query), None, "")
         return response.body, response.headers
+
+    def _is_planned(self, method: str, target: str, payload: bytes | None) -> bool:
+        """Prints a request that `--dry-run` holds back; whether it does."""
+        if not self._settings.dry_run or (method == "GET" and target not in WITH_EFFECT):
+            return False
+        body = "" if payload is None else f" {payload.decode()}"
+        render.line(f"{method} {self._base}{target}{body}")
+        return True
 
     def _respond(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
         for _ in range(REDIRECTS_MAX + 1):
@@ -140,9 +160,14 @@ class AdminHttp:
             headers["Content-Type"] = content_type
         if header := authorization(self._settings):
             headers["Authorization"] = header
+        started = monotonic()
         connection.request(method, target, payload, headers)
         response = connection.getresponse()
-        return Response(response.status, response.headers, response.read())
+        body = response.read()
+        if self._settings.verbose:
+            milliseconds = round((monotonic() - started) * 1000)
+            render.notice(f"{method} {self._base}{target} answered {response.status} in {milliseconds} ms")
+        return Response(response.status, response.headers, body)
 
     def _connect(self) -> http.client.HTTPConnection:
         """Tries each address once. Raises `CannotConnect` with the last failure."""

@@ -42,6 +42,7 @@ class Settings:
     output: Output = Output.AUTO
     quiet: bool = False
     verbose: bool = False
+    dry_run: bool = False
     log_level: str = "error"
     origins: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
@@ -80,9 +81,9 @@ _FLAG_NAMES = {
     "tls_verify_hostname": "tls_enable_hostname_verification",
 }
 _FROM_ENVIRONMENT = [
-    item.name for item in fields(Settings) if item.name not in ("quiet", "verbose", "origins", "notices")
+    item.name for item in fields(Settings) if item.name not in ("quiet", "verbose", "dry_run", "origins", "notices")
 ]
-_BOOLEANS = ("tls_allow_insecure", "tls_verify_hostname", "quiet", "verbose")
+_BOOLEANS = ("tls_allow_insecure", "tls_verify_hostname", "quiet", "verbose", "dry_run")
 _DURATIONS = ("request_timeout_seconds", "lock_timeout_seconds")
 _CONNECTION = ("web_url", "service_url")
 _SECRETS = ("token", "auth_params")  # other users can see a command line, and shells store it

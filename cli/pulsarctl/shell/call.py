@@ -53,7 +53,9 @@ class Call(typer.Context):
         return self.settings.output
 
     def show(self, value: Any, table: Table | None = None, *, as_map: bool = False) -> None:
-        """Prints one result in the requested format; see `render.show`."""
+        """Prints one result in the requested format; see `render.show`. A request that was not sent has none."""
+        if self.settings.dry_run and not value:
+            return
         render.show(value, self.output, table=table, as_map=as_map)
 
     def show_names(self, column: str, values: list[str]) -> None:
@@ -69,7 +71,7 @@ class Call(typer.Context):
 
     def tell(self, text: str) -> None:
         """A notice on a terminal only, so that scripts stay silent on success."""
-        if render.is_watched():
+        if render.is_watched() and not self.settings.dry_run:
             self.notice(text)
 
     def notice_time(self, what: str, time_ms: int) -> None:
@@ -79,12 +81,12 @@ class Call(typer.Context):
     def confirm(self, question: str, *, yes: bool, several: bool = False) -> None:
         """Asks for confirmation before data is lost, with the same rule for all verbs.
 
-        `--yes` skips the question. Without a terminal, one named thing is deleted without a question, as in
-        pulsar-admin, but `several` things, or those that match a pattern, are not.
+        `--yes` and `--dry-run` skip the question. Without a terminal, one named thing is deleted without a question,
+        as in pulsar-admin, but `several` things, or those that match a pattern, are not.
 
         Raises `UsageProblem` if the answer is no.
         """
-        if yes:
+        if yes or self.settings.dry_run:
             return
         if not render.can_ask():
             if several:

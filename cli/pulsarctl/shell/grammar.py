@@ -22,6 +22,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.coercion import without_pydantic
 from pulsarctl.shell.headings import Heading
 from pulsarctl.shell.listing import POLICIES, Listing
+from pulsarctl.shell.nouns import ALIASES, WITH_DRY_RUN
 
 Body = TypeVar("Body", bound=Callable[..., None])
 Command = TyperCommand | TyperGroup
@@ -46,6 +47,8 @@ class Verb(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj.update(options.given(ctx.params, self.shared))
+        if ctx.obj.get("dry_run"):
+            _check_dry_run(ctx.command_path)
         for text in [] if ctx.obj.get("quiet") else warnings(ctx.obj):
             render.notice(text)
         try:
@@ -221,6 +224,14 @@ def help_as_data(option: Any) -> Any:
     if option is not None:
         option.callback = show
     return option
+
+
+def _check_dry_run(path: str) -> None:
+    """Raises `UsageProblem` for a command that changes more than requests to the admin API could show."""
+    _, _, words = path.partition(" ")
+    noun = words.partition(" ")[0]
+    if ALIASES.get(noun, noun) not in WITH_DRY_RUN:
+        raise UsageProblem(f"cannot show a dry run of '{words}': it does more than send requests to the admin API")
 
 
 def _unknown(ctx: Any, word: str, known: Iterable[str]) -> UsageProblem:

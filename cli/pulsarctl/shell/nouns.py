@@ -23,6 +23,11 @@ COMMANDS = {
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
     "tokens": "Create and check keys and tokens.",
+    "functions": "Deploy and manage Pulsar Functions.",
+    "sources": "Deploy and manage connectors: sources.",
+    "sinks": "Deploy and manage connectors: sinks.",
+    "functions-worker": "Inspect the workers that run functions and connectors.",
+    "packages": "Upload, download, and delete packages of functions and connectors.",
     "context": "Manage contexts: named sets of addresses and credentials.",
     "ops": "Run large jobs on Spark.",
     "storage": "Inspect and repair the files of a data directory.",
@@ -37,8 +42,33 @@ MODULE_OF = {
     "resource-quotas": "resource_quotas",
     "ns-isolation-policy": "ns_isolation_policy",
     "proxy-stats": "proxy_stats",
+    "functions-worker": "functions_worker",
 }
 HIDDEN = ("complete-names",)  # what the completion scripts call
+WITH_DRY_RUN = frozenset(  # what changes something through the admin API only
+    {
+        "topics",
+        "subscriptions",
+        "topicPolicies",
+        "schemas",
+        "namespaces",
+        "tenants",
+        "clusters",
+        "brokers",
+        "broker-stats",
+        "resourcegroups",
+        "resource-quotas",
+        "ns-isolation-policy",
+        "bookies",
+        "proxy-stats",
+        "transactions",
+        "functions",
+        "sources",
+        "sinks",
+        "functions-worker",
+        "packages",
+    }
+)
 ALIASES = {
     "topic": "topics",
     "subscription": "subscriptions",

@@ -137,7 +137,17 @@ def _messages(
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Suppress notices on stderr.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Print the source of each address on stderr.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Print each request to the admin API and the source of each address on stderr.",
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the requests that would change something, and send none of them.")
+    ] = False,
 ) -> None:
     """What appears on the terminal besides the answer."""
 

@@ -29,6 +29,8 @@ class Root(Group):
         for option in self.shared:
             if option.name == "web_url":
                 option.opts = [*option.opts, "-s"]  # the Go tool's spelling; after a command, -s means other things
+            if option.name == "verbose":
+                option.opts = ["--verbose"]  # before the command, -v is pulsar-admin's --version
         self.params.extend([*self.shared, _version_option()])
 
     def list_commands(self, ctx: Any) -> list[str]:

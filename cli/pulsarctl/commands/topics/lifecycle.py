@@ -83,7 +83,6 @@ def delete(
     from_file: Annotated[
         str | None, typer.Option("--from-file", metavar="FILE", help="File of topic names, one per line.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the topics and delete nothing.")] = False,
     delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
     non_partitioned: Annotated[bool, typer.Option("-n", "--non-partitioned", hidden=True)] = False,
     yes: Yes = False,
@@ -100,9 +99,6 @@ def delete(
         raise UsageProblem("no topic given", hint="pulsarctl topics delete TOPIC...")
     if regex:
         names = [name for pattern in names for name in _matching(call, pattern)]
-    if dry_run:
-        call.show_names("TOPIC", [full_topic(name) for name in names])
-        return
     call.confirm(f"Delete {', '.join(names)}?", yes=yes, several=regex or len(names) > 1)
     _each(call, names, lambda name: _delete_one(call, name, force))
 

@@ -2,10 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from pulsarctl.errors import CliError
 from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -43,7 +45,19 @@ def _verb(row: Request) -> Callable[..., None]:
 
 def _send(call: Call, row: Request, given: Given) -> Any:
     query = {field.key or field.name: field.value(given) for field in row.fields if field.place is Place.QUERY}
+    if row.into:
+        _save(Path(given[row.into]), call.admin.http.get_bytes(target(row, given), **query)[0])
+        return None
+    if row.payload is not None:
+        return call.admin.http.send(row.method, target(row, given), *row.payload(given).encoded())
     return call.admin.http.request(row.method, target(row, given), body=_body(row, given), query=query)
+
+
+def _save(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise CliError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _body(row: Request, given: Given) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from pulsarctl.admin.form import Form
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic, namespace_path, segment, subscription_segment, topic_path
 
@@ -66,7 +67,9 @@ class Request:
     question  asked before data is lost
     column    the heading of the names that it prints
     told      a confirmation on a terminal, with the names of fields as placeholders
-    ending    what follows the path if the fields in it are given
+    ending    what follows the path if the fields in it are given; `otherwise` follows if they are not
+    payload   computes a form to send, for requests with files
+    into      the field with the file to write the response to
     """
 
     name: str
@@ -85,13 +88,17 @@ class Request:
     told: str = ""
     hidden: bool = False
     ending: str = ""
+    otherwise: str = ""
+    payload: Callable[[Given], Form] | None = None
+    into: str = ""
 
 
 def target(row: Request, given: Given) -> str:
     """The path with its placeholders filled in. Raises `UsageProblem`."""
     values = dict(given) | {field.name: field.value(given) for field in row.fields if field.place is Place.PATH}
     is_longer = row.ending and all(values[name] is not None for name in _PLACEHOLDER.findall(row.ending))
-    return _path(f"{row.path}/{row.ending}" if is_longer else row.path, values)
+    ending = row.ending if is_longer else row.otherwise
+    return _path(f"{row.path}/{ending}" if ending else row.path, values)
 
 
 def _path(path: str, given: Mapping[str, Any]) -> str:

@@ -1,0 +1,195 @@
+"""`pulsarctl functions`: Pulsar Functions of a cluster that runs them."""
+
+import json
+
+from pulsarctl.admin.form import Form
+from pulsarctl.errors import UsageProblem
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.requests.installing import install_requests
+from pulsarctl.verbs.requests.of_functions import (
+    COMMON,
+    INSTANCE,
+    RESOURCES,
+    Option,
+    check_identity,
+    config_fields,
+    form_of,
+    identity,
+    lifecycle,
+)
+from pulsarctl.verbs.requests.request import Field, Given, Place, Request, Shown
+
+app = Noun("functions", "Deploy and manage Pulsar Functions.")
+
+ROOT = "//admin/v3/functions"
+OF = f"{ROOT}/{{tenant}}/{{ns}}/{{name}}"
+NAMED = identity("function")
+OPTIONS: tuple[Option, ...] = (
+    *COMMON,
+    *RESOURCES,
+    ("-i --inputs", "inputs", list),
+    ("--topics-pattern", "topicsPattern", str),
+    ("-o --output", "output", str),
+    ("--producer-config", "producerConfig", dict),
+    ("-st --schema-type", "outputSchemaType", str),
+    ("--custom-serde-inputs", "customSerdeInputs", dict),
+    ("--custom-schema-inputs", "customSchemaInputs", dict),
+    ("--custom-schema-outputs", "customSchemaOutputs", dict),
+    ("--input-specs", "inputSpecs", dict),
+    ("--input-type-class-name", "inputTypeClassName", str),
+    ("--output-serde-classname", "outputSerdeClassName", str),
+    ("--output-type-class-name", "outputTypeClassName", str),
+    ("--user-config", "userConfig", dict),
+    ("--retain-ordering", "retainOrdering", bool),
+    ("--retain-key-ordering", "retainKeyOrdering", bool),
+    ("--batch-builder", "batchBuilder", str),
+    ("--forward-source-message-property", "forwardSourceMessageProperty", bool),
+    ("--subs-name", "subName", str),
+    ("--subs-position", "subscriptionPosition", str),
+    ("--skip-to-latest", "skipToLatest", bool),
+    ("--timeout-ms", "timeoutMs", int),
+    ("--auto-ack", "autoAck", str),
+    ("--max-message-retries", "maxMessageRetries", int),
+    ("--dead-letter-topic", "deadLetterTopic", str),
+    ("--cleanup-subscription", "cleanupSubscription", bool),
+    ("-t --function-type", "functionType", str),
+)
+PACKAGES = (("--jar",), ("--py",), ("--go",))
+FIELDS = (*NAMED, *config_fields(OPTIONS, "--function-config-file", PACKAGES))
+KEY = Field("key", "Name of the state.", ("-k", "--key"), "KEY")
+
+
+def _deploy(verb: str, method: str, summary: str) -> Request:
+    return Request(
+        verb,
+        method,
+        OF,
+        summary,
+        "--name copy --jar copy.jar --classname Copy --inputs in --output out",
+        FIELDS,
+        check=check_identity,
+        payload=form_of(OPTIONS, "functionConfig", ("jar", "py", "go"), verb == "update"),
+    )
+
+
+def _state_key(given: Given) -> None:
+    check_identity(given)
+    try:
+        given["key"] = json.loads(given["state"])["key"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageProblem(
+            "the state is not a JSON object with a key", hint='use \'{"key":"k","stringValue":"v"}\''
+        ) from error
+
+
+def _trigger(given: Given) -> Form:
+    form = Form()
+    if given["value"] is None and given["file"] is None:
+        raise UsageProblem("no value given", hint="use --trigger-value TEXT or --trigger-file FILE")
+    if given["value"] is not None:
+        form.text("data", given["value"])
+    if given["file"] is not None:
+        form.file("dataStream", given["file"])
+    return form.text("topic", given["topic_name"]) if given["topic_name"] else form
+
+
+def _text(name: str, help: str, *spellings: str, metavar: str = "TEXT") -> Field:
+    return Field(name, help, spellings, metavar, Place.NOWHERE, default=None)
+
+
+install_requests(
+    app,
+    (
+        *lifecycle("function", "functions"),
+        _deploy("create", "POST", "Deploy a function."),
+        _deploy("update", "PUT", "Change a function."),
+        Request(
+            "stats",
+            "GET",
+            OF,
+            "Show the stats of a function.",
+            "--name copy",
+            (*NAMED, INSTANCE),
+            Shown.VALUE,
+            check=check_identity,
+            ending="{instance}/stats",
+            otherwise="stats",
+        ),
+        Request(
+            "querystate",
+            "GET",
+            f"{OF}/state/{{key}}",
+            "Show a state of a function.",
+            "--name copy -k count",
+            (*NAMED, KEY),
+            Shown.VALUE,
+            check=check_identity,
+        ),
+        Request(
+            "putstate",
+            "POST",
+            f"{OF}/state/{{key}}",
+            "Set a state of a function.",
+            """--name copy -s '{"key":"count","numberValue":1}'""",
+            (*NAMED, Field("state", "The state, as JSON.", ("-s", "--state"), "JSON", Place.NOWHERE)),
+            check=_state_key,
+            payload=lambda given: Form().document("state", json.loads(given["state"])),
+        ),
+        Request(
+            "trigger",
+            "POST",
+            f"{OF}/trigger",
+            "Call a function with a value, and show its result.",
+            "--name copy --trigger-value hello",
+            (
+                *NAMED,
+                _text("topic_name", "Input topic of the value.", "--topic", metavar="TOPIC"),
+                _text("value", "Value to call it with.", "--trigger-value"),
+                _text("file", "File with the value.", "--trigger-file", metavar="FILE"),
+            ),
+            Shown.VALUE,
+            check=check_identity,
+            payload=_trigger,
+        ),
+        Request(
+            "upload",
+            "POST",
+            f"{ROOT}/upload",
+            "Upload a file for functions.",
+            "--source-file copy.jar --path public/default/copy.jar",
+            (
+                Field("source", "File to upload.", ("--source-file",), "FILE", Place.NOWHERE),
+                Field("path", "Path to store it at.", ("--path",), "PATH", Place.NOWHERE),
+            ),
+            payload=lambda given: Form().file("data", given["source"]).text("path", given["path"]),
+        ),
+        Request(
+            "download",
+            "GET",
+            ROOT,
+            "Download the program of a function, or an uploaded file.",
+            "--name copy --destination-file copy.jar",
+            (
+                *NAMED,
+                Field("file", "File to write.", ("--destination-file",), "FILE", Place.NOWHERE),
+                Field("path", "Path of an uploaded file.", ("--path",), "PATH", Place.QUERY, default=None),
+                Field(
+                    "transform",
+                    "The transform function of a connector.",
+                    ("--transform-function",),
+                    "",
+                    Place.QUERY,
+                    bool,
+                    False,
+                    "transform-function",
+                ),
+            ),
+            check=lambda given: None if given["path"] else check_identity(given),
+            ending="{tenant}/{ns}/{name}/download",
+            otherwise="download",
+            into="file",
+        ),
+        Request("available-functions", "GET", f"{ROOT}/builtins", "List the builtin functions.", "", (), Shown.VALUE),
+        Request("reload", "POST", f"{ROOT}/builtins/reload", "Load the builtin functions again.", ""),
+    ),
+)
