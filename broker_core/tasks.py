@@ -23,6 +23,7 @@ async def to_the_end(spawn: Spawn, change: Coroutine[Any, Any, T]) -> T:
         except Exception as error:  # for the caller, if it still waits: the owner of the task would log it
             if not result.done():
                 result.set_exception(error)
+                result.exception()  # marks it as seen: a caller that has left never asks
         else:
             if not result.done():
                 result.set_result(found)
