@@ -70,6 +70,7 @@ EXAMPLES: dict[int, dict[str, Any]] = {
         "topic": "persistent://abuse/wire/schema",
         "schema": {"name": "s", "schema_data": b'{"type":"record","name":"R","fields":[]}', "type": pb.Schema.Avro},
     },
+    _T.AUTH_RESPONSE: {"response": {"auth_method_name": "token", "auth_data": b"abuse"}},
     _T.SEND: {"producer_id": 1, "sequence_id": 1},
 }
 

@@ -6,9 +6,13 @@ import sys
 
 def imported_by(arguments: list[str]) -> set[str]:
     """The full names of the modules."""
+    # A command that has used the native client ends with os._exit, which runs nothing that is registered.
     script = (
-        "import sys, atexit\n"
-        "atexit.register(lambda: sys.stderr.write('\\nMODULES ' + ' '.join(sys.modules)))\n"
+        "import sys, os, atexit\n"
+        "def list_modules(*_): os.write(2, ('\\nMODULES ' + ' '.join(sys.modules)).encode())\n"
+        "def end(code, end=os._exit): list_modules(); end(code)\n"
+        "os._exit = end\n"
+        "atexit.register(list_modules)\n"
         f"sys.argv = ['pulsarctl', *{arguments!r}]\n"
         "from pulsarctl.main import main\n"
         "main()\n"

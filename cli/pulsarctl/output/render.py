@@ -108,6 +108,11 @@ def notice(text: str) -> None:
         streams.err(text + "\n")
 
 
+def passed_on(text: str) -> None:
+    """A line of a program that the command has started, as that program wrote it."""
+    streams.err(text)
+
+
 def error(problem: CliError, *, as_object: bool) -> None:
     """One line for the error and one for the hint, or one JSON object if the output is JSON."""
     if as_object:

@@ -11,7 +11,6 @@ import logging
 import os
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.errors import CliError, TimedOut
+from pulsarctl.output.render import passed_on
 from pulsarctl.spark.java import Java
 from pulsarctl.spark.java_messages import JavaMessages
 
@@ -159,8 +159,8 @@ def _reason(error: Exception) -> str:
 
 
 def _to_stderr(line: bytes) -> None:
-    with contextlib.suppress(OSError, ValueError):  # stderr may be closed
-        sys.stderr.write(line.decode(errors="replace"))
+    with contextlib.suppress(ValueError):  # stderr may be closed
+        passed_on(line.decode(errors="replace"))
 
 
 def spark_home() -> Path:
