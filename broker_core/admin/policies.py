@@ -73,7 +73,8 @@ async def set_of_namespace(place: PolicyPlace, call: Call) -> None:
 async def remove_of_namespace(place: PolicyPlace, call: Call) -> None:
     if place.name in _WORDED_APART:
         _check_policies_of(call)
-    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: None})
+    off = False if place.is_switch else None  # Pulsar keeps a switch that is turned off in the document
+    await call.broker.tenancy.set_namespace_policies(call.namespace(), **{place.field: off})
 
 
 def _check_policies_of(call: Call) -> None:

@@ -84,6 +84,13 @@ async def test_a_switch_is_turned_on_without_a_body(shop: Admin, path: str) -> N
     assert (await shop("GET", switch)).json is False
 
 
+async def test_a_switch_of_a_namespace_that_is_turned_off_stays_in_its_document(shop: Admin) -> None:
+    key = "dispatcherPauseOnAckStatePersistentEnabled"
+    assert key not in (await shop("GET", NAMESPACE)).json
+    assert (await shop("DELETE", f"{NAMESPACE}/dispatcherPauseOnAckStatePersistent")).status == 204
+    assert (await shop("GET", NAMESPACE)).json[key] is False
+
+
 @pytest.mark.parametrize("path", [NAMESPACE, TOPIC])
 async def test_entry_filters_are_refused_with_a_reason(shop: Admin, path: str) -> None:
     filters = f"{path}/entryFilters"
