@@ -24,6 +24,18 @@ class WorkerProcess:
         return self
 
     async def __aexit__(self, *error: object) -> None:
+        """Waits for the end of the process, which comes at once, even if the caller is canceled again meanwhile."""
+        ending = asyncio.ensure_future(self._end())
+        again: asyncio.CancelledError | None = None
+        while not ending.done():
+            try:
+                await asyncio.shield(ending)
+            except asyncio.CancelledError as canceled:
+                again = canceled
+        if again is not None:
+            raise again
+
+    async def _end(self) -> None:
         if self._starting is not None:  # the caller was canceled during the start
             with contextlib.suppress(OffloadFailed):
                 self._process = await self._starting
