@@ -1,4 +1,7 @@
-"""Permissions of roles on namespaces, topics, and subscriptions: stored and shown. The broker does not enforce them."""
+"""Permissions of roles on namespaces, topics, and subscriptions: stored and shown.
+
+`security.authorization` enforces them where authorization is on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ops backlog` on a standalone Spark cluster: the package ships itself to the executors."""
+"""`ops backlog` on a standalone Spark cluster. Its executors use the Python environment of the driver."""
 
 import json
 import os
