@@ -58,7 +58,7 @@ class History:
         self._publish(batching_enabled=False)
 
     def publish_batches(self) -> None:
-        self._publish(batching_enabled=True, batching_max_messages=self._chance.randint(1, 9))
+        self._publish(batching_enabled=True, batching_max_messages=self._chance.randint(2, 9))
 
     def publish_chunked(self) -> None:
         self._publish(batching_enabled=False, chunking_enabled=True, size=3 * CHUNK_BYTES, count=2)
