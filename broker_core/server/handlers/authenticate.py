@@ -19,6 +19,7 @@ from broker_core.wire import pulsar_api_pb2 as pb
 
 log = ClientLog(__name__)
 
+CHALLENGE = b"PulsarAuthRefresh"
 _LEGACY_METHODS = {pb.AuthMethodYcaV1: "ycav1", pb.AuthMethodAthens: "athens"}
 
 
@@ -37,10 +38,18 @@ async def authenticate(session: Session, command: pb.CommandConnect) -> None:
     session.check_open()
     session.principal = principal
     if watched.expires_ms is not None:
-        session.refresh = Refresh(session, method, watched, can_answer=_can_refresh(command))
+        session.refresh = _refresh(session, command, method, watched)
     log.info(session.host, "", "connected %s with role=%s using authMethod=%s", session.address, principal, method)
     session.become(SessionState.READY)
     session.outbound.authenticated()
+
+
+def _refresh(session: Session, command: pb.CommandConnect, method: str, identity: Identity) -> Refresh:
+    challenge = None
+    if _can_refresh(command):
+        challenge = commands.auth_challenge(session.protocol_version, method, CHALLENGE)
+    seconds = session.broker.config.security.refresh_seconds
+    return Refresh(session.outbound, session.broker.clock, identity, challenge, seconds=seconds)
 
 
 def _method(command: pb.CommandConnect) -> str:
