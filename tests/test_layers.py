@@ -3,8 +3,10 @@
 import ast
 import configparser
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +32,13 @@ def test_each_module_that_claims_to_be_pure_is_checked() -> None:
     checked = set(contracts["importlinter:contract:pure"]["source_modules"].split())
     claims = {name for name, path in modules().items() if re.search(r"\bPure[.:]", docstring(path))}
     assert claims == checked
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
+    """Imports for types count. The contracts order rooms; this orders the modules inside them."""
+    graph = grimp.build_graph(package)
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
 def test_each_package_of_the_broker_says_what_belongs_in_it() -> None:
