@@ -7,15 +7,16 @@ from tests.real_pulsar.steps import Answers, check_same, numbered, run_on_both
 
 pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
 
+# Names of producers are part of the stored bytes that statistics count, so producers of such topics are named.
 STEPS = r"""
 tenants create talk
 namespaces create talk/ns
 namespaces set-retention talk/ns -t 1h -s 1G
-produce talk/ns/t -m a -m b -m c -k k1 --access-mode Exclusive
-produce talk/ns/t -m d --access-mode ExclusiveWithFencing
-produce talk/ns/t -m e --access-mode WaitForExclusive
+produce talk/ns/t -m a -m b -m c -k k1 --access-mode Exclusive --producer-name first
+produce talk/ns/t -m d --access-mode ExclusiveWithFencing --producer-name fencing
+produce talk/ns/t -m e --access-mode WaitForExclusive --producer-name waiting
 produce talk/ns/t -m f -m g --sequence-id 7 --producer-name named
-produce talk/ns/t -m h --ordering-key o1 --event-time 2024-05-01T00:00:00Z
+produce talk/ns/t -m h --ordering-key o1 --event-time 2024-05-01T00:00:00Z --producer-name keyed
 read talk/ns/t -m earliest -e -F '%v %k %y %D %a{ordering-key}\n'
 consume talk/ns/t -s shared -t Shared -p Earliest -e -F '%v\n'
 consume talk/ns/t -s failover -t Failover -p Earliest -e -F '%v\n'

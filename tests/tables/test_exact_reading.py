@@ -53,7 +53,7 @@ def test_each_message_is_read_once_while_connections_are_cut(
 ) -> None:
     publish(client, topic, 1000 if batched else 400, batched=batched)
     chosen = random.Random(7)
-    sizes = (chosen.randint(2_000, 30_000) for _ in range(100))
+    sizes = (chosen.randint(2_000, 10_000) for _ in range(100))
     with CuttingRelay(broker, sizes) as relay:
         reading = table(broker, topic, service_url=relay.url, columns="message_id,value", timeout_seconds="30")
         found = [(row["message_id"], row["value"]) for row in rows(reading)]
