@@ -8,7 +8,6 @@ addresses to other commands on this machine (mode 0600: who may read the data ma
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import os
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from broker_core import __version__
 from broker_core.server.allocator import trim_forever
+from broker_core.server.collector import Collector
 
 if TYPE_CHECKING:
     from broker_core.server.server import Server
@@ -27,9 +27,6 @@ log = logging.getLogger(__name__)
 
 OWNER_FILE = "owner.json"
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-# Few objects survive a message, many the start: old collections skip what the start left. Young and middle ones are
-# short, since nothing else runs meanwhile: 50,000 objects that requests left behind take 90 ms.
-GC_THRESHOLD = (5_000, 4, 500)
 
 
 def run(server: Server, announce: Callable[[dict[str, str | int]], None]) -> None:
@@ -58,19 +55,14 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
         announce(urls)
         server.broker.on_shutdown = stop.set
         await server.admin_started()
-        _tune_collector()
+        collector = Collector()
+        collector.start()
+        server.broker.spawn(collector.run())
         server.broker.spawn(trim_forever())
         await stop.wait()
     finally:
         owner.unlink(missing_ok=True)
         await _stop(server)
-
-
-def _tune_collector() -> None:
-    """Only for a process that runs just the broker: elsewhere the collector belongs to the host."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLD)
 
 
 async def _stop(server: Server) -> None:

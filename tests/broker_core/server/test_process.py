@@ -7,13 +7,13 @@ from pathlib import Path
 PROGRAM = """
 import gc, os, signal, sys
 from pathlib import Path
-from broker_core.server import process
+from broker_core.server import collector, process
 from broker_core.config.broker import BrokerConfig, ServerConfig
 from broker_core.server.server import Server
 
 server = Server(BrokerConfig(server=ServerConfig(broker_port=0, web_port=0)), Path(sys.argv[1]))
 process.run(server, lambda urls: os.kill(os.getpid(), signal.SIGTERM))
-print(gc.get_threshold() == process.GC_THRESHOLD, gc.get_freeze_count() > 0)
+print(gc.get_threshold() == collector.THRESHOLD, gc.get_freeze_count() > 0)
 """
 
 

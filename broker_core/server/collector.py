@@ -1,0 +1,73 @@
+"""Looks for unreachable cycles of objects without long pauses, in a process that runs only the broker.
+
+A full collection visits every object, and nothing else runs meanwhile: three million objects, which 100,000
+subscriptions have, take more than a second. So full collections are frequent, and what survives one is frozen: the
+next one visits only what came since. A frozen cycle that is no longer in use, such as a connection that was closed
+after hours, stays in memory until a thorough collection. That one visits everything and waits until the broker is idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+
+from broker_core.stats.broker_load import resident_bytes
+
+# Few objects survive a message. Young and middle collections are short: 50,000 objects that requests left behind take
+# 90 ms. A full one visits at most what 16 young ones left.
+THRESHOLD = (5_000, 4, 4)
+LOOK_SECONDS = 10.0
+IDLE_SHARE = 0.03  # of one processor
+PAUSE_SECONDS = 600.0  # between two thorough collections
+GROWTH_OBJECTS = 20_000  # since the last thorough one; fewer are not worth the next
+GROWTH_BYTES = 2 << 30  # more than twice the memory and this: unused cycles weigh more than a pause
+
+
+class Collector:
+    """Must be the only one of its process. `start` takes what exists as long-lived."""
+
+    def __init__(self, resident: Callable[[], int] = resident_bytes) -> None:
+        self._resident = resident
+        self._objects = self._bytes = 0  # after the last thorough collection
+        self._collected_at = self._looked_at = self._used = 0.0
+
+    def start(self) -> None:
+        gc.set_threshold(*THRESHOLD)
+        gc.callbacks.append(_freeze_survivors)
+        self.collect()
+        self._looked_at, self._used = time.monotonic(), time.process_time()
+
+    def stop(self) -> None:
+        gc.callbacks.remove(_freeze_survivors)
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Collects thoroughly if the process has been idle since the last look, or if memory has grown too much."""
+        now, used = time.monotonic(), time.process_time()
+        idle = used - self._used < IDLE_SHARE * (now - self._looked_at)
+        self._looked_at, self._used = now, used
+        if (idle and self._is_due(now)) or self._resident() > 2 * self._bytes + GROWTH_BYTES:
+            self.collect()
+
+    def _is_due(self, now: float) -> bool:
+        if now - self._collected_at < PAUSE_SECONDS:
+            return False
+        return gc.get_freeze_count() > self._objects + self._objects // 4 + GROWTH_OBJECTS
+
+    def collect(self) -> None:
+        gc.unfreeze()
+        gc.collect()  # the callback freezes what survives
+        gc.collect()  # of nothing: CPython waits for a quarter of what the last one found before it collects by itself
+        self._objects, self._bytes = gc.get_freeze_count(), self._resident()
+        self._collected_at = time.monotonic()
+
+
+def _freeze_survivors(phase: str, info: dict[str, int]) -> None:
+    if phase == "stop" and info["generation"] == 2:
+        gc.freeze()

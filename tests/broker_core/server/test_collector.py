@@ -1,0 +1,64 @@
+"""The garbage collector of a broker's process: short pauses, and no cycle is kept forever."""
+
+import subprocess
+import sys
+
+OBJECTS = 1_000_000
+LIMIT_SECONDS = 0.05
+
+PAUSES = f"""
+import gc, time
+from broker_core.server.collector import Collector
+
+longest, began = 0.0, 0.0
+
+def watch(phase, info):
+    global longest, began
+    if phase == "start":
+        began = time.thread_time()
+    else:
+        longest = max(longest, time.thread_time() - began)
+
+collector = Collector()
+collector.start()
+gc.callbacks.append(watch)
+kept = [[number] for number in range({OBJECTS})]
+print(longest, gc.get_freeze_count())
+"""
+
+CYCLES = """
+import gc, weakref
+from broker_core.server.collector import GROWTH_BYTES, Collector
+
+class Node:
+    pass
+
+resident = 0
+collector = Collector(lambda: resident)
+collector.start()
+node = Node()
+node.itself = node
+gc.collect()
+gone = weakref.ref(node)
+del node
+gc.collect()
+kept = gone() is not None
+resident = GROWTH_BYTES + 1
+collector.look()
+print(kept, gone() is None)
+"""
+
+
+def run(program: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.split()
+
+
+def test_no_collection_takes_long_however_many_objects_live() -> None:
+    longest, frozen = run(PAUSES)
+    assert float(longest) < LIMIT_SECONDS
+    assert int(frozen) > OBJECTS // 2
+
+
+def test_a_frozen_cycle_is_freed_once_memory_has_grown() -> None:
+    assert run(CYCLES) == ["True", "True"]
