@@ -165,18 +165,19 @@ class Connection(asyncio.Protocol):
             items: Sequence[Any] = self._decoder.feed(data)
         except ProtocolError as error:
             items, broken = error.items, error  # frames before the broken one are valid
-        if len(items) <= TURN_ITEMS:
+        share = 1 if self._decoder.divided else TURN_ITEMS
+        if len(items) <= share:
             self._take(items, broken)
         else:
             self.hold_reading()
-            self._take_in_turns(items, broken, 0)
+            self._take_in_turns(items, broken, 0, share)
         held = self._decoder.buffered
         if held > COUNTED_FROM or self._holds_much:
             self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
-    def _take_in_turns(self, items: Sequence[Any], broken: ProtocolError | None, first: int) -> None:
-        """Thousands of small commands in one read take a turn of the loop for each share, and no read in between."""
-        rest = first + TURN_ITEMS
+    def _take_in_turns(self, items: Sequence[Any], broken: ProtocolError | None, first: int, share: int) -> None:
+        """Much work in one read takes a turn of the loop for each share of the items, and no read in between."""
+        rest = first + share
         last = rest >= len(items)
         if self._transport.is_closing():
             return
@@ -184,7 +185,7 @@ class Connection(asyncio.Protocol):
         if last:
             self.release_reading()
         else:
-            self._loop.call_soon(self._take_in_turns, items, broken, rest)
+            self._loop.call_soon(self._take_in_turns, items, broken, rest, share)
 
     def _take(self, items: Sequence[Any], broken: ProtocolError | None) -> None:
         try:

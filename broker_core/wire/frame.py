@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 
+from broker_core.wire.ack_ids import ID_SIZE_MIN, IDS_PER_PART, parts
 from broker_core.wire.bounds import CommandBounds, Flaw
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.message import check_entry
@@ -29,6 +30,8 @@ SIZE = struct.Struct(">I")
 INT32_MAX = (1 << 31) - 1
 SEND = BaseCommand.SEND
 MESSAGE = BaseCommand.MESSAGE
+ACK = BaseCommand.ACK
+LARGE_ACK = IDS_PER_PART * ID_SIZE_MIN  # bytes: an ACK of fewer has no parts
 _MESSAGE_TYPE = bytes((0x08, MESSAGE))  # the field `type`, which comes first
 
 FIELD_BY_TYPE = {
@@ -61,7 +64,8 @@ class FrameDecoder:
     """Turns chunks into items. After a `ProtocolError` every further chunk raises it again.
 
     `frame_size_max` bounds a frame without its size field (docs/protocol.md "Frames"). `bounds` are further limits for
-    clients; commands from a broker have none. Memory: at most one frame and one chunk.
+    clients; commands from a broker have none. Memory: at most one frame and one chunk. A large ACK becomes several
+    commands, and `divided` says that the last chunk had one.
     """
 
     __slots__ = (
@@ -73,6 +77,7 @@ class FrameDecoder:
         "_parts",
         "_sends",
         "buffered",
+        "divided",
         "frame_size_max",
     )
 
@@ -84,6 +89,7 @@ class FrameDecoder:
         self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they arrived
         self.buffered = 0  # bytes of an incomplete frame in memory
         self._needed = 0  # bytes required before anything can be read
+        self.divided = False
         self._sends = PlainSendReader()
         self._error: str | None = None
 
@@ -102,6 +108,7 @@ class FrameDecoder:
             if self.buffered < self._needed:
                 return []
             chunk = b"".join(self._parts)
+        self.divided = False
         items: list[Item] = []
         try:
             position = self._read_frames(chunk, items)
@@ -167,6 +174,9 @@ class FrameDecoder:
             items.append(SingleSend(command.message, entry, *check_entry(entry), command.flaw))
         elif command.type == MESSAGE:
             items.append(MessageFrame(command.message, data[command_end:end]))
+        elif command.type == ACK and command_end - position > LARGE_ACK and command.flaw is None:
+            items.extend(Command(ACK, part) for part in parts(command.message))
+            self.divided = True
         else:
             items.append(command)
 

@@ -183,7 +183,7 @@ async def attach_many(broker: MeasuredBroker) -> None:
 def test_acknowledging_entries_of_many_missing_ledgers(many: MeasuredBroker) -> None:
     command = BaseCommand(type=BaseCommand.ACK)
     command.ack.consumer_id, command.ack.ack_type = 1, pb.CommandAck.Individual
-    for number in range(5_000):
+    for number in range(20_000):
         command.ack.message_id.add(ledgerId=10**9 + number, entryId=0)
 
     async def acknowledged() -> None:
