@@ -9,7 +9,6 @@ where values come from.
 """
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +26,7 @@ from broker_core.config.features import (
 from broker_core.config.http import HttpConfig
 from broker_core.config.metrics import MetricsConfig
 from broker_core.config.offload import OffloadConfig
+from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
 from broker_core.config.tls import TlsConfig
@@ -352,7 +352,7 @@ class PolicyConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerConfig:
+class BrokerConfig(Sections):
     server: ServerConfig = field(default_factory=ServerConfig)
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
     commands: CommandConfig = field(default_factory=CommandConfig)
@@ -373,24 +373,10 @@ class BrokerConfig:
     schema: SchemaConfig = field(default_factory=SchemaConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
 
-    def replace(self, **sections: Any) -> "BrokerConfig":
-        return dataclasses.replace(self, **sections)
-
     def copy(self) -> "BrokerConfig":
-        """""The same values in new sections.""" ""
-        return self.replace(**{part.name: dataclasses.replace(getattr(self, part.name)) for part in _sections(self)})
+        """The same values in new sections."""
+        return self.replace(**{name: dataclasses.replace(getattr(self, name)) for name in self.section_names()})
 
     def by_key(self) -> dict[str, Any]:
-        """""Every value by its key.""" ""
+        """Every value by its key."""
         return {described.metadata["setting"].key: value for _, described, value in self.settings()}
-
-    def settings(self) -> Iterator[tuple[str, dataclasses.Field[Any], Any]]:
-        """For each setting: the name of its section, its field (`.type`, `.metadata["setting"]`), and its value."""
-        for section in _sections(self):
-            part = getattr(self, section.name)
-            for described in dataclasses.fields(part):
-                yield section.name, described, getattr(part, described.name)
-
-
-def _sections(config: BrokerConfig) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(config)

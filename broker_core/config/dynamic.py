@@ -12,7 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from broker_core.config.sources import Given, typed
+from broker_core.config.reading import Given, typed
 from broker_core.errors import FixedSetting, InvalidConfiguration, InvalidValue
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 import ssl
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from broker_core.broker import Broker
 from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
+from broker_core.server.ports import LOOPBACK, bind, port_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LOOPBACK = ("127.0.0.1", "::1")
 BACKLOG = 1024
-SAME_PORT_ATTEMPTS = 20
 HANDSHAKE_SECONDS = 10.0  # of TLS
 GOODBYE_SECONDS = 5.0  # of TLS
 
@@ -47,10 +45,6 @@ class Ports(NamedTuple):
     web: list[socket.socket]
     tls: list[socket.socket]
     web_tls: list[socket.socket]
-
-
-class PortInUse(Exception):
-    """`str(error)` names the port and the way out."""
 
 
 class Server:
@@ -93,7 +87,7 @@ class Server:
                 self._prepare()
             await self.broker.start(self.directory, disk=self._disk)
             taken.pop_all()
-        self.port, self.web_port = _port(ports.plain), _port(ports.web)
+        self.port, self.web_port = port_of(ports.plain), port_of(ports.web)
         self._advertise(ports)
         await self._listen(ports.plain)
         await self._listen(ports.tls, self._context)
@@ -128,8 +122,8 @@ class Server:
         host, broker = self.config.server.advertised_address, self.broker
         broker.service_url = f"pulsar://{host}:{self.port}"
         broker.http_url = f"http://{host}:{self.web_port}"
-        broker.service_url_tls = f"pulsar+ssl://{host}:{_port(ports.tls)}" if ports.tls else ""
-        broker.http_url_tls = f"https://{host}:{_port(ports.web_tls)}" if ports.web_tls else ""
+        broker.service_url_tls = f"pulsar+ssl://{host}:{port_of(ports.tls)}" if ports.tls else ""
+        broker.http_url_tls = f"https://{host}:{port_of(ports.web_tls)}" if ports.web_tls else ""
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -163,53 +157,3 @@ class Server:
             if self._admin is not None:
                 await self._admin.close()
             await self.broker.stop()
-
-
-def bind(hosts: tuple[str, ...], port: int, flag: str) -> list[socket.socket]:
-    """One bound socket for each host that the machine has, all on one port. Raises `PortInUse`."""
-    for attempt in range(SAME_PORT_ATTEMPTS):
-        sockets: list[socket.socket] = []
-        try:
-            for host in hosts:
-                one = _bind_one(host, _port(sockets) if sockets else port)
-                if one is not None:
-                    sockets.append(one)
-            return sockets
-        except OSError as error:
-            for one in sockets:
-                one.close()
-            last_try = port != 0 or attempt == SAME_PORT_ATTEMPTS - 1
-            if error.errno != errno.EADDRINUSE or last_try:
-                raise PortInUse(_why_not(hosts, port, flag, error)) from error
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _bind_one(host: str, port: int) -> socket.socket | None:
-    """None where the machine has no such address family (no IPv6)."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        one = socket.socket(family, socket.SOCK_STREAM)
-    except OSError:
-        return None
-    try:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        one.setblocking(False)
-        one.bind((host, port))
-    except OSError as error:
-        one.close()
-        if host == LOOPBACK[1] and error.errno == errno.EADDRNOTAVAIL:
-            return None
-        raise
-    return one
-
-
-def _why_not(hosts: tuple[str, ...], port: int, flag: str, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use on {' or '.join(hosts)}; stop what uses it, or take a free one with {flag} 0"
-    return f"cannot listen on {' and '.join(hosts)} port {port}: {error.strerror}"
-
-
-def _port(sockets: list[socket.socket]) -> int:
-    return int(sockets[0].getsockname()[1])

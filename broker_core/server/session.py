@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.publishing.producer import Producer
     from broker_core.security.principal import Principal
-    from broker_core.server.refresh import Refresh
+    from broker_core.security.refresh import Refresh
     from broker_core.topic.subscription import Subscription
     from broker_core.topics.watcher import TopicListWatcher
 

@@ -10,7 +10,7 @@ import pulsar
 import pytest
 
 from broker_core.config.broker import BrokerConfig, ServerConfig
-from broker_core.server.server import PortInUse
+from broker_core.server.ports import PortInUse
 from broker_core.storage.errors import DirectoryLocked
 from broker_core.testing import EmbeddedBroker
 

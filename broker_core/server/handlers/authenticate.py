@@ -11,8 +11,8 @@ from broker_core.client_log import ClientLog
 from broker_core.errors import AuthenticationFailed, BrokerError, ProtocolViolation, Unauthorized
 from broker_core.security.principal import Principal
 from broker_core.security.provider import Credentials, Identity
+from broker_core.security.refresh import Refresh
 from broker_core.security.service import REFUSED
-from broker_core.server.refresh import Refresh
 from broker_core.server.session import Session, SessionState
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb

@@ -170,7 +170,8 @@ def _start_logging(form: str, level: str) -> None:
 def _run(loaded: "LoadedConfig", directory: Path, announcement: "Announcement", *, wipe_data: bool) -> None:
     from broker_core.errors import InvalidConfiguration
     from broker_core.server import process
-    from broker_core.server.server import PortInUse, Server
+    from broker_core.server.ports import PortInUse
+    from broker_core.server.server import Server
     from broker_core.storage.errors import DirectoryLocked, StorageError
 
     try:

@@ -1,0 +1,63 @@
+"""Takes the ports of a server: one bound socket for each address that the machine has, all on one port."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+LOOPBACK = ("127.0.0.1", "::1")
+SAME_PORT_ATTEMPTS = 20
+
+
+class PortInUse(Exception):
+    """`str(error)` names the port and the way out."""
+
+
+def bind(hosts: tuple[str, ...], port: int, flag: str) -> list[socket.socket]:
+    """One bound socket for each host that the machine has, all on one port. Raises `PortInUse`."""
+    for attempt in range(SAME_PORT_ATTEMPTS):
+        sockets: list[socket.socket] = []
+        try:
+            for host in hosts:
+                one = _bind_one(host, port_of(sockets) if sockets else port)
+                if one is not None:
+                    sockets.append(one)
+            return sockets
+        except OSError as error:
+            for one in sockets:
+                one.close()
+            last_try = port != 0 or attempt == SAME_PORT_ATTEMPTS - 1
+            if error.errno != errno.EADDRINUSE or last_try:
+                raise PortInUse(_why_not(hosts, port, flag, error)) from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _bind_one(host: str, port: int) -> socket.socket | None:
+    """None where the machine has no such address family (no IPv6)."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        one = socket.socket(family, socket.SOCK_STREAM)
+    except OSError:
+        return None
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        one.setblocking(False)
+        one.bind((host, port))
+    except OSError as error:
+        one.close()
+        if host == LOOPBACK[1] and error.errno == errno.EADDRNOTAVAIL:
+            return None
+        raise
+    return one
+
+
+def _why_not(hosts: tuple[str, ...], port: int, flag: str, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is in use on {' or '.join(hosts)}; stop what uses it, or take a free one with {flag} 0"
+    return f"cannot listen on {' and '.join(hosts)} port {port}: {error.strerror}"
+
+
+def port_of(sockets: list[socket.socket]) -> int:
+    return int(sockets[0].getsockname()[1])
