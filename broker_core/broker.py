@@ -74,7 +74,7 @@ class Broker:
         self.config = config.copy()  # its dynamic settings change
         self.clock = clock or SystemClock()
         self.connections: set[OpenConnection] = set()
-        self.security = Security(config.security, self.clock)
+        self.security = Security(config.security, config.openid, self.clock, self.spawn)
         self.command_bounds = CommandBounds(config.by_key())
         limits = config.connection
         self.incomplete_frames = IncompleteFrames(

@@ -29,6 +29,7 @@ TITLES = {
     "dispatch": "Dispatch to consumers",
     "policies": "Default policies",
     "security": "Authentication and authorization",
+    "openid": "OpenID Connect",
     "tls": "TLS",
     "rates": "Rate limits",
     "backlog_quota": "Backlog quotas",

@@ -3,9 +3,9 @@
 A part of the broker receives its own section, never the whole object. `setting(...)` gives a field its Pulsar key, its
 default, and one sentence of documentation; `conf/standalone.yaml` is generated from these. The sections of features
 that policies turn on and off are in `features` and `offload`, the bounds on the commands of clients in `commands`, the
-bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in `security` and `tls`.
-Sizes are in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the sentence says so. `sources` says
-where values come from.
+bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in `security`, `openid`,
+and `tls`. Sizes are in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the sentence says so.
+`sources` says where values come from.
 """
 
 import dataclasses
@@ -26,6 +26,7 @@ from broker_core.config.features import (
 from broker_core.config.http import HttpConfig
 from broker_core.config.metrics import MetricsConfig
 from broker_core.config.offload import OffloadConfig
+from broker_core.config.openid import OpenIdConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
@@ -358,6 +359,7 @@ class BrokerConfig(Sections):
     commands: CommandConfig = field(default_factory=CommandConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     security: SecurityConfig = field(default_factory=SecurityConfig)
+    openid: OpenIdConfig = field(default_factory=OpenIdConfig)
     tls: TlsConfig = field(default_factory=TlsConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)

@@ -9,24 +9,22 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed, BrokerError, InvalidConfiguration
 from broker_core.security.basic import BasicProvider
+from broker_core.security.openid import OpenIdProvider
 from broker_core.security.provider import Credentials, Identity, Provider
+from broker_core.security.provider_setup import Setup
 from broker_core.security.tls import TlsProvider
 from broker_core.security.token import TokenProvider
 
-if TYPE_CHECKING:
-    from broker_core.clock import Clock
-    from broker_core.config.security import SecurityConfig
-
 PACKAGE = "org.apache.pulsar.broker.authentication."
-PROVIDERS: dict[str, Callable[[SecurityConfig, Clock], Provider]] = {
+PROVIDERS: dict[str, Callable[[Setup], Provider]] = {
     "AuthenticationProviderToken": TokenProvider,
     "AuthenticationProviderTls": TlsProvider,
     "AuthenticationProviderBasic": BasicProvider,
+    "AuthenticationProviderOpenID": OpenIdProvider,
 }
 _METHOD_HEADER = "X-Pulsar-Auth-Method-Name"
 _LIBRARIES = {"jwt": "PyJWT", "cryptography": "cryptography", "bcrypt": "bcrypt"}
@@ -40,15 +38,16 @@ class Authentication:
         self._anonymous = anonymous_role
 
     @classmethod
-    def of(cls, config: SecurityConfig, clock: Clock) -> Authentication:
+    def of(cls, setup: Setup) -> Authentication:
         """Raises `InvalidConfiguration` for an unknown class, an unusable key, or a missing library."""
+        config = setup.config
         wanted = [name.strip() for name in config.providers.split(",") if name.strip()]
         if not wanted:
             known = ", ".join(PROVIDERS)
             raise InvalidConfiguration(f"authenticationEnabled needs authenticationProviders; there are {known}")
         if config.anonymous_role in names(config.super_users):
             raise InvalidConfiguration("anonymousUserRole must not be one of superUserRoles: everyone would have it")
-        return cls([_provider(name, config, clock) for name in wanted], config.anonymous_role.strip())
+        return cls([_provider(name, setup) for name in wanted], config.anonymous_role.strip())
 
     async def of_connection(self, method: str, credentials: Credentials) -> Identity:
         """The identity of a client of the binary protocol; raises `AuthenticationFailed`."""
@@ -114,13 +113,13 @@ def _http_credentials(
     return found
 
 
-def _provider(name: str, config: SecurityConfig, clock: Clock) -> Provider:
+def _provider(name: str, setup: Setup) -> Provider:
     short = name.rpartition(".")[2]
     if short not in PROVIDERS or (short != name and not name.startswith(PACKAGE)):
         known = ", ".join(PROVIDERS)
         raise InvalidConfiguration(f"unknown class {name!r} in authenticationProviders; there are {known}")
     try:
-        return PROVIDERS[short](config, clock)
+        return PROVIDERS[short](setup)
     except ImportError as error:
         library = _LIBRARIES.get((error.name or "").partition(".")[0], error.name)
         raise InvalidConfiguration(

@@ -15,8 +15,7 @@ from broker_core.security.passwords import checker, read_users
 from broker_core.security.provider import Credentials, Identity, checked_role
 
 if TYPE_CHECKING:
-    from broker_core.clock import Clock
-    from broker_core.config.security import SecurityConfig
+    from broker_core.security.provider_setup import Setup
 
 AT_A_TIME = 2
 LONGEST = 4096  # bytes
@@ -25,7 +24,8 @@ LONGEST = 4096  # bytes
 class BasicProvider:
     method: ClassVar[str] = "basic"
 
-    def __init__(self, config: SecurityConfig, _clock: Clock) -> None:
+    def __init__(self, setup: Setup) -> None:
+        config = setup.config
         if not config.basic_file:
             raise InvalidConfiguration("set basicAuthConf to a file of users and password hashes")
         self._users = read_users(read_value("basicAuthConf", config.basic_file))

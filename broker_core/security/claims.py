@@ -17,13 +17,17 @@ from broker_core.security.provider import Identity, checked_role
 
 @dataclass(frozen=True, slots=True)
 class ClaimRules:
-    """`audiences`: one of them must be in the claim `audience_claim`; empty to not look at it."""
+    """`audiences`: one of them must be in the claim `audience_claim`; empty to not look at it.
+
+    `issued_in_past`: whether a token whose `iat` is in the future is refused.
+    """
 
     role_claim: str = "sub"
     audience_claim: str = ""
     audiences: frozenset[str] = frozenset()
     skew_seconds: int = 0
     required: tuple[str, ...] = ()
+    issued_in_past: bool = False
 
     def identity(self, claims: Mapping[str, Any], now_ms: int) -> Identity:
         """Raises `AuthenticationFailed`."""
@@ -37,6 +41,8 @@ class ClaimRules:
             raise AuthenticationFailed("the token has expired")
         if not_before is not None and now_ms < not_before - skew_ms:
             raise AuthenticationFailed("the token is not valid yet")
+        if self.issued_in_past and now_ms < (_time(claims, "iat") or 0) - skew_ms:
+            raise AuthenticationFailed("the token is from the future")
         if self.audience_claim:
             self._check_audience(claims.get(self.audience_claim))
         role = claims.get(self.role_claim)

@@ -16,10 +16,13 @@ from broker_core.security.authorization import Authorization, Decision, Target
 from broker_core.security.operations import Operation
 from broker_core.security.principal import Principal
 from broker_core.security.provider import Credentials, Identity
+from broker_core.security.provider_setup import Setup
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.config.openid import OpenIdConfig
     from broker_core.config.security import SecurityConfig
+    from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
 
 REFUSED = "Failed to authenticate"  # all that a client learns; the reason is in the log
@@ -29,12 +32,12 @@ DELAYED_MAX = 1_000  # answers; more are refused at once
 class Security:
     """`authentication` and `authorization` are None while they are switched off."""
 
-    def __init__(self, config: SecurityConfig, clock: Clock) -> None:
+    def __init__(self, config: SecurityConfig, openid: OpenIdConfig, clock: Clock, spawn: Spawn) -> None:
         """Raises `InvalidConfiguration`: a broker that cannot keep its promises does not start."""
         if config.authorization and not config.authentication:
             raise InvalidConfiguration("authorizationEnabled needs authenticationEnabled: roles must be proved")
         self.config = config
-        self.authentication = Authentication.of(config, clock) if config.authentication else None
+        self.authentication = Authentication.of(Setup(config, openid, clock, spawn)) if config.authentication else None
         self.authorization: Authorization | None = None
         self.attempts = Attempts(config.failed_attempts, clock)
         self.audit = Audit(config.audit_file, clock)

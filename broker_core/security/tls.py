@@ -9,14 +9,13 @@ from broker_core.errors import AuthenticationFailed
 from broker_core.security.provider import Credentials, Identity, checked_role
 
 if TYPE_CHECKING:
-    from broker_core.clock import Clock
-    from broker_core.config.security import SecurityConfig
+    from broker_core.security.provider_setup import Setup
 
 
 class TlsProvider:
     method: ClassVar[str] = "tls"
 
-    def __init__(self, _config: SecurityConfig, _clock: Clock) -> None:
+    def __init__(self, _setup: Setup) -> None:
         importlib.import_module("cryptography.x509")  # now, so that a missing library keeps the broker from starting
 
     async def authenticate(self, credentials: Credentials) -> Identity:

@@ -11,24 +11,25 @@ from broker_core.security.keys import TokenKey, public_key, secret_key
 from broker_core.security.provider import Credentials, Identity
 
 if TYPE_CHECKING:
-    from broker_core.clock import Clock
     from broker_core.config.security import SecurityConfig
+    from broker_core.security.provider_setup import Setup
 
 # The claims are checked in `claims`, by the broker's clock and Pulsar's rules.
 _ONLY_SIGNATURE: Any = {
     "verify_signature": True,
     **{f"verify_{name}": False for name in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")},
 }
+_NOTHING: Any = {**_ONLY_SIGNATURE, "verify_signature": False}
 
 
 class TokenProvider:
     method: ClassVar[str] = "token"
 
-    def __init__(self, config: SecurityConfig, clock: Clock) -> None:
+    def __init__(self, setup: Setup) -> None:
         importlib.import_module("jwt")  # now, so that a missing library keeps the broker from starting
-        self._key = _configured_key(config)
-        self._rules = _configured_rules(config)
-        self._clock = clock
+        self._key = _configured_key(setup.config)
+        self._rules = _configured_rules(setup.config)
+        self._clock = setup.clock
 
     async def authenticate(self, credentials: Credentials) -> Identity:
         claims = verified_claims(text_of(credentials.data), self._key)
@@ -74,6 +75,17 @@ def header_of(token: str) -> dict[str, Any]:
     if "crit" in header:  # RFC 7515: what must be understood, and is not
         raise AuthenticationFailed("the token has a critical header that is not supported")
     return header
+
+
+def unverified_claims(token: str) -> dict[str, Any]:
+    """What a token says before anything is verified: it may only choose the key."""
+    import jwt
+
+    try:
+        found: dict[str, Any] = jwt.decode(token, options=_NOTHING)
+    except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+        raise AuthenticationFailed("not a token") from None
+    return found
 
 
 def verified_claims(token: str, key: TokenKey) -> dict[str, Any]:

@@ -6,17 +6,22 @@ says what each role has there.
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 import jwt
 import pulsar
 
+from broker_core.clock import Clock, SystemClock
 from broker_core.config.broker import BrokerConfig, ConnectionConfig, ServerConfig
+from broker_core.config.openid import OpenIdConfig
 from broker_core.config.security import SecurityConfig
+from broker_core.security.provider_setup import Setup
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
@@ -61,6 +66,18 @@ def config(**security: Any) -> BrokerConfig:
         connection=ConnectionConfig(),
         security=SecurityConfig(**{**given, **security}),
     )
+
+
+def setup(clock: Clock | None = None, openid: OpenIdConfig | None = None, **given: Any) -> Setup:
+    """What a single provider is made from. Its tasks belong to the running event loop."""
+    tasks: set[asyncio.Task[Any]] = set()
+
+    def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        tasks.add(task)
+        return task
+
+    return Setup(SecurityConfig(**given), openid or OpenIdConfig(), clock or SystemClock(), spawn)
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,12 @@ from contextlib import closing
 import pulsar
 import pytest
 
-from broker_core.clock import SystemClock
-from broker_core.config.security import SecurityConfig
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration
 from broker_core.security.basic import BasicProvider
 from broker_core.security.passwords import apr1
 from broker_core.security.provider import Credentials
 from broker_core.testing import EmbeddedBroker
-from tests.broker_core.security.secured import ADMIN, PLAIN, ask, config, prepare
+from tests.broker_core.security.secured import ADMIN, PLAIN, ask, config, prepare, setup
 
 # Made with `openssl passwd -apr1 -salt abcdefgh` and `htpasswd -nbs`.
 APR1 = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/"
@@ -33,7 +31,7 @@ def as_url(text: str) -> str:
 
 
 def role(content: str, credentials: bytes) -> str:
-    provider = BasicProvider(SecurityConfig(basic_file=as_url(content)), SystemClock())
+    provider = BasicProvider(setup(basic_file=as_url(content)))
     return asyncio.run(provider.authenticate(Credentials(credentials))).role
 
 

@@ -14,11 +14,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from broker_core.clock import SystemClock
-from broker_core.config.security import SecurityConfig
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration
 from broker_core.security.provider import Credentials, Identity
 from broker_core.security.token import TokenProvider
-from tests.broker_core.security.secured import SECRET, SECRET_URL
+from tests.broker_core.security.secured import SECRET, SECRET_URL, setup
 
 FUTURE = 4_000_000_000  # seconds; fixed, because the names of the tests contain the tokens
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -29,7 +28,7 @@ ED = ed25519.Ed25519PrivateKey.generate()
 def judged(token: str | bytes, **settings: Any) -> Identity:
     given = settings if "token_public_key" in settings else {"token_secret_key": SECRET_URL, **settings}
     data = token if isinstance(token, bytes) else token.encode()
-    return asyncio.run(TokenProvider(SecurityConfig(**given), SystemClock()).authenticate(Credentials(data)))
+    return asyncio.run(TokenProvider(setup(**given)).authenticate(Credentials(data)))
 
 
 def signed(claims: dict[str, Any], algorithm: str = "HS256", key: Any = SECRET, **headers: Any) -> str:
@@ -179,4 +178,4 @@ def test_a_key_is_read_in_every_form_of_pulsar(tmp_path: Path) -> None:
 )
 def test_a_broker_with_an_unusable_key_does_not_start(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidConfiguration, match=reason):
-        TokenProvider(SecurityConfig(**settings), SystemClock())
+        TokenProvider(setup(**settings))
