@@ -7,6 +7,8 @@ topics does not delay messages.
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice
@@ -155,7 +157,16 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals) -> Iterator[S
     yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
     yield "pulsar_topic_load_failed_count", f'{cluster},metric="pulsar_topic_load_times"', loads.failed
     yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
+    yield from _disk_samples(broker, cluster)
     yield from _connection_samples(broker, cluster)
+
+
+def _disk_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
+    """Of the file system with the data directory; nothing if it does not answer."""
+    with contextlib.suppress(OSError):
+        usage = shutil.disk_usage(broker.storage.path)
+        yield "pulsarctl_storage_free_bytes", cluster, usage.free
+        yield "pulsarctl_storage_size_bytes", cluster, usage.total
 
 
 def _connection_samples(broker: Broker, cluster: str) -> Iterator[Sample]:

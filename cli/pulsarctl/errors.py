@@ -10,13 +10,15 @@
     ├── TimedOut           7
     ├── AlreadyRunning     8
     └── PartialFailure    10   some of many
-    (130 is Ctrl-C, and 141 a closed pipe on stdout)
+    (11 and 12 are warnings and problems that `doctor` found, 130 is Ctrl-C, and 141 a closed pipe on stdout)
 
 The codes are an interface that scripts rely on. A message says what failed and why; `hint` says what to do next.
 """
 
 from typing import ClassVar
 
+WARNINGS_FOUND = 11
+PROBLEMS_FOUND = 12
 BROKEN_PIPE = 141
 
 

@@ -48,7 +48,8 @@ class HttpStub:
                 stub.requests.append(request)
                 reply = answer(request)
                 payload = _payload(reply.body)
-                self.send_response(reply.status)
+                send = self.send_response_only if "Date" in reply.headers else self.send_response  # which adds a date
+                send(reply.status)
                 for name, value in ({"Content-Length": str(len(payload))} | reply.headers).items():
                     self.send_header(name, value)
                 self.end_headers()

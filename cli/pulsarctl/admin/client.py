@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.admin.http import AdminHttp
+from pulsarctl.errors import NotFound
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.names import namespace_path, segment, subscription_segment
 
@@ -176,8 +177,14 @@ class Brokers:
         return str(self._http.get(f"{ROOT}/brokers/health", topicVersion=topic_version)).strip()
 
     def damage(self) -> Documents:
-        """The damage in the data of the bundled broker. Apache Pulsar has no such endpoint."""
-        return list(self._http.get(f"{ROOT}/brokers/damage") or [])
+        """The damage in the data of the bundled broker.
+
+        Raises `NotFound` on Apache Pulsar, which takes the path for that of a cluster and lists its brokers.
+        """
+        found = list(self._http.get(f"{ROOT}/brokers/damage") or [])
+        if not all(isinstance(each, dict) for each in found):
+            raise NotFound("this broker does not report damage: it is not pulsarctl's")
+        return found
 
     def accept_loss(self) -> Names:
         """Accepts the loss of damaged data; returns what was not accepted before."""

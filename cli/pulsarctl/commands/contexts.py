@@ -1,15 +1,14 @@
 """`pulsarctl context`: named sets of addresses and credentials, in the file of the Go tool of the same name."""
 
 import os
-from dataclasses import fields
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Table
 from pulsarctl.settings.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
-from pulsarctl.settings.settings import Settings
+from pulsarctl.settings.shown import masked, rows
 from pulsarctl.shell.arguments import Yes
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -20,9 +19,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context."
 OptionalName = Annotated[
     str | None, typer.Argument(metavar="NAME", help="Name of the context. Default: the current one.")
 ]
-SECRETS = ("token", "auth_params")
 STORED = (*ADDRESS_FIELDS.values(), *AUTH_FIELDS.values())
-NOT_SHOWN = ("origins", "notices")
 
 
 @app.verb("list", "ls")
@@ -32,13 +29,13 @@ def list_contexts(call: Call) -> None:
     Example: pulsarctl context list
     """
     file = _file()
-    rows = [
+    listed = [
         (name, "*" if name == file.current else "", entry.get("web_url"), entry.get("service_url"))
         for name in file.names
         for entry in [file.fields(name)]
     ]
-    call.show(file.names, Table(("CONTEXT", "CURRENT", "ADMIN URL", "SERVICE URL"), rows))
-    if not rows:
+    call.show(file.names, Table(("CONTEXT", "CURRENT", "ADMIN URL", "SERVICE URL"), listed))
+    if not listed:
         call.notice(f"no contexts in {file.path}")
 
 
@@ -156,20 +153,9 @@ def _current(file: ContextFile) -> str:
 
 
 def _show(call: Call, name: str) -> None:
-    call.show({field: _masked(field, value) for field, value in _file().fields(name).items()}, as_map=True)
+    call.show({field: masked(field, value) for field, value in _file().fields(name).items()}, as_map=True)
 
 
 def _show_resolved(call: Call) -> None:
-    settings = call.settings
-    rows = [
-        {"setting": item.name, "value": value, "source": settings.origin(item.name)}
-        for item in fields(Settings)
-        if item.name not in NOT_SHOWN and (value := _masked(item.name, getattr(settings, item.name))) is not None
-    ]
-    call.show(rows, Table(("SETTING", "VALUE", "SOURCE"), [tuple(row.values()) for row in rows]))
-
-
-def _masked(field: str, value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return "***" if field in SECRETS and value else str(value)
+    found = rows(call.settings)
+    call.show(found, Table(("SETTING", "VALUE", "SOURCE"), [tuple(row.values()) for row in found]))

@@ -17,6 +17,7 @@ REFUSING = {
 BACKLOG_QUOTAS = "backlogQuotaMap"
 MAX_PRODUCERS = "maxProducers"
 SCHEMA_VALIDATION = "schemaValidationEnforced"
+SCHEMA_UPDATES = "is_allow_auto_update_schema"  # of namespaces only
 READ = (BACKLOG_QUOTAS, MAX_PRODUCERS, SCHEMA_VALIDATION)  # the policies that the rules use, by their REST path
 
 
@@ -121,7 +122,7 @@ def schema(one: TopicEvidence) -> Iterator[Finding]:
             command("schemas", "get", short(one.topic)),
             exact=False,
         )
-    if one.policies.get("is_allow_auto_update_schema") is False:
+    if one.policies.get(SCHEMA_UPDATES) is False:
         yield one.found(
             "schema-fixed",
             Severity.WARNING,

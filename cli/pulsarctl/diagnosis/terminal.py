@@ -10,11 +10,14 @@ WIDTH = 80
 LABEL_WIDTH = 9  # `problem` and two spaces, with `warning` as long
 
 
-def lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """One paragraph for each finding, under a heading for each topic and subscription."""
+def lines(findings: Sequence[Finding], area: str = "") -> Iterator[str]:
+    """One paragraph for each finding, under a heading for each topic and subscription.
+
+    `area` is the heading of findings that belong to neither.
+    """
     place = ""
     for each in findings:
-        here = _place(each)
+        here = _place(each) or area
         if here != place:
             yield from ([here] if not place else ["", here])
             place = here

@@ -47,6 +47,11 @@ class Call(typer.Context):
         self.call_on_close(client.close)
         return client
 
+    def wait_at_most(self, seconds: float) -> None:
+        """Bounds each request, unless the user has set `--request-timeout`. To be called before the first request."""
+        if "request_timeout_seconds" not in self.settings.origins:
+            self.settings = replace(self.settings, request_timeout_seconds=seconds)
+
     @property
     def output(self) -> Output:
         """The requested format; `render.resolve` says what `auto` means."""

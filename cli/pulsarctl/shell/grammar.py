@@ -67,7 +67,10 @@ class Verb(TyperCommand):
 
 
 class Noun(typer.Typer):
-    """The verbs of one noun, or a single command if its only verb has the noun's name."""
+    """The verbs of one noun.
+
+    A verb with the noun's name is what the noun does without a verb: `pulsarctl doctor` next to `doctor bundle`.
+    """
 
     def __init__(self, name: str, help: str, *parts: "Noun") -> None:
         """Takes over the verbs of `parts`, which are nouns of the same name in other files."""
@@ -111,7 +114,9 @@ class Noun(typer.Typer):
 
     def build(self) -> Command:
         verbs = Verbs(self)
-        return verbs[self.noun] if list(verbs) == [self.noun] else NounGroup(self, verbs)
+        if list(verbs) == [self.noun]:
+            return verbs[self.noun]
+        return NounThatActs(self, verbs) if self.noun in verbs else NounGroup(self, verbs)
 
 
 class LazyCommands(MutableMapping[str, Command]):
@@ -136,7 +141,10 @@ class LazyCommands(MutableMapping[str, Command]):
         self._made[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self._made[name]
+        self._made.pop(name, None)
+        for names in (self._names, self.visible):
+            if name in names:
+                names.remove(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -211,6 +219,31 @@ class NounGroup(Group):
 
     def _summary(self, name: str) -> str:
         return self.commands[name].get_short_help_str(200)
+
+
+class NounThatActs(NounGroup):
+    """A noun with a verb of its own name, whose options it takes and which runs if no other verb is named."""
+
+    context_class = Call
+
+    def __init__(self, noun: Noun, verbs: LazyCommands) -> None:
+        self._own = verbs[noun.noun]
+        assert isinstance(self._own, Verb)
+        del verbs[noun.noun]
+        super().__init__(noun, verbs)
+        self.no_args_is_help = False
+        self.invoke_without_command = True
+        self.subcommand_metavar = "[COMMAND]"
+        self.help = self._own.help
+        self.params = self._own.params
+        self.shared = self._own.shared
+
+    def invoke(self, ctx: Any) -> Any:
+        """Options before another verb are the shared ones; the verb gets them."""
+        if not ctx._protected_args:
+            return self._own.invoke(ctx)
+        ctx.obj.update(options.given(ctx.params, self.shared))
+        return super().invoke(ctx)
 
 
 def help_as_data(option: Any) -> Any:

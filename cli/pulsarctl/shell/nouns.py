@@ -22,6 +22,7 @@ COMMANDS = {
     "transactions": "Inspect and abort transactions.",
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
+    "doctor": "Find what is wrong with this client, the broker, and its topics.",
     "tokens": "Create and check keys and tokens.",
     "functions": "Deploy and manage Pulsar Functions.",
     "sources": "Deploy and manage connectors: sources.",

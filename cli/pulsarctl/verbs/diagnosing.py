@@ -1,6 +1,7 @@
 """Gathers what a broker reports of a topic, for the rules of `diagnosis`. Changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pulsarctl.diagnosis import delivery, publishing
@@ -13,6 +14,7 @@ from pulsarctl.values.names import namespace_of
 from pulsarctl.values.times import parse_time_ms
 
 BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the next
+SCHEMA_UPDATES = publishing.SCHEMA_UPDATES
 THROTTLED = "dispatchThrottled"
 COMPACTOR = "__compaction"
 Document = dict[str, Any]
@@ -35,15 +37,17 @@ def explain(call: Call, topic: str, subscription: str | None) -> list[Finding]:
     return found
 
 
-def topic_evidence(call: Call, topic: str, ours: bool) -> TopicEvidence:
-    """Of one partition, or of a topic without partitions."""
+def topic_evidence(
+    call: Call, topic: str, ours: bool, policies: Sequence[str] = (*publishing.READ, SCHEMA_UPDATES)
+) -> TopicEvidence:
+    """Of one partition, or of a topic without partitions. `policies`: those to read."""
     return TopicEvidence(
         topic=topic,
         stats=_stats(call, topic),
         internal=call.admin.topics.internal_stats(topic) if topic.startswith("persistent") else {},
         now_ms=now_ms(),
         is_ours=ours,
-        policies=_policies(call, topic),
+        policies=_policies(call, topic, policies),
     )
 
 
@@ -60,9 +64,16 @@ def subscriptions(call: Call, topic: TopicEvidence, only: str | None) -> Iterato
     before = topic.stats.get("subscriptions") or {}
     chosen = {name: stats for name, stats in before.items() if only == name or (only is None and name != COMPACTOR)}
     increased = _increases(call, topic.topic, chosen)
-    for name, stats in sorted(chosen.items()):
-        oldest = _oldest(call, topic.topic, name) if int(stats.get("msgBacklog") or 0) else None
-        yield SubscriptionEvidence(topic, name, stats, oldest, increased.get(name, {}))
+    for name in sorted(chosen):
+        yield subscription_evidence(call, topic, name, increased.get(name, {}))
+
+
+def subscription_evidence(
+    call: Call, topic: TopicEvidence, name: str, throttled_now: Mapping[str, int]
+) -> SubscriptionEvidence:
+    stats = topic.stats["subscriptions"][name]
+    oldest = _oldest(call, topic.topic, name) if int(stats.get("msgBacklog") or 0) else None
+    return SubscriptionEvidence(topic, name, stats, oldest, throttled_now)
 
 
 def _stats(call: Call, topic: str) -> Document:
@@ -104,20 +115,19 @@ def _time(text: str | None) -> int:
     return parse_time_ms(text, 0) if text else 0
 
 
-def _policies(call: Call, topic: str) -> Document:
+def _policies(call: Call, topic: str, names: Sequence[str]) -> Document:
     """What is in effect on the topic. A broker without topic policies, or that refuses to show one, leaves it out."""
     found: Document = {}
-    for name in publishing.READ:
-        try:
-            found[name] = call.admin.topics.policy(topic, name, applied=True)
-        except CliError:
-            continue
-    try:
-        found |= {
-            name: value
-            for name, value in call.admin.namespaces.policies(namespace_of(topic)).items()
-            if name == "is_allow_auto_update_schema"
-        }
-    except CliError:
-        return found
+    for name in names:
+        with suppress(CliError):
+            found[name] = _schema_updates(call, topic) if name == SCHEMA_UPDATES else _applied(call, topic, name)
     return found
+
+
+def _applied(call: Call, topic: str, name: str) -> Any:
+    return call.admin.topics.policy(topic, name, applied=True)
+
+
+def _schema_updates(call: Call, topic: str) -> Any:
+    """Only namespaces have this policy."""
+    return call.admin.namespaces.policies(namespace_of(topic)).get(SCHEMA_UPDATES)

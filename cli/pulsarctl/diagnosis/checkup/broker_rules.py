@@ -1,0 +1,141 @@
+"""Whether a broker answers, how old it is, how right its clock is, and how much disk it has left. Pure."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pulsarctl.diagnosis.finding import Certainty, Finding, Severity
+from pulsarctl.diagnosis.words import age, command
+from pulsarctl.values.quantities import human_size
+
+OLDEST_SUPPORTED = (2, 10)  # the first with the admin API for topic policies on by default
+SKEW_WARNING_MS = 2_000
+SKEW_PROBLEM_MS = 30_000
+DISK_WARNING = 0.15
+DISK_PROBLEM = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """`failure` is empty if it answers; `next_step` is what to do otherwise."""
+
+    name: str
+    url: str
+    failure: str = ""
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """`broker` is empty if it is unknown. `is_ours`: the broker is pulsarctl's own."""
+
+    pulsarctl: str
+    python: str
+    client: str
+    broker: str
+    is_ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """In bytes; `place` says whose."""
+
+    place: str
+    free: int
+    total: int
+
+    @property
+    def used_percent(self) -> float:
+        return 100 * (1 - self.free / self.total) if self.total else 0.0
+
+
+def port(one: Port) -> Finding:
+    if one.failure:
+        step = command("context", "show", "--resolved")
+        return Finding(
+            f"{one.name}-unreachable",
+            Severity.PROBLEM,
+            f"{one.failure[:1].upper()}{one.failure[1:]}.",
+            one.next_step or step,
+        )
+    return Finding(f"{one.name}-answers", Severity.OK, f"The {one.name.replace('-', ' ')} answers at {one.url}.")
+
+
+def health(state: str) -> Finding:
+    """`state`: what the health check says, `ok` or why not."""
+    if state == "ok":
+        return Finding("healthy", Severity.OK, "The broker's own health check passes.")
+    return Finding(
+        "unhealthy",
+        Severity.PROBLEM,
+        f"The broker's own health check fails: {state}.",
+        command("brokers", "healthcheck"),
+    )
+
+
+def versions(one: Versions) -> Iterator[Finding]:
+    kind = "pulsarctl" if one.is_ours else "Apache Pulsar"
+    broker = f"the broker is {kind} {one.broker}" if one.broker else "the version of the broker is unknown"
+    yield Finding(
+        "versions",
+        Severity.OK,
+        f"This is pulsarctl {one.pulsarctl} on Python {one.python} with pulsar-client {one.client}; {broker}.",
+        command("version"),
+    )
+    found = re.match(r"(\d+)\.(\d+)", one.broker)
+    if one.is_ours and one.broker != one.pulsarctl:
+        yield Finding(
+            "other-version",
+            Severity.WARNING,
+            f"The broker runs pulsarctl {one.broker}, and this is {one.pulsarctl}: restart the broker to update it.",
+            command("version"),
+        )
+    elif not one.is_ours and found and (int(found[1]), int(found[2])) < OLDEST_SUPPORTED:
+        yield Finding(
+            "old-broker",
+            Severity.WARNING,
+            f"Apache Pulsar {one.broker} is older than 2.10: it lacks endpoints that some commands need.",
+            command("version"),
+        )
+
+
+def clock(skew_ms: int | None) -> Finding:
+    """`skew_ms`: how far the broker's clock is ahead of ours; None if the broker does not tell the time."""
+    if skew_ms is None:
+        return Finding(
+            "clock-unknown", Severity.OK, "The broker does not tell the time.", "timedatectl status", Certainty.LIKELY
+        )
+    if abs(skew_ms) < SKEW_WARNING_MS:
+        return Finding("clock", Severity.OK, "The clocks of the broker and of this machine agree.")
+    direction = "ahead of" if skew_ms > 0 else "behind"
+    return Finding(
+        "clock-skew",
+        Severity.PROBLEM if abs(skew_ms) >= SKEW_PROBLEM_MS else Severity.WARNING,
+        f"The broker's clock is {age(abs(skew_ms))} {direction} this machine's: ages, delays, and the expiry of tokens "
+        "are wrong by as much.",
+        "timedatectl status",
+    )
+
+
+def disk(one: Disk | None) -> Finding:
+    """`one`: None if the broker does not report it."""
+    if one is None:
+        return Finding(
+            "disk-unknown",
+            Severity.OK,
+            "Brokers of Apache Pulsar do not report disk usage; look at each bookie.",
+            command("bookies", "list-bookies"),
+            Certainty.LIKELY,
+        )
+    left = one.free / one.total if one.total else 1.0
+    sentence = f"{human_size(one.free)} of {human_size(one.total)} are free on {one.place}."
+    if left > DISK_WARNING:
+        return Finding("disk", Severity.OK, sentence)
+    severity = Severity.PROBLEM if left <= DISK_PROBLEM else Severity.WARNING
+    return Finding("disk-full", severity, sentence, command("describe", "broker"))
+
+
+def unanswered(reason: str) -> Finding:
+    return Finding(
+        "not-answered", Severity.WARNING, f"Not everything was checked: {reason}.", command("brokers", "version")
+    )

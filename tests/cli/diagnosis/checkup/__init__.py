@@ -1,0 +1,1 @@
+"""`pulsarctl doctor` and its rules."""
