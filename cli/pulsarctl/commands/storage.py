@@ -23,7 +23,7 @@ def dump(call: Call, path: Target) -> None:
 
     Example: pulsarctl storage dump data/ledgers
     """
-    from broker_core.storage.dump import dump_lines
+    from broker_core.storage.inspection.dump import dump_lines
 
     damaged = 0
     for line in dump_lines(_existing(path)):
@@ -42,7 +42,8 @@ def check(call: Call, path: Target) -> None:
 
     Example: pulsarctl storage check data
     """
-    from broker_core.storage.dump import find_damage, is_in_use, stored_documents
+    from broker_core.storage.inspection.check import find_damage, is_in_use
+    from broker_core.storage.inspection.metadata import stored_documents
     from broker_core.tenancy.documents import find_bad_values
 
     if is_in_use(path):
@@ -66,8 +67,8 @@ def accept_loss(
     Example: pulsarctl storage accept-loss data
     """
     from broker_core.storage.damage import accept_loss
-    from broker_core.storage.dump import find_damage
     from broker_core.storage.errors import DirectoryLocked
+    from broker_core.storage.inspection.check import find_damage
 
     found = find_damage(_existing(directory))
     try:

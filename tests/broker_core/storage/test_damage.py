@@ -11,7 +11,6 @@ from broker_core.storage import filenames, journal, ledger_file, tables
 from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord
 from broker_core.storage.disk import RealDisk
-from broker_core.storage.dump import find_damage
 from broker_core.storage.errors import (
     CatalogUnusable,
     Damaged,
@@ -22,6 +21,7 @@ from broker_core.storage.errors import (
     NotOurDirectory,
     StorageError,
 )
+from broker_core.storage.inspection.check import find_damage
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.damaged_files import flip, groups_in, journal_of, salvaged
 from tests.broker_core.storage.faulty_disk import FaultyDisk

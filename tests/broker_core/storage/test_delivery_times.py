@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from broker_core.config.broker import StorageConfig
 from broker_core.storage import block as blocks
 from broker_core.storage.block import Block, Columns
-from broker_core.storage.dump import dump_lines, find_damage
+from broker_core.storage.inspection.check import find_damage
+from broker_core.storage.inspection.dump import dump_lines
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.tail import joined

@@ -9,8 +9,9 @@ import pytest
 
 from broker_core.storage import block, filenames, journal, migration
 from broker_core.storage.disk import Disk, RealDisk
-from broker_core.storage.dump import dump_lines, find_damage
 from broker_core.storage.errors import Unreachable
+from broker_core.storage.inspection.check import find_damage
+from broker_core.storage.inspection.dump import dump_lines
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.make_format import COPY
 from tests.broker_core.storage.storage import Run, append, contents, entries_of, opened, run_of

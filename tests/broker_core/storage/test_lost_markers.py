@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.storage import filenames
-from broker_core.storage.dump import find_damage
 from broker_core.storage.errors import NotOurDirectory
+from broker_core.storage.inspection.check import find_damage
 from broker_core.storage.rebuild import rebuild
 from tests.broker_core.storage.storage import append, contents, opened, run_of
 
