@@ -54,6 +54,19 @@ class SecurityConfig:
         " a minute has passed without one.",
         least=1,
     )
+    failed_attempts_of_user: int = setting(
+        "maxFailedAuthenticationsPerUser",
+        10,
+        "Failed authentications with the name of one user, from all addresses, that have the same effect.",
+        least=1,
+    )
+    refused_attempts: int = setting(
+        "failedAuthenticationsBeforeRefusal",
+        100,
+        "Failed authentications from one IP address, or with one user's name, after which the broker refuses all but"
+        " credentials that it accepted before, until a minute has passed without one; 0 is never.",
+        least=0,
+    )
     authorization: bool = setting(
         "authorizationEnabled", False, "Whether roles need permissions; requires authenticationEnabled."
     )

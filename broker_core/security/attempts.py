@@ -1,16 +1,13 @@
-"""Failed authentications of each address: the more there were lately, the longer the next answer takes. Bounded.
-
-Answers are delayed and never refused, so that one client with a wrong password does not lock out the others behind the
-same address.
-"""
+"""Failed authentications of each address or user: the more there were, the longer the next answer takes. Bounded."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from broker_core.clock import Clock
 
-ADDRESSES_MAX = 10_000
+SUBJECTS_MAX = 10_000
 FORGET_SECONDS = 60.0
 FIRST_DELAY = 0.1  # seconds; it doubles with each further failure
 LONGEST_DELAY = 5.0
@@ -23,27 +20,33 @@ class _Failures:
 
 
 class Attempts:
-    """`free`: how many failures have no consequence."""
+    """`free`: how many failures have no consequence. `most`: how many there may be; 0 is no limit."""
 
-    def __init__(self, free: int, clock: Clock) -> None:
+    def __init__(self, free: int, most: int, clock: Clock) -> None:
         self._free = free
+        self._most = most
         self._clock = clock
-        self._by_address: dict[str, _Failures] = {}
-        self.failed_total = 0
+        self._by_subject: dict[Hashable, _Failures] = {}
 
-    def delay(self, address: str) -> float:
+    def delay(self, subject: Hashable) -> float:
         """Seconds to wait before the answer to the next attempt."""
-        found = self._by_address.get(address)
-        if found is None or found.last < self._clock.monotonic() - FORGET_SECONDS:
-            return 0.0
-        above = found.count - self._free
+        above = self._recent(subject) - self._free
         return min(FIRST_DELAY * 2 ** min(above, 10), LONGEST_DELAY) if above >= 0 else 0.0
 
-    def failed(self, address: str) -> None:
-        now = self._clock.monotonic()
-        self.failed_total += 1
-        before = self._by_address.pop(address, None)  # to the end: the oldest are forgotten first
-        recent = before is not None and before.last >= now - FORGET_SECONDS
-        self._by_address[address] = _Failures(before.count + 1 if before and recent else 1, now)
-        if len(self._by_address) > ADDRESSES_MAX:
-            del self._by_address[next(iter(self._by_address))]
+    def refuses(self, subject: Hashable) -> bool:
+        """Whether the next attempt must not be checked, because too many failed."""
+        return 0 < self._most <= self._recent(subject)
+
+    def failed(self, subject: Hashable) -> None:
+        """An attempt was checked, and failed. One that is refused does not count, so the refusal ends."""
+        count = self._recent(subject) + 1
+        self._by_subject.pop(subject, None)  # to the end: the oldest are forgotten first
+        self._by_subject[subject] = _Failures(count, self._clock.monotonic())
+        if len(self._by_subject) > SUBJECTS_MAX:
+            del self._by_subject[next(iter(self._by_subject))]
+
+    def _recent(self, subject: Hashable) -> int:
+        found = self._by_subject.get(subject)
+        if found is None or found.last < self._clock.monotonic() - FORGET_SECONDS:
+            return 0
+        return found.count

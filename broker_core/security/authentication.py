@@ -26,7 +26,7 @@ PROVIDERS: dict[str, Callable[[Setup], Provider]] = {
     "AuthenticationProviderBasic": BasicProvider,
     "AuthenticationProviderOpenID": OpenIdProvider,
 }
-_METHOD_HEADER = "X-Pulsar-Auth-Method-Name"
+METHOD_HEADER = "X-Pulsar-Auth-Method-Name"
 _LIBRARIES = {"jwt": "PyJWT", "cryptography": "cryptography", "bcrypt": "bcrypt"}
 
 
@@ -56,12 +56,8 @@ class Authentication:
             return self._anonymous_or("no credentials" if method in ("", "none") else f"unknown method {method[:64]!r}")
         return await _first(judges, credentials)
 
-    async def of_request(
-        self, headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes = b""
-    ) -> Identity:
-        """The identity of an HTTP request; raises `AuthenticationFailed`. `headers` compares names without case."""
-        sent = _http_credentials(headers, query, certificate)
-        method = headers.get(_METHOD_HEADER)
+    async def of_request(self, sent: Mapping[str, Credentials], method: str | None) -> Identity:
+        """The identity of an HTTP request; raises `AuthenticationFailed`. `method`: which of them the client names."""
         if method is not None:
             if method not in sent:
                 raise AuthenticationFailed(f"no credentials for the method {method[:64]!r}")
@@ -75,6 +71,10 @@ class Authentication:
                 except AuthenticationFailed as error:
                     failure = error
         return self._anonymous_or(failure.reason if failure else "no credentials")
+
+    @property
+    def methods(self) -> frozenset[str]:
+        return frozenset(one.method for one in self._providers)
 
     def _anonymous_or(self, reason: str) -> Identity:
         if not self._anonymous:
@@ -93,10 +93,10 @@ async def _first(judges: list[Provider], credentials: Credentials) -> Identity:
     raise failure
 
 
-def _http_credentials(
-    headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes
+def http_credentials(
+    headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes = b""
 ) -> dict[str, Credentials]:
-    """The credentials in a request, by method."""
+    """The credentials in a request, by method. `headers` compares names without case."""
     found: dict[str, Credentials] = {}
     sent = headers.get("Authorization")
     if sent is None and "token" in query:
@@ -104,13 +104,18 @@ def _http_credentials(
     elif sent is not None and sent.startswith("Bearer "):
         found["token"] = Credentials(sent.removeprefix("Bearer ").encode(errors="replace"))
     elif sent is not None and sent[:6].lower() == "basic ":
-        try:
-            found["basic"] = Credentials(base64.b64decode(sent[6:].strip(), validate=True))
-        except (binascii.Error, ValueError):
-            raise AuthenticationFailed("the Authorization header is not base64") from None
+        found["basic"] = Credentials(_decoded(sent[6:].strip()))
     if certificate:
         found["tls"] = Credentials(certificate=certificate)
     return found
+
+
+def _decoded(text: str) -> bytes:
+    """Empty for what is not base64: no user has an empty name."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def _provider(name: str, setup: Setup) -> Provider:

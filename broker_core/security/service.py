@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
+import functools
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from broker_core.config.security import names
 from broker_core.errors import AuthenticationFailed, InvalidConfiguration, Unauthorized
-from broker_core.security.attempts import Attempts
 from broker_core.security.audit import Audit
-from broker_core.security.authentication import Authentication
+from broker_core.security.authentication import METHOD_HEADER, Authentication, http_credentials
 from broker_core.security.authorization import Authorization, Decision, Target
+from broker_core.security.login_throttle import Attempt, LoginThrottle
 from broker_core.security.operations import Operation
 from broker_core.security.principal import Principal
 from broker_core.security.provider import Credentials, Identity
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from broker_core.tenancy.tenancy import Tenancy
 
 REFUSED = "Failed to authenticate"  # all that a client learns; the reason is in the log
-DELAYED_MAX = 1_000  # answers; more are refused at once
 
 
 class Security:
@@ -39,11 +38,10 @@ class Security:
         self.config = config
         self.authentication = Authentication.of(Setup(config, openid, clock, spawn)) if config.authentication else None
         self.authorization: Authorization | None = None
-        self.attempts = Attempts(config.failed_attempts, clock)
+        self.throttle = LoginThrottle(config, clock)
         self.audit = Audit(config.audit_file, clock)
         self._proxies = names(config.proxies)
         self._strangers: Counter[str] = Counter()  # connections that have not authenticated yet, by address
-        self._delayed = 0
 
     def use(self, tenancy: Tenancy) -> None:
         """Decides by these tenants and permissions from now on."""
@@ -67,15 +65,25 @@ class Security:
 
     # Authentication
 
-    async def authenticate(self, host: str, method: str, credentials: Credentials) -> Identity:
-        """The identity of a client of the binary protocol; raises `AuthenticationFailed`."""
-        return await self._judged(host, method, self._authentication.of_connection(method, credentials))
+    async def authenticate(
+        self, host: str, method: str, credentials: Credentials, *, is_proxied: bool = False
+    ) -> Identity:
+        """The identity of a client of the binary protocol; raises `AuthenticationFailed`.
+
+        `is_proxied`: `host` is that of the proxy which passes on its client's credentials.
+        """
+        judge = functools.partial(self._authentication.of_connection, method, credentials)
+        return await self._judged(Attempt(host, self._counted(method), ((method, credentials),), is_proxied), judge)
 
     async def authenticate_request(
         self, host: str, headers: Mapping[str, str], query: Mapping[str, str], certificate: bytes
     ) -> Identity:
         """The identity of an HTTP request; raises `AuthenticationFailed`."""
-        return await self._judged(host, "http", self._authentication.of_request(headers, query, certificate))
+        sent = http_credentials(headers, query, certificate)
+        named = headers.get(METHOD_HEADER)
+        method = self._counted(named or next(iter(sent), "none"))
+        judge = functools.partial(self._authentication.of_request, sent, named)
+        return await self._judged(Attempt(host, method, tuple(sent.items())), judge)
 
     @property
     def _authentication(self) -> Authentication:
@@ -83,29 +91,18 @@ class Security:
             raise AuthenticationFailed("authentication is switched off")
         return self.authentication
 
-    async def _judged(self, host: str, method: str, judgment: Awaitable[Identity]) -> Identity:
-        """Delays the answer to an address with many failures, whatever the answer is."""
-        delay = self.attempts.delay(host)
-        try:
-            identity = await judgment
-        except AuthenticationFailed as error:
-            self.attempts.failed(host)
-            self.audit.failed(method, error.reason, host)
-            await self._delay(delay)
-            raise
-        await self._delay(delay)
-        return identity
+    def _counted(self, method: str) -> str:
+        """The method as the log and the metrics name it: clients can send any text."""
+        if method in ("", "none"):
+            return "none"
+        return method if method in self._authentication.methods else "unknown"
 
-    async def _delay(self, seconds: float) -> None:
-        if not seconds:
-            return
-        if self._delayed >= DELAYED_MAX:
-            raise AuthenticationFailed("too many failed attempts at a time")
-        self._delayed += 1
+    async def _judged(self, attempt: Attempt, judge: Callable[[], Awaitable[Identity]]) -> Identity:
         try:
-            await asyncio.sleep(seconds)
-        finally:
-            self._delayed -= 1
+            return await self.throttle.judged(attempt, judge)
+        except AuthenticationFailed as error:
+            self.audit.failed(attempt.method, error.reason, attempt.address)
+            raise
 
     # Connections that have not authenticated yet
 

@@ -29,6 +29,8 @@ Samples = dict[str, list[str]]  # metric -> its lines, which Prometheus requires
 _COUNTERS = frozenset(
     {
         "process_cpu_seconds_total",
+        "pulsar_authentication_failures_total",
+        "pulsar_authentication_success_total",
         "pulsar_broker_lookup_answers_total",
         "pulsar_broker_lookup_failures_total",
         "pulsar_broker_lookup_redirects_total",
@@ -36,6 +38,7 @@ _COUNTERS = frozenset(
         "pulsar_in_messages_total",
         "pulsar_out_bytes_total",
         "pulsar_out_messages_total",
+        "pulsarctl_authentication_refusals_total",
     }
 )
 
@@ -159,6 +162,7 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals) -> Iterator[S
     yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
     yield from _disk_samples(broker, cluster)
     yield from _connection_samples(broker, cluster)
+    yield from _authentication_samples(broker, cluster)
 
 
 def _disk_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
@@ -179,6 +183,18 @@ def _connection_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
     yield "pulsar_connection_create_success_count", labels, admitted
     yield "pulsar_connection_create_fail_count", labels, refused
     yield "pulsar_connection_closed_total_count", labels, admitted + refused - active
+
+
+def _authentication_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
+    """What was refused without a check has no method: too many attempts failed before."""
+    if broker.security.authentication is None:
+        return
+    logins = broker.security.throttle
+    for method in sorted({*broker.security.authentication.methods, *logins.succeeded, *logins.failed}):
+        labels = f'{cluster},auth_method="{method}"'
+        yield "pulsar_authentication_success_total", labels, logins.succeeded[method]
+        yield "pulsar_authentication_failures_total", labels, logins.failed[method]
+    yield "pulsarctl_authentication_refusals_total", cluster, logins.refused
 
 
 def _process_samples(broker: Broker, cluster: str) -> Iterator[Sample]:

@@ -74,7 +74,8 @@ async def _principal(session: Session, command: pb.CommandConnect, identity: Ide
         if not command.original_auth_data:
             raise Unauthorized("Invalid roles.")
         credentials = Credentials(command.original_auth_data.encode(errors="replace"))
-        watched = await security.authenticate(session.host, command.original_auth_method or "none", credentials)
+        method = command.original_auth_method or "none"
+        watched = await security.authenticate(session.host, method, credentials, is_proxied=True)
         original = watched.role
     return security.principal(identity.role, original), watched
 

@@ -60,6 +60,7 @@ def config(**security: Any) -> BrokerConfig:
         "proxies": "proxy",
         "internal_plugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
         "failed_attempts": 1_000,
+        "refused_attempts": 0,
     }
     return BrokerConfig(
         server=ServerConfig(broker_port=0, web_port=0),

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from broker_core.clock import SystemClock
-from broker_core.security.attempts import ADDRESSES_MAX, LONGEST_DELAY, Attempts
+from broker_core.security.attempts import LONGEST_DELAY, SUBJECTS_MAX, Attempts
 from broker_core.security.audit import EVENTS_MAX, Audit
 from broker_core.security.principal import Principal
 from broker_core.testing import EmbeddedBroker
@@ -18,7 +18,7 @@ from tests.condition import wait_until
 
 def test_answers_take_longer_with_each_failure_and_recover() -> None:
     clock = StillClock()
-    attempts = Attempts(2, clock)
+    attempts = Attempts(2, 0, clock)
     attempts.failed("a")
     assert attempts.delay("a") == 0
     delays = []
@@ -32,10 +32,10 @@ def test_answers_take_longer_with_each_failure_and_recover() -> None:
 
 
 def test_a_million_addresses_take_no_more_memory() -> None:
-    attempts = Attempts(0, SystemClock())
-    for number in range(ADDRESSES_MAX + 10):
+    attempts = Attempts(1, 0, SystemClock())
+    for number in range(SUBJECTS_MAX + 10):
         attempts.failed(str(number))
-    assert (attempts.delay("0"), attempts.delay(str(ADDRESSES_MAX)) > 0) == (0, True)
+    assert (attempts.delay("0"), attempts.delay(str(SUBJECTS_MAX)) > 0) == (0, True)
 
 
 def test_the_audit_log_has_failures_denials_and_changes(tmp_path: Path) -> None:

@@ -1,0 +1,137 @@
+"""What failed authentications cost: first a delay, then a refusal without a check. By address, and by user name.
+
+This slows down who guesses. Credentials that were accepted before are checked at once, so that a client with a wrong
+password locks out no other client with the same address, or of the same user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ipaddress
+import secrets
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from broker_core.errors import AuthenticationFailed
+from broker_core.security.attempts import Attempts
+from broker_core.security.provider import Credentials, Identity
+
+if TYPE_CHECKING:
+    from broker_core.clock import Clock
+    from broker_core.config.security import SecurityConfig
+
+DELAYED_MAX = 1_000  # answers; more are refused at once
+ACCEPTED_MAX = 10_000  # credentials to remember
+_NETWORK_BITS = 64  # of an IPv6 address: each client can have all addresses of such a network
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """`method`: for the log and the metrics. `is_proxied`: the address is that of a proxy, and not its client's."""
+
+    address: str
+    method: str
+    sent: tuple[tuple[str, Credentials], ...] = field(repr=False)
+    is_proxied: bool = False
+
+    @property
+    def is_a_guess(self) -> bool:
+        """A client without credentials guesses nothing, and costs nothing to refuse."""
+        return any(one.data or one.certificate for _, one in self.sent)
+
+    @property
+    def user(self) -> bytes:
+        """The user whose password the client claims to know; empty for credentials that cannot be guessed."""
+        return next((one.data.partition(b":")[0] for method, one in self.sent if method == "basic"), b"")
+
+
+class LoginThrottle:
+    """`succeeded` and `failed` count by method, `refused` what was not checked."""
+
+    def __init__(self, config: SecurityConfig, clock: Clock) -> None:
+        self._by_address = Attempts(config.failed_attempts, config.refused_attempts, clock)
+        self._by_user = Attempts(config.failed_attempts_of_user, config.refused_attempts, clock)
+        self._secret = secrets.token_bytes(32)
+        self._accepted: dict[bytes, None] = {}  # what credentials hash to; the oldest first
+        self._delayed = 0
+        self.succeeded: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.refused = 0
+
+    async def judged(self, attempt: Attempt, judge: Callable[[], Awaitable[Identity]]) -> Identity:
+        """What `judge` returns or raises, after the delay, whatever it is; raises `AuthenticationFailed`."""
+        proof = self._proof(attempt)
+        delay = 0.0 if proof in self._accepted else self._delay(attempt)
+        try:
+            identity = await judge()
+        except AuthenticationFailed:
+            self.failed[attempt.method] += 1
+            self._accepted.pop(proof, None)
+            self._count(attempt)
+            await self._wait(delay)
+            raise
+        self.succeeded[attempt.method] += 1
+        self._remember(proof)
+        await self._wait(delay)
+        return identity
+
+    def _subjects(self, attempt: Attempt) -> list[tuple[Attempts, bytes]]:
+        if not attempt.is_a_guess:
+            return []
+        found = [] if attempt.is_proxied else [(self._by_address, _network(attempt.address))]
+        return [*found, (self._by_user, self._hash(attempt.user))] if attempt.user else found
+
+    def _delay(self, attempt: Attempt) -> float:
+        subjects = self._subjects(attempt)
+        if any(attempts.refuses(subject) for attempts, subject in subjects):
+            self.refused += 1
+            raise AuthenticationFailed("too many failed attempts; not checked")
+        return max((attempts.delay(subject) for attempts, subject in subjects), default=0.0)
+
+    def _count(self, attempt: Attempt) -> None:
+        for attempts, subject in self._subjects(attempt):
+            attempts.failed(subject)
+
+    async def _wait(self, seconds: float) -> None:
+        if not seconds:
+            return
+        if self._delayed >= DELAYED_MAX:
+            self.refused += 1
+            raise AuthenticationFailed("too many failed attempts at a time")
+        self._delayed += 1
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._delayed -= 1
+
+    # Credentials that were accepted before
+
+    def _remember(self, proof: bytes) -> None:
+        self._accepted.pop(proof, None)
+        self._accepted[proof] = None
+        if len(self._accepted) > ACCEPTED_MAX:
+            del self._accepted[next(iter(self._accepted))]
+
+    def _proof(self, attempt: Attempt) -> bytes:
+        parts = (part for method, one in attempt.sent for part in (method.encode(), one.data, one.certificate))
+        return self._hash(*parts)
+
+    def _hash(self, *parts: bytes) -> bytes:
+        """With a secret of this process, so that nothing of a password is in memory."""
+        found = hashlib.blake2b(key=self._secret, digest_size=16)
+        for part in parts:
+            found.update(len(part).to_bytes(4, "big") + part)
+        return found.digest()
+
+
+def _network(address: str) -> bytes:
+    address = address.lstrip("/")  # as Pulsar writes it
+    if ":" not in address:
+        return address.encode()
+    try:
+        return ipaddress.IPv6Address(address.partition("%")[0]).packed[: _NETWORK_BITS // 8]
+    except ValueError:
+        return address.encode()
