@@ -35,6 +35,8 @@ function __pulsarctl_commands
             printf '%s\t%s\n' coordinators-list 'List the transaction coordinators.' coordinator-stats 'Show the stats of the coordinators.' coordinator-internal-stats 'Show the log of a coordinator.' transaction-metadata 'Show a transaction: its state, its topics, and its subscriptions.' transaction-in-buffer-stats 'Show what a transaction has published to a topic.' transaction-in-pending-ack-stats 'Show what a transaction has acknowledged in a subscription.' transaction-buffer-stats 'Show the transactions of a topic.' buffer-snapshot-internal-stats 'Show how the transaction buffer of a topic is stored.' pending-ack-stats 'Show the transactions that acknowledge messages of a subscription.' pending-ack-internal-stats 'Show how the pending acknowledgments of a subscription are stored.' position-stats-in-pending-ack 'Show whether a transaction has acknowledged a position.' slow-transactions 'Show the transactions that have been open for longer than a time.' abort-transaction 'Abort a transaction.' scale-transactionCoordinators 'Increase the number of transaction coordinators.'
         case 'describe'
             printf '%s\t%s\n' tenant 'Describe a tenant: its administrators, clusters, and namespaces.' namespace 'Describe a namespace: its health, rates, backlog, topics, and policies.' topic 'Describe a topic: its health, rates, subscriptions, producers, and policies with where they are set.' subscription 'Describe a subscription: its health, rates, backlog, and consumers.' broker 'Describe the broker: its version, health, and main settings.'
+        case 'doctor'
+            printf '%s\t%s\n' bundle 'Collect configuration, statistics, metrics, and logs in one file, without secrets.'
         case 'tokens'
             printf '%s\t%s\n' create-secret-key 'Create a secret key, which signs and checks tokens.' create-key-pair 'Create a private key, which signs tokens, and its public key, which checks them.' create 'Create a token for a role.' show 'Show the header and the claims of a token, without checking its signature.' validate 'Check the signature and the times of a token, as a broker does, and show its claims.'
         case 'functions'
@@ -395,6 +397,8 @@ function __pulsarctl_options
             printf '%s\t%s\n' --subscription 'Name of the subscription to explain. Default: the topic and all its subscriptions.'
         case 'doctor'
             printf '%s\t%s\n' --namespace 'Namespace to look at; may be repeated. Default: all.' --max-topics 'Maximum number of topics and partitions to look at.' --skip 'Code of a finding to leave out; may be repeated.' --timeout 'Maximum time to wait for each answer of the broker.'
+        case 'doctor bundle'
+            printf '%s\t%s\n' --namespace 'Namespace to look at; may be repeated. Default: all.' --max-topics 'Maximum number of topics and partitions to look at.' --log 'Log file to include, up to its last 10 MiB; may be repeated.' --timeout 'Maximum time to wait for each answer of the broker.'
         case 'tokens create-secret-key'
             printf '%s\t%s\n' --signature-algorithm 'HS256, HS384, or HS512.' --output-file 'File for the key. Default: stdout.' --base64 'Write the key as base64 text.' --force 'Overwrite files that exist.'
         case 'tokens create-key-pair'
@@ -495,7 +499,7 @@ function __pulsarctl_complete
     end
     if contains -- $typed[-1] -o --output
         string split ' ' 'auto table text json jsonl yaml name'
-    else if contains -- $typed[-1] --archive --cluster-config-file --config --config-file --data-dir --destination-file --embedded --filename --files --from-file --function-config-file --go --html --jar --journal-directory --lines --output-file --output-private-key --output-public-key --path --py --ready-file --schema-file --sink-config-file --sink-type --source-config-file --source-file --source-type --tls-cert-file --tls-certs-filepath --tls-key-file --tls-key-filepath --tls-key-store --tls-trust-cert-path --tls-trust-certs-filepath --tls-trust-store --token-file --trigger-file -a -c -f -l -t
+    else if contains -- $typed[-1] --archive --cluster-config-file --config --config-file --data-dir --destination-file --embedded --filename --files --from-file --function-config-file --go --html --jar --journal-directory --lines --log --output-file --output-private-key --output-public-key --path --py --ready-file --schema-file --sink-config-file --sink-type --source-config-file --source-file --source-type --tls-cert-file --tls-certs-filepath --tls-key-file --tls-key-filepath --tls-key-store --tls-trust-cert-path --tls-trust-certs-filepath --tls-trust-store --token-file --trigger-file -a -c -f -l -t
         __fish_complete_path $current
     else if string match -q -- '-*' $current
         __pulsarctl_options "$at"

@@ -1,5 +1,6 @@
 """`pulsarctl doctor`: what is wrong with this client, the broker, and its topics."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -62,3 +63,32 @@ def doctor(
         call.show(documents, Table(("CODE",), [(each["code"],) for each in documents]))
     code = {Severity.PROBLEM: PROBLEMS_FOUND, Severity.WARNING: WARNINGS_FOUND}.get(area.worst(found), 0)
     raise typer.Exit(code)
+
+
+@app.verb("bundle")
+def bundle(
+    call: Call,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, a .tar.gz. It must not exist.")],
+    namespaces: Namespaces = None,
+    max_topics: MaxTopics = 500,
+    logs: Annotated[
+        list[Path] | None,
+        typer.Option("--log", metavar="FILE", help="Log file to include, up to its last 10 MiB; may be repeated."),
+    ] = None,
+    timeout: Timeout = "10s",
+) -> None:
+    """Collect configuration, statistics, metrics, and logs in one file, without secrets.
+
+    Attach the file to a bug report. Tokens, passwords, and keys are masked by their names, by their form, and wherever
+    the same text appears again. The file contains names of topics, subscriptions, roles, and hosts, but no messages.
+    Read it before you send it: a secret under a name that says nothing cannot be recognized.
+
+    Example: pulsarctl doctor bundle report.tar.gz -n public/default --log /var/log/pulsarctl.log
+    """
+    from pulsarctl.verbs.checkup.bundle import collect
+    from pulsarctl.verbs.checkup.doctor import Scope
+
+    scope = Scope(tuple(namespaces or ()), max_topics, parse_duration(timeout))
+    archive = collect(call, scope, logs or ())
+    archive.write(file)
+    call.show({"file": str(file), "entries": len(archive.names)}, as_map=True)

@@ -11,20 +11,28 @@ from pulsarctl.shell.call import Call
 from pulsarctl.verbs.diagnosing import COMPACTOR, is_ours, subscription_evidence, topic_evidence
 
 
-def names(call: Call, namespaces: Sequence[str]) -> list[str]:
-    """The topics and partitions of the namespaces, or of all; without those that Pulsar makes for itself."""
-    chosen = namespaces or [each for tenant in call.admin.tenants.list() for each in call.admin.namespaces.list(tenant)]
-    return [topic for each in chosen for topic in call.admin.topics.list(each) if not is_system_topic(topic)]
+def namespaces(call: Call) -> list[str]:
+    return [each for tenant in call.admin.tenants.list() for each in call.admin.namespaces.list(tenant)]
+
+
+def names(call: Call, chosen: Sequence[str]) -> list[str]:
+    """The topics and partitions of the chosen namespaces, or of all; without those that Pulsar makes for itself."""
+    return [
+        topic
+        for each in chosen or namespaces(call)
+        for topic in call.admin.topics.list(each)
+        if not is_system_topic(topic)
+    ]
 
 
 def is_system_topic(topic: str) -> bool:
     return topic.rpartition("/")[2].startswith("__") or "/pulsar/system/" in topic
 
 
-def findings(call: Call, namespaces: Sequence[str], topics_max: int) -> list[Finding]:
+def findings(call: Call, chosen: Sequence[str], topics_max: int) -> list[Finding]:
     """Looks at the first `topics_max` topics by name."""
     try:
-        found = names(call, namespaces)
+        found = names(call, chosen)
         evidence = list(_evidence(call, found[:topics_max]))
     except CliError as error:
         return [topic_rules.not_checked(error.message, "pulsarctl brokers healthcheck")]
