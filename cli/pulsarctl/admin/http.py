@@ -14,6 +14,8 @@ from email.message import Message
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from pulsarctl.auth.authentication import authentication_of, certificate_pair
+from pulsarctl.auth.channel import refused_certificate
 from pulsarctl.errors import (
     CannotConnect,
     CliError,
@@ -26,7 +28,6 @@ from pulsarctl.errors import (
 from pulsarctl.output import render
 from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings.addresses import host_and_port
-from pulsarctl.settings.credentials import authorization
 from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
 from pulsarctl.values.clock import monotonic
 
@@ -57,6 +58,7 @@ class AdminHttp:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._authentication = authentication_of(settings)
         self._addresses = _addresses(settings.web_url)
         self._connection: http.client.HTTPConnection | None = None
         self._base = self._addresses[0]
@@ -145,7 +147,8 @@ class AdminHttp:
             self.close()
             if kept and method == "GET":  # the broker closed the idle connection
                 return self._exchange(method, target, payload, content_type)
-            raise self._unreachable(f"{self._base}{target}", error, method) from error
+            refused = refused_certificate(self._base, error) if isinstance(error, OSError) else None
+            raise refused or self._unreachable(f"{self._base}{target}", error, method) from error
 
     def _send(
         self,
@@ -158,7 +161,9 @@ class AdminHttp:
         headers = {"Accept": "application/json"}
         if payload is not None:
             headers["Content-Type"] = content_type
-        if header := authorization(self._settings):
+        if method_name := self._authentication.method:
+            headers["X-Pulsar-Auth-Method-Name"] = method_name  # so that the broker tries no other
+        if header := self._authentication.header():
             headers["Authorization"] = header
         started = monotonic()
         connection.request(method, target, payload, headers)
@@ -193,6 +198,8 @@ class AdminHttp:
             elsewhere = _addresses(f"{parts.scheme}://{parts.netloc}") if parts.netloc else [self._base]
         except (ValueError, UsageProblem) as error:
             raise CannotConnect(f"{self._base} redirects to '{location}', which is not an admin URL") from error
+        if self._base.startswith("https:") and not elsewhere[0].startswith("https:"):
+            raise CannotConnect(f"{self._base} redirects to '{location}', which is not secured by TLS")
         if elsewhere != [self._base]:
             self.close()
             self._addresses = elsewhere
@@ -213,7 +220,7 @@ class AdminHttp:
             return _hint_of_missing(reason, target)
         if status != 401:
             return None
-        if authorization(self._settings) is None:
+        if not self._authentication.method:
             return "authenticate with --token-file FILE or PULSARCTL_TOKEN"
         return "check the credentials; 'pulsarctl context show --resolved' shows their source"
 
@@ -258,9 +265,9 @@ def _open(base: str, settings: Settings) -> http.client.HTTPConnection:
     timeout = min(CONNECT_TIMEOUT_SECONDS, settings.request_timeout_seconds)
     if base.startswith("http:"):
         return http.client.HTTPConnection(host, port, timeout=timeout)
-    from pulsarctl.settings.tls import client_context
+    from pulsarctl.auth.tls import client_context
 
-    context = client_context(settings)
+    context = client_context(settings, certificate_pair(settings))
     return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
 
 
@@ -300,7 +307,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return f"unknown host name ({error.strerror})"
     if type(error).__name__.startswith("SSL"):  # importing `ssl` takes as long as the request
-        from pulsarctl.settings.tls import words
+        from pulsarctl.auth.tls import words
 
         return words(error)  # type: ignore[arg-type]  # its name says it
     if type(error) is http.client.BadStatusLine:  # not its subclass for a closed connection

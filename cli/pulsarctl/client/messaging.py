@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import ceil
 from typing import Any
 
 import pulsar
@@ -19,12 +18,12 @@ from pulsarctl.client.abandoned import bounded, in_background
 from pulsarctl.client.client_record import ClientRecord
 from pulsarctl.client.client_settings import BATCH_MESSAGES_MAX, PublishOptions, consumer_settings, producer_settings
 from pulsarctl.client.lanes import Lanes
+from pulsarctl.client.opening import open_client
 from pulsarctl.client.publish_window import PublishWindow
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.client.routing import Router
 from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
-from pulsarctl.settings import credentials
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.message_ids import MessageId
 
@@ -74,17 +73,8 @@ class Messaging:
     def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         self._settings = settings
         check_answers(settings, timeout_seconds)
-        self._client = pulsar.Client(
-            settings.service_url,
-            authentication=_authentication(settings),
-            operation_timeout_seconds=max(1, ceil(timeout_seconds)),
-            connection_timeout_ms=max(1, round(timeout_seconds * 1000)),
-            tls_trust_certs_file_path=settings.tls_trust_cert_path,
-            tls_allow_insecure_connection=settings.tls_allow_insecure,
-            tls_validate_hostname=settings.tls_verify_hostname,
-            tls_certificate_file_path=settings.tls_cert_file,
-            tls_private_key_file_path=settings.tls_key_file,
-            logger=pulsar.ConsoleLogger(_log_level(settings.log_level)),
+        self._client = open_client(
+            settings, settings.service_url, timeout_seconds, pulsar.ConsoleLogger(_log_level(settings.log_level))
         )
 
     def partitions(self, topic: str, what: str = "") -> list[str]:
@@ -281,17 +271,6 @@ def problem(result: str, what: str, request: str) -> CliError:
     return _KINDS.get(result, CliError)(
         f"cannot {what}: {_WORDS.get(result, result)}", reason=result, request=request or None
     )
-
-
-def _authentication(settings: Settings) -> Any:
-    token = credentials.token(settings)
-    if token:
-        return pulsar.AuthenticationToken(token)
-    if settings.auth_plugin:
-        return pulsar.Authentication(settings.auth_plugin, settings.auth_params or "")
-    if settings.tls_cert_file and settings.tls_key_file:
-        return pulsar.AuthenticationTLS(settings.tls_cert_file, settings.tls_key_file)
-    return None
 
 
 def _log_level(name: str) -> Any:

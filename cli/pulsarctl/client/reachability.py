@@ -5,90 +5,121 @@ The client retries a refused connection, or one to a web server, until its opera
 """
 
 import socket
-import struct
 import time
 from collections.abc import Callable
 
+from pulsarctl.auth.authentication import Authentication, not_accepted
+from pulsarctl.auth.channel import Channel, refused_certificate
+from pulsarctl.client.connect_frame import HEAD, REFUSALS, connect_frame, error_in
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
 from pulsarctl.output.next_steps import after_no_answer
-from pulsarctl.settings import credentials
-from pulsarctl.settings.addresses import service_addresses
+from pulsarctl.settings.addresses import Address, service_addresses
 from pulsarctl.settings.settings import Settings
 
-Ask = Callable[[socket.socket, float], None]  # raises `OSError` unless the expected server answers by the deadline
+Ask = Callable[[socket.socket, Address, float], None]  # raises `OSError` unless the expected server answers in time
 
-HEAD = struct.Struct(">II")  # of a frame without payload: the size after these four bytes, and the size of the command
 ANSWER_BYTES_MAX = 1 << 20  # far above CONNECTED or an error
 
 
 def check_reachable(settings: Settings, timeout_seconds: float) -> None:
     """Returns if one of the brokers accepts a connection. Raises `CannotConnect` with the last failure."""
-    _first_that_passes(settings, time.monotonic() + timeout_seconds, lambda connection, deadline: None)
+    _first_that_passes(settings, time.monotonic() + timeout_seconds, lambda connection, address, deadline: None)
 
 
 def check_answers(settings: Settings, timeout_seconds: float) -> None:
-    """Returns if one of the brokers answers in the protocol of the URL's scheme, including TLS.
+    """Returns if one of the brokers accepts the credentials in the protocol of the URL's scheme, including TLS.
 
-    Raises `CannotConnect`, or `TimedOut` if it does not answer.
+    The official client repeats a CONNECT that is refused until its timeout. Raises `NotAuthorized`, `CannotConnect`, or
+    `TimedOut` if it does not answer.
     """
+    channel = Channel(settings)
     scheme = settings.service_url.partition("://")[0]
-    ask = _ask_web_server if scheme in ("http", "https") else _hello(credentials.token(settings))
+    speak = _web_server if scheme in ("http", "https") else _broker
+    ask = speak(channel.authentication, settings.service_url)
     if scheme in ("pulsar+ssl", "https"):
-        ask = _in_tls(settings, ask)
+        ask = _in_tls(channel, settings.service_url, ask)
     _first_that_passes(settings, time.monotonic() + timeout_seconds, ask)
 
 
-def _hello(token: str | None) -> Ask:
-    frame = _connect_frame(token)
+def _broker(authentication: Authentication, url: str) -> Ask:
+    frame = connect_frame(authentication)
 
-    def shake_hands(connection: socket.socket, deadline: float) -> None:
-        head = _answer(connection, frame, HEAD.size, deadline)
-        frame_size, command_size = HEAD.unpack_from(head)
+    def shake_hands(connection: socket.socket, _address: Address, deadline: float) -> None:
+        connection.sendall(frame)
+        answer = _received(connection, HEAD.size, deadline)
+        frame_size, command_size = HEAD.unpack_from(answer)
         if frame_size != command_size + 4 or frame_size > ANSWER_BYTES_MAX:
-            who = "a web server answered" if head.startswith((b"HTTP", b"<")) else "not a broker"
+            who = "a web server answered" if answer.startswith((b"HTTP", b"<")) else "not a broker"
             raise OSError(f"{who}; is this the port of the binary protocol?")
+        answer += _received(connection, HEAD.size + command_size - len(answer), deadline)
+        _check_accepted(answer[HEAD.size : HEAD.size + command_size], url, authentication)
 
     return shake_hands
 
 
-def _ask_web_server(connection: socket.socket, deadline: float) -> None:
+def _check_accepted(command: bytes, url: str, authentication: Authentication) -> None:
+    """Raises `NotAuthorized`, or `OSError` with the broker's reason, if the command is an error."""
     try:
-        head = _answer(connection, b"GET / HTTP/1.0\r\n\r\n", len(b"HTTP/"), deadline)
-    except (ConnectionError, HungUp) as error:
-        raise OSError("not a web server; is this the port of the admin API?") from error
-    if not head.startswith(b"HTTP/"):
-        raise OSError("not a web server; is this the port of the admin API?")
+        error = error_in(command)
+    except ValueError:
+        raise OSError("not a broker; is this the port of the binary protocol?") from None
+    if error is None:
+        return
+    code, message = error
+    if code in REFUSALS:
+        raise not_accepted(url, authentication)
+    raise OSError(f"it refuses the connection: {message}")
 
 
-def _in_tls(settings: Settings, ask: Ask) -> Ask:
+def _web_server(authentication: Authentication, url: str) -> Ask:
+    header = authentication.header()
+    credentials = f"Authorization: {header}\r\n" if header else ""
+    if authentication.method:
+        credentials += f"X-Pulsar-Auth-Method-Name: {authentication.method}\r\n"
+
+    def ask(connection: socket.socket, address: Address, deadline: float) -> None:
+        request = f"GET /admin/v2/brokers/version HTTP/1.0\r\nHost: {address}\r\n{credentials}\r\n"
+        try:
+            connection.sendall(request.encode())
+            head = _received(connection, len(b"HTTP/1.1 200"), deadline)
+        except (ConnectionError, HungUp) as error:
+            raise OSError("not a web server; is this the port of the admin API?") from error
+        if not head.startswith(b"HTTP/"):
+            raise OSError("not a web server; is this the port of the admin API?")
+        if head.split(b" ")[1] == b"401":
+            raise not_accepted(url, authentication)
+
+    return ask
+
+
+def _in_tls(channel: Channel, url: str, ask: Ask) -> Ask:
     import ssl
 
-    from pulsarctl.settings.tls import client_context, words
+    from pulsarctl.auth.tls import words
 
-    context = client_context(settings)
+    context = channel.context
 
-    def ask_in_tls(connection: socket.socket, deadline: float) -> None:
+    def ask_in_tls(connection: socket.socket, address: Address, deadline: float) -> None:
         connection.settimeout(max(0.001, deadline - time.monotonic()))
-        host = service_addresses(settings.service_url)[0][0]
         try:
-            with context.wrap_socket(connection, server_hostname=host) as secured:
-                ask(secured, deadline)
+            with context.wrap_socket(connection, server_hostname=address.host) as secured:
+                ask(secured, address, deadline)
         except ssl.SSLError as error:
-            raise OSError(words(error)) from error
+            raise refused_certificate(url, error) or OSError(words(error)) from error
 
     return ask_in_tls
 
 
-def _answer(connection: socket.socket, question: bytes, least_bytes: int, deadline: float) -> bytes:
-    connection.sendall(question)
-    head = b""
-    while len(head) < least_bytes:
+def _received(connection: socket.socket, least_bytes: int, deadline: float) -> bytes:
+    """At least this number of bytes. Raises `HungUp`, or `TimeoutError`."""
+    found = b""
+    while len(found) < least_bytes:
         connection.settimeout(max(0.001, deadline - time.monotonic()))
-        chunk = connection.recv(64)
+        chunk = connection.recv(4096)
         if not chunk:
             raise HungUp("it closed the connection; is this the port of the binary protocol?")
-        head += chunk
-    return head
+        found += chunk
+    return found
 
 
 class HungUp(OSError):
@@ -105,7 +136,7 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
         try:
             with socket.create_connection(address, max(0.001, deadline - time.monotonic())) as connection:
                 kind, connected = TimedOut, True
-                ask(connection, deadline)
+                ask(connection, address, deadline)
             return
         except TimeoutError as error:
             problem = OSError("it accepts connections but does not answer") if kind is TimedOut else error
@@ -117,21 +148,3 @@ def _first_that_passes(settings: Settings, deadline: float, ask: Ask) -> None:
         hint=after_no_answer([host for host, _ in found], "--url", connected=connected),
         request=settings.service_url,
     )
-
-
-def _connect_frame(token: str | None) -> bytes:
-    """CONNECT, encoded by hand: importing the protocol module takes longer than the check."""
-    fields = _bytes_field(1, b"pulsarctl") + b"\x20\x13"  # client_version, protocol_version 19
-    if token:
-        fields += _bytes_field(5, b"token") + _bytes_field(3, token.encode())  # auth_method_name, auth_data
-    command = b"\x08\x02" + _bytes_field(2, fields)  # type CONNECT, connect
-    return HEAD.pack(4 + len(command), len(command)) + command
-
-
-def _bytes_field(number: int, value: bytes) -> bytes:
-    """A protobuf field of wire type 2."""
-    size, encoded = len(value), bytearray((number << 3 | 2,))
-    while size > 127:
-        encoded.append(size & 127 | 128)
-        size >>= 7
-    return bytes((*encoded, size)) + value

@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -19,6 +19,8 @@ from pulsarctl.values.names import full_topic, namespace_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+
+    from pulsarctl.tables.access import Access
 
 THROUGH = "pulsarctl.through"  # property of a snapshot: the last position of each partition
 RUN = "pulsarctl.run"
@@ -49,8 +51,8 @@ class TopicLake:
         uri = f"sqlite:///{directory / 'catalog.sqlite'}"
         self._catalog: SqlCatalog = SqlCatalog("pulsarctl", uri=uri, warehouse=f"file://{directory}")
 
-    def keep(self, topic: str, options: Mapping[str, str]) -> Kept:
-        """Appends what is new. `options` are those of a table, such as the addresses of the broker.
+    def keep(self, topic: str, options: Mapping[str, str], access: "Access | None" = None) -> Kept:
+        """Appends what is new. `options` are those of a table; `access` replaces those of the connection.
 
         Raises `NotFound`, `DamagedEntry`, and what the reader and pyiceberg raise; then the table is as before.
         """
@@ -60,7 +62,8 @@ class TopicLake:
         through = self.through(name)
         start = json.dumps({part: f"{ledger}:{entry + 1}" for part, (ledger, entry) in through.items()})
         given = {**options, "topic": name, **({"start": start} if through else {})}
-        rows = TopicTable.open(TableOptions.parse(given))
+        parsed = TableOptions.parse(given)
+        rows = TopicTable.open(parsed if access is None else replace(parsed, access=access))
         parts = rows.plan()
         if not parts:
             return self._kept(name, 0, 0)

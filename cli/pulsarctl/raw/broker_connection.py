@@ -2,13 +2,12 @@
 
 Replies match requests by request ID. MESSAGE and CLOSE_CONSUMER, which the broker sends without a request, stay in
 `arrived` until the reader takes them. PING is answered whenever it arrives. The socket is read only during a wait, so a
-slow reader pushes back through TCP, and at most one chunk of frames is in memory. Every wait has a deadline.
-Deliberately not supported: TLS, and authentication other than a token.
+slow reader pushes back through TCP, and at most one chunk of frames is in memory. Every wait has a deadline. When
+credentials expire, the broker sends AUTH_CHALLENGE, and the answer has those of that moment.
 docs/protocol.md "Connections" states the rules.
 """
 
 import itertools
-import socket
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,12 +17,15 @@ from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandCloseConsumer, ProtocolVersion, ServerError
+from pulsarctl.auth.authentication import not_accepted
+from pulsarctl.auth.channel import Channel, refused_certificate
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
-from pulsarctl.settings.addresses import Address, service_addresses
+from pulsarctl.settings.addresses import Address
 
 CHUNK_BYTES = 256 * 1024
 FRAME_PADDING_BYTES = 10 * 1024
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
+NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
 Arrived = MessageFrame | CommandCloseConsumer
@@ -54,14 +56,15 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
 _REFUSAL_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
 
 
-def broker_addresses(service_url: str) -> list[Address]:
-    """The addresses of the brokers, to try in this order. Raises `UsageProblem`, also for a URL that requires TLS."""
-    if not service_url.startswith("pulsar://"):
+def broker_scheme(service_url: str) -> str:
+    """`pulsar`, or `pulsar+ssl` for TLS. Raises `UsageProblem` for any other."""
+    scheme = service_url.partition("://")[0]
+    if scheme not in ("pulsar", "pulsar+ssl"):
         raise UsageProblem(
-            f"cannot read from '{service_url}': raw entries require the binary protocol without TLS",
-            hint="use pulsar://HOST:PORT, such as pulsar://localhost:6650",
+            f"cannot read from '{service_url}': raw entries require the binary protocol",
+            hint="use pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, such as pulsar://localhost:6650",
         )
-    return service_addresses(service_url)
+    return scheme
 
 
 class BrokerConnection:
@@ -72,10 +75,16 @@ class BrokerConnection:
     """
 
     def __init__(
-        self, via: Address, *, timeout_seconds: float, token: str | None = None, broker: Address | None = None
+        self,
+        via: Address,
+        channel: Channel,
+        *,
+        scheme: str = "pulsar",
+        timeout_seconds: float,
+        broker: Address | None = None,
     ) -> None:
         self.address = via
-        self.url = f"pulsar://{via}"
+        self.url = f"{scheme}://{via}"
         self.timeout_seconds = timeout_seconds
         self.arrived: deque[Arrived] = deque()
         self.is_lost = False
@@ -84,9 +93,10 @@ class BrokerConnection:
         self._connected: Any = None
         self._decoder = FrameDecoder(MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES)
         deadline = time.monotonic() + timeout_seconds
-        self._socket = self._open(via, timeout_seconds)
+        self._authentication = channel.authentication
+        self._socket = channel.open(via, scheme, timeout_seconds)
         try:
-            self._shake_hands(token, broker, deadline)
+            self._shake_hands(broker, deadline)
         except BaseException:
             self.close()
             raise
@@ -143,6 +153,8 @@ class BrokerConnection:
         except TimeoutError:
             return False
         except OSError as error:
+            if self._connected is None and (refused := refused_certificate(self.url, error)):
+                raise refused from error
             raise self._lost(f"lost the connection to {self.url}: {error}") from error
         except ProtocolError as error:
             self.close()
@@ -162,23 +174,16 @@ class BrokerConnection:
     def close(self) -> None:
         self._socket.close()
 
-    def _open(self, via: Address, timeout_seconds: float) -> socket.socket:
-        try:
-            connection = socket.create_connection(via, timeout=timeout_seconds)
-        except OSError as error:
-            reason = error.strerror or str(error) or type(error).__name__
-            raise CannotConnect(f"cannot reach the broker at {self.url}: {reason}", request=self.url) from error
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
-
-    def _shake_hands(self, token: str | None, broker: Address | None, deadline: float) -> None:
+    def _shake_hands(self, broker: Address | None, deadline: float) -> None:
+        method = self._authentication.method
         self.send(
             client_commands.connect(
                 "pulsarctl",
                 protocol_version=PROTOCOL_VERSION,
-                auth_method_name="token" if token else None,
-                auth_data=token.encode() if token else None,
+                auth_method_name=method or None,
+                auth_data=self._authentication.data() if method else None,
                 supports_broker_entry_metadata=True,
+                supports_auth_refresh=True,
                 proxy_to_broker_url=str(broker) if broker else None,
             )
         )
@@ -188,6 +193,12 @@ class BrokerConnection:
         size = self._connected.max_message_size
         if size > MAX_MESSAGE_BYTES:  # only CONNECTED has arrived so far, so no partial frame is lost
             self._decoder = FrameDecoder(size + FRAME_PADDING_BYTES)
+
+    def _refused(self, message: Any) -> CliError:
+        """The error for a connection that the broker ends, at its start or when credentials have expired."""
+        if message.error == ServerError.AuthenticationError:
+            return not_accepted(self.url, self._authentication)
+        return refusal(message.error, message.message, self.url)
 
     def _lost(self, reason: str) -> ConnectionLost:
         self.is_lost = True
@@ -201,10 +212,12 @@ class BrokerConnection:
             self._connected = message
         elif kind == BaseCommand.CLOSE_CONSUMER:
             self.arrived.append(message)
-        elif kind == BaseCommand.ERROR and self._connected is None:
-            raise refusal(message.error, message.message, self.url)
+        elif kind == BaseCommand.ERROR and (self._connected is None or message.request_id == NO_REQUEST):
+            self.close()
+            raise self._refused(message)
         elif kind == BaseCommand.AUTH_CHALLENGE:
-            raise NotAuthorized(f"cannot authenticate with {self.url}: it requires another method than a token")
+            method, data = self._authentication.method, self._authentication.data()
+            self.send(client_commands.auth_response("pulsarctl", method or "none", data))
         elif hasattr(message, "request_id"):
             self._replies[message.request_id] = message
 

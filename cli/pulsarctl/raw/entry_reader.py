@@ -24,12 +24,14 @@ from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, No
 from pulsarctl.raw.entry import Entry, StoredMessage
 from pulsarctl.raw.partition_consumer import PartitionConsumer, PublishedSince, Start
 from pulsarctl.raw.topic_lookup import TopicLookup
+from pulsarctl.settings.client_security import OPEN, ClientSecurity
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 
 __all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Start", "StoredMessage"]
 
 PROBE_SECONDS = 1.0  # silence after which the reader asks for the last message
 RETRY_SECONDS = 0.2
+READY_SECONDS = 0.05  # how long to read from a socket that is readable
 
 _PARTITION = re.compile(r"-partition-(\d+)$")
 
@@ -41,6 +43,7 @@ class EntryReader:
                      from that message on), `PublishedSince`, or a mapping of these by partition, which omits the
                      partitions that are not read
     timeout_seconds  bounds the handshake, each request, and the time to reconnect
+    security         credentials, and certificates for a `pulsar+ssl` URL
     read_compacted   read the compacted topic: the last message of each key, then the messages after the compaction
     Raises `UsageProblem`, `CannotConnect`, `NotFound`, `NotAuthorized`, `TimedOut`, or `CliError` (other refusals).
     """
@@ -53,12 +56,12 @@ class EntryReader:
         start: Start | Mapping[int, Start] = EARLIEST,
         inclusive: bool = True,
         timeout_seconds: float = 30.0,
-        token: str | None = None,
+        security: ClientSecurity = OPEN,
         read_compacted: bool = False,
     ) -> None:
         self.topic = topic
         self._timeout_seconds = timeout_seconds
-        self._lookup = TopicLookup(service_url, timeout_seconds=timeout_seconds, token=token)
+        self._lookup = TopicLookup(service_url, timeout_seconds=timeout_seconds, security=security)
         self._consumers: list[PartitionConsumer] = []
         self._by_connection: dict[BrokerConnection, dict[int, PartitionConsumer]] = {}
         try:
@@ -215,7 +218,8 @@ class EntryReader:
             ready = selector.select(max(deadline - time.monotonic(), 0))
         for key, _ in ready:
             try:
-                key.data.receive(time.monotonic() + self._timeout_seconds)
+                # In TLS, a part of a record, or a message of TLS itself, is no data yet.
+                key.data.receive(max(deadline, time.monotonic() + READY_SECONDS))
             except ConnectionLost:
                 self._reconnect(key.data)
         return bool(ready)

@@ -11,7 +11,6 @@ from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_reader import EntryReader, PublishedSince, Start
 from pulsarctl.raw.entry_record import Chunks, EntryRecord, records_of
 from pulsarctl.records.record import Record
-from pulsarctl.settings import credentials
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 from pulsarctl.values.positions import (
@@ -118,7 +117,7 @@ class Reading:
             start=start,
             inclusive=inclusive,
             timeout_seconds=self.timeout_seconds,
-            token=credentials.token(self.settings),
+            security=self.settings,
             read_compacted=self.compacted,
         )
 

@@ -10,20 +10,23 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandLookupTopicResponse,
     CommandPartitionedTopicMetadataResponse,
 )
+from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError
-from pulsarctl.raw.broker_connection import BrokerConnection, broker_addresses, refusal
-from pulsarctl.settings.addresses import Address
+from pulsarctl.raw.broker_connection import BrokerConnection, broker_scheme, refusal
+from pulsarctl.settings.addresses import Address, service_addresses
+from pulsarctl.settings.client_security import OPEN, ClientSecurity
 
 REDIRECTS_MAX = 20
 
 
 class TopicLookup:
-    """`timeout_seconds` bounds each connect and each request."""
+    """`timeout_seconds` bounds each connect and each request. Raises `UsageProblem`."""
 
-    def __init__(self, service_url: str, *, timeout_seconds: float, token: str | None = None) -> None:
-        self._addresses = broker_addresses(service_url)
+    def __init__(self, service_url: str, *, timeout_seconds: float, security: ClientSecurity = OPEN) -> None:
+        self._scheme = broker_scheme(service_url)
+        self._addresses = service_addresses(service_url)
         self._timeout_seconds = timeout_seconds
-        self._token = token
+        self._channel = Channel(security)
         self._connections: dict[tuple[Address, Address | None], BrokerConnection] = {}
 
     def server_version(self) -> str:
@@ -47,7 +50,7 @@ class TopicLookup:
         connection, authoritative = self._service(), False
         for _ in range(REDIRECTS_MAX):
             answer = _lookup(connection, topic, authoritative)
-            owner = broker_addresses(answer.brokerServiceUrl)[0]
+            owner = self._owner(topic, answer)
             if answer.response == CommandLookupTopicResponse.Connect:
                 if answer.proxy_through_service_url:
                     return self._connection(connection.address, owner)
@@ -59,6 +62,14 @@ class TopicLookup:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+
+    def _owner(self, topic: str, answer: CommandLookupTopicResponse) -> Address:
+        """The address in an answer, of the kind that this client uses."""
+        url = answer.brokerServiceUrlTls if self._scheme == "pulsar+ssl" else answer.brokerServiceUrl
+        if not url:
+            kind = "TLS" if self._scheme == "pulsar+ssl" else "plain"
+            raise CannotConnect(f"cannot read {topic}: its broker advertises no {kind} address")
+        return service_addresses(url)[0]
 
     def _service(self) -> BrokerConnection:
         """A connection to the first service address that answers."""
@@ -77,7 +88,9 @@ class TopicLookup:
         key = (via, broker)
         known = self._connections.get(key)
         if known is None or known.is_lost:
-            known = BrokerConnection(via, timeout_seconds=self._timeout_seconds, token=self._token, broker=broker)
+            known = BrokerConnection(
+                via, self._channel, scheme=self._scheme, timeout_seconds=self._timeout_seconds, broker=broker
+            )
             self._connections[key] = known
         return known
 

@@ -24,12 +24,14 @@ KEYS = (
     Key(
         "authPlugin",
         "auth_plugin",
-        "Java class of the authentication plugin: AuthenticationToken or AuthenticationBasic.",
+        "Java class of the authentication plugin: AuthenticationToken, AuthenticationBasic, AuthenticationTls, or"
+        " oauth2.AuthenticationOAuth2.",
     ),
     Key(
         "authParams",
         "auth_params",
-        "Parameters of the authentication plugin, such as token:TEXT or file:///path/to/token.",
+        "Parameters of the authentication plugin: token:TEXT, file:///path/to/token, tlsCertFile:FILE,tlsKeyFile:FILE,"
+        " or a JSON object.",
     ),
     Key("tlsTrustCertsFilePath", "tls_trust_cert_path", "File of trusted certificates (PEM)."),
     Key("tlsCertificateFilePath", "tls_cert_file", "File of the client certificate (PEM)."),

@@ -3,7 +3,7 @@
 It is YAML at `~/.config/pulsar/config`, or the path in `PULSARCONFIG`: `contexts.NAME` holds addresses, `auth-
 info.NAME` holds credentials, and `current-context` names the selected context. A change keeps unknown keys. The file
 is replaced atomically, and only its owner can read it, because it holds tokens. `broker-service-url` is our addition:
-the Go tool has no command that needs it.
+the Go tool has no command that needs it. So are `user`, `password_file`, and the keys that begin with `auth_`.
 """
 
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pulsarctl.errors import NotFound, UsageProblem
+from pulsarctl.settings.client_security import METHOD_OF
 
 # key of a context -> field of Settings
 ADDRESS_FIELDS = {"admin-service-url": "web_url", "broker-service-url": "service_url"}
@@ -21,6 +22,13 @@ AUTH_FIELDS = {
     "tokenFile": "token_file",
     "auth_plugin": "auth_plugin",
     "auth_params": "auth_params",
+    "user": "user",
+    "password_file": "password_file",
+    "issuer_endpoint": "issuer_endpoint",
+    "key_file": "key_file",
+    "client_id": "client_id",
+    "audience": "audience",
+    "scope": "scope",
     "tls_trust_certs_file_path": "tls_trust_cert_path",
     "tls_allow_insecure_connection": "tls_allow_insecure",
     "tls_enable_hostname_verification": "tls_verify_hostname",
@@ -72,9 +80,11 @@ class ContextFile:
         return found | {field: auth[key] for key, field in AUTH_FIELDS.items() if auth.get(key)}
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Creates or changes a context. Omitted fields keep their values."""
+        """Creates or changes a context. Omitted fields keep their values, but new credentials replace the old ones."""
+        methods = {METHOD_OF[field] for field in fields if field in METHOD_OF}
+        replaced = {field for field, method in METHOD_OF.items() if methods and method not in methods}
         for section, keys in (("contexts", ADDRESS_FIELDS), ("auth-info", AUTH_FIELDS)):
-            entry = self._entry(section, name)
+            entry = {key: value for key, value in self._entry(section, name).items() if keys.get(key) not in replaced}
             entry.update({key: fields[field] for key, field in keys.items() if field in fields})
             self._section(section)[name] = entry
 

@@ -14,6 +14,7 @@ from typing import Any
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output
 from pulsarctl.settings import client_conf, contexts
+from pulsarctl.settings.client_security import METHOD_OF, METHODS, SECRETS, ClientSecurity
 from pulsarctl.values.quantities import parse_duration
 
 CONNECT_TIMEOUT_SECONDS = 10.0
@@ -22,20 +23,11 @@ Layer = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(ClientSecurity):
     """Times are in seconds. `service_url` is for the binary protocol, and `web_url` for the admin API."""
 
     service_url: str = "pulsar://localhost:6650"
     web_url: str = "http://localhost:8080"
-    auth_plugin: str | None = None
-    auth_params: str | None = field(default=None, repr=False)
-    token: str | None = field(default=None, repr=False)
-    token_file: str | None = None
-    tls_trust_cert_path: str | None = None
-    tls_allow_insecure: bool = False
-    tls_verify_hostname: bool = True
-    tls_cert_file: str | None = None
-    tls_key_file: str | None = None
     request_timeout_seconds: float = 300.0
     embedded: Path | None = None
     lock_timeout_seconds: float = 30.0
@@ -60,9 +52,10 @@ def resolve(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Pat
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     layers = list(_layers(flags, environ, directory))
+    ignored = _other_methods(layers)
     for label, layer in layers:
         for name, value in layer.items():
-            if name not in values:
+            if name not in values and name not in ignored:
                 values[name] = _convert(name, value, label)
                 origins[name] = label
     _check_embedded(values, origins)
@@ -86,14 +79,13 @@ _FROM_ENVIRONMENT = [
 _BOOLEANS = ("tls_allow_insecure", "tls_verify_hostname", "quiet", "verbose", "dry_run")
 _DURATIONS = ("request_timeout_seconds", "lock_timeout_seconds")
 _CONNECTION = ("web_url", "service_url")
-_SECRETS = ("token", "auth_params")  # other users can see a command line, and shells store it
 
 
 def _flag(name: str) -> str:
     return "--url" if name == "service_url" else "--" + _FLAG_NAMES.get(name, name).replace("_", "-")
 
 
-_SECRET_FLAGS = tuple(_flag(name) for name in _SECRETS)
+_SECRET_FLAGS = tuple(_flag(name) for name in SECRETS)
 
 
 def _layers(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Iterator[Layer]:
@@ -141,6 +133,29 @@ def _convert(name: str, value: Any, label: str) -> Any:
     return value
 
 
+def _other_methods(layers: list[Layer]) -> set[str]:
+    """The credentials that do not count: only one method does, and the first source that names any chooses it.
+
+    Otherwise, a token in a context would outweigh a password on the command line. Raises `UsageProblem` if the command
+    line names several methods.
+    """
+    chosen: dict[str, list[str]] = {}
+    first = ""
+    for label, layer in layers:
+        kind = next((prefix for prefix in ("--", "PULSARCTL_") if label.startswith(prefix)), label)
+        for name in layer:
+            if name in METHOD_OF and first in ("", kind):
+                first = kind
+                chosen.setdefault(METHOD_OF[name], []).append(label)
+    if not chosen:
+        return set()
+    if first == "--" and len(chosen) > 1:
+        flags = " and ".join(labels[0] for labels in chosen.values())
+        raise UsageProblem(f"cannot combine {flags}: they are different credentials", hint="use one of them")
+    used = next(method for method in METHODS if method in chosen)
+    return {name for name, method in METHOD_OF.items() if method != used}
+
+
 def _check_embedded(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
     """Raises `UsageProblem` for an address on the command line that the embedded broker would override."""
     named = [origins[name] for name in _CONNECTION if origins.get(name, "").startswith("--")]
@@ -177,6 +192,6 @@ def warnings(flags: Mapping[str, Any]) -> list[str]:
     return [
         f"warning: {_flag(name)} shows a secret to other users of this machine; "
         f"use --token-file FILE or the environment variable {environment_variable(name)}"
-        for name in _SECRETS
+        for name in SECRETS
         if name in flags
     ]

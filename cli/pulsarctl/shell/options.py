@@ -68,8 +68,33 @@ def _credentials(
     auth_params: Annotated[
         Text,
         typer.Option(
-            "--auth-params", metavar="TEXT", help="Parameters of the authentication plugin, as in client.conf."
+            "--auth-params",
+            metavar="TEXT",
+            help="Parameters of the authentication plugin: key:value pairs or JSON, as in client.conf.",
         ),
+    ] = None,
+    user: Annotated[
+        Text, typer.Option("--user", metavar="NAME", help="User name of basic authentication; needs --password-file.")
+    ] = None,
+    password_file: Annotated[
+        Text, typer.Option("--password-file", metavar="FILE", help="File that contains the password of --user.")
+    ] = None,
+    issuer_endpoint: Annotated[
+        Text,
+        typer.Option("--issuer-endpoint", metavar="URL", help="URL of the OAuth 2.0 issuer; needs --key-file."),
+    ] = None,
+    key_file: Annotated[
+        Text,
+        typer.Option("--key-file", metavar="FILE", help="OAuth 2.0 key file: JSON with client_id and client_secret."),
+    ] = None,
+    client_id: Annotated[
+        Text, typer.Option("--client-id", metavar="ID", help="OAuth 2.0 client ID. Default: that of the key file.")
+    ] = None,
+    audience: Annotated[
+        Text, typer.Option("--audience", metavar="NAME", help="OAuth 2.0 audience: what the access token is for.")
+    ] = None,
+    scope: Annotated[
+        Text, typer.Option("--scope", metavar="NAMES", help="OAuth 2.0 scope of the access token.")
     ] = None,
 ) -> None:
     """How the client proves who it is."""
@@ -77,13 +102,18 @@ def _credentials(
 
 def _tls(
     tls_trust_cert_path: Annotated[
-        Text, typer.Option("--tls-trust-cert-path", metavar="FILE", help="File of trusted certificates (PEM).")
+        Text,
+        typer.Option(
+            "--tls-trust-cert-path", "--tls-trust-cert", metavar="FILE", help="File of trusted certificates (PEM)."
+        ),
     ] = None,
     tls_cert_file: Annotated[
-        Text, typer.Option("--tls-cert-file", metavar="FILE", help="File of the client certificate (PEM).")
+        Text,
+        typer.Option("--tls-cert-file", "--tls-cert", metavar="FILE", help="File of the client certificate (PEM)."),
     ] = None,
     tls_key_file: Annotated[
-        Text, typer.Option("--tls-key-file", metavar="FILE", help="File of the client's private key (PEM).")
+        Text,
+        typer.Option("--tls-key-file", "--tls-key", metavar="FILE", help="File of the client's private key (PEM)."),
     ] = None,
     tls_allow_insecure: Annotated[
         Flag, typer.Option("--tls-allow-insecure", help="Accept any server certificate.")
@@ -91,7 +121,8 @@ def _tls(
     tls_verify_hostname: Annotated[
         Flag,
         typer.Option(
-            "--tls-enable-hostname-verification/--no-tls-hostname-verification",
+            "--tls-enable-hostname-verification/--tls-no-hostname-verification",
+            " /--no-tls-hostname-verification",
             help="Verify the host name in the server certificate.",
         ),
     ] = None,

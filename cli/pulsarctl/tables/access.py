@@ -1,16 +1,16 @@
-"""How a table reaches the cluster: addresses, credentials, deadlines. The one place for TLS and authentication.
+"""How a table reaches the cluster: addresses, credentials, TLS, deadlines.
 
-It travels to tasks, and opens a connection only when asked. A token file is read where the connection is made.
+It travels to tasks, and opens a connection only when asked. Files of tokens, passwords, keys, and certificates are read
+where the connection is made.
 """
 
 import os
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, fields
 from typing import Any
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.raw.topic_lookup import TopicLookup
-from pulsarctl.settings import credentials
+from pulsarctl.settings.client_security import OPEN, ClientSecurity
 from pulsarctl.settings.settings import Settings
 
 DEFAULTS = Settings()
@@ -22,44 +22,33 @@ class Access:
 
     service_url: str = DEFAULTS.service_url
     admin_url: str = DEFAULTS.web_url
-    token: str = ""
-    token_file: str = ""
+    security: ClientSecurity = OPEN
     timeout_seconds: float = 60.0
 
     def admin(self) -> AdminClient:
         """The caller closes it."""
-        return AdminClient(self._settings())
+        security = {item.name: getattr(self.security, item.name) for item in fields(ClientSecurity)}
+        settings = Settings(
+            **security,
+            service_url=self.service_url,
+            web_url=self.admin_url,
+            request_timeout_seconds=self.timeout_seconds,
+            origins={"web_url": "the option admin_url"},
+        )
+        return AdminClient(settings)
 
     def lookup(self) -> TopicLookup:
-        """Opens connections to brokers by topic. The caller closes it. Raises `UsageProblem` for a bad token file."""
-        token = credentials.token(self._settings())
-        return TopicLookup(self.service_url, timeout_seconds=self.timeout_seconds, token=token)
+        """Opens connections to brokers by topic. The caller closes it. Raises `UsageProblem` for unusable files."""
+        return TopicLookup(self.service_url, timeout_seconds=self.timeout_seconds, security=self.security)
 
     def client(self) -> Any:
         """The official client, for writing. The caller closes it."""
         import pulsar
 
-        token = self.secret()
-        return pulsar.Client(
-            self.service_url,
-            authentication=pulsar.AuthenticationToken(token) if token else None,
-            operation_timeout_seconds=max(1, ceil(self.timeout_seconds)),
-            logger=pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull),
-        )
+        from pulsarctl.client.opening import open_client
 
-    def secret(self) -> str | None:
-        """The token itself. Raises `UsageProblem` if its file cannot be read."""
-        return credentials.token(self._settings())
-
-    def _settings(self) -> Settings:
-        return Settings(
-            service_url=self.service_url,
-            web_url=self.admin_url,
-            token=self.token or None,
-            token_file=self.token_file or None,
-            request_timeout_seconds=self.timeout_seconds,
-            origins={"web_url": "the option admin_url"},
-        )
+        logger = pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull)
+        return open_client(self.security, self.service_url, self.timeout_seconds, logger)
 
 
 LOCAL = Access()

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pulsarctl.errors import UsageProblem
 from pulsarctl.tables import option_values as values
 from pulsarctl.tables.access import LOCAL, Access
+from pulsarctl.tables.access_options import ACCESS_READERS, access_of
 from pulsarctl.tables.bound_options import end_of, start_of
 from pulsarctl.tables.bounds import FROM_FIRST, TO_LAST, Bounds
 from pulsarctl.tables.typed.value_type import DECODE
 
 ALL_SUBSCRIPTIONS = "*"
 UNITS = ("message", "entry")
-_ACCESS = ("service_url", "admin_url", "token", "token_file", "timeout_seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class TableOptions:
     topics             topics separated by commas (`topic` means the same); partitioned topics with all partitions
     topics_pattern     a regular expression that the whole name of a topic matches, such as shop/eu/orders-.*
     namespace          every persistent topic of TENANT/NAMESPACE except system topics, which start with two underscores
-    access             service_url, admin_url, token, token_file, timeout_seconds
+    access             addresses, credentials, certificates, deadlines: the options of `access_options`
     subscriptions      names separated by commas, or `*`: only what they have not acknowledged, one row for each of them
     start, end         `earliest`, `latest`, `LEDGER:ENTRY`, `@TIME`, or a JSON object of these by partition
     unit               `message`: batches are split, and chunks joined; `entry`: one row for each stored entry
@@ -58,7 +58,7 @@ class TableOptions:
         if "topic" in given:
             given["topics"] = ",".join(filter(None, (given.get("topics"), given.pop("topic"))))
         found = values.read_options(given, _READERS)
-        access = Access(**{name: found.pop(name) for name in _ACCESS if name in found})
+        access = access_of(found)
         parsed = cls(**found, access=access)
         if sum(map(bool, (parsed.topics, parsed.topics_pattern, parsed.namespace))) != 1:
             raise UsageProblem(
@@ -69,13 +69,10 @@ class TableOptions:
 
 
 _READERS: dict[str, values.Reader] = {
+    **ACCESS_READERS,
     "topics": values.some_names,
     "topics_pattern": values.a_pattern,
     "namespace": values.a_text,
-    "service_url": values.a_text,
-    "admin_url": values.a_text,
-    "token": values.a_text,
-    "token_file": values.a_text,
     "subscriptions": values.some_names,
     "start": start_of,
     "end": end_of,
@@ -87,5 +84,4 @@ _READERS: dict[str, values.Reader] = {
     "fail_on_data_loss": values.yes_or_no,
     "tasks_min": values.a_count,
     "entries_per_task": values.a_count,
-    "timeout_seconds": values.some_seconds,
 }

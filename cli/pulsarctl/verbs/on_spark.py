@@ -41,12 +41,11 @@ def start_spark(
 
 def access(call: Call) -> "Access":
     """How this command reaches the cluster, for tasks."""
-    from pulsarctl.settings.credentials import token
+    from pulsarctl.auth.portable import portable
     from pulsarctl.tables.access import Access
 
-    return Access(
-        service_url=call.settings.service_url, admin_url=call.settings.web_url, token=token(call.settings) or ""
-    )
+    settings = call.settings
+    return Access(service_url=settings.service_url, admin_url=settings.web_url, security=portable(settings))
 
 
 def explained(action: Callable[[], Result]) -> Result:

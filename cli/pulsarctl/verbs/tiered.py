@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from pulsarctl.errors import CliError, UsageProblem
-from pulsarctl.settings.credentials import token
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -115,11 +114,9 @@ def lake(
     Example: pulsarctl ops lake orders --to /var/lib/lake
     """
     from pulsarctl.iceberg.topic_lake import TopicLake
+    from pulsarctl.verbs.on_spark import access
 
-    source = {"service_url": call.settings.service_url, "admin_url": call.settings.web_url}
-    if secret := token(call.settings):
-        source["token"] = secret
-    kept = TopicLake(Path(to).absolute()).keep(topic, source)
+    kept = TopicLake(Path(to).absolute()).keep(topic, {}, access(call))
     call.show({"table": kept.table, "rows": kept.rows, "files": kept.files, "metadata": kept.metadata})
 
 

@@ -11,7 +11,9 @@ import pytest
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.frame import Command, FrameDecoder
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
-from pulsarctl.client.reachability import _connect_frame, check_answers
+from pulsarctl.auth.authentication import authentication_of
+from pulsarctl.client.connect_frame import connect_frame
+from pulsarctl.client.reachability import check_answers
 from pulsarctl.output.next_steps import after_no_answer, is_of_use
 from pulsarctl.settings.settings import Settings
 from tests.cli.http_stub import HttpStub, Reply
@@ -78,7 +80,7 @@ def test_one_broker_among_several_addresses_is_enough(pulsar_broker: EmbeddedBro
 
 @pytest.mark.parametrize("token", [None, "short", "long" * 5000])
 def test_the_first_frame_is_connect(token: str | None) -> None:
-    (command,) = FrameDecoder(1 << 20).feed(_connect_frame(token))
+    (command,) = FrameDecoder(1 << 20).feed(connect_frame(authentication_of(Settings(token=token))))
     assert isinstance(command, Command) and command.type == BaseCommand.CONNECT
     found = command.message
     assert (found.client_version, found.protocol_version) == ("pulsarctl", 19)

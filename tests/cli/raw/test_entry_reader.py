@@ -225,7 +225,7 @@ def test_the_second_of_two_addresses_is_tried(pulsar_broker: EmbeddedBroker, cli
         assert values(reader.to_end()) == ["a"]
 
 
-@pytest.mark.parametrize("url", ["http://localhost:8080", "pulsar+ssl://localhost:6651", "localhost", "pulsar://h:x"])
+@pytest.mark.parametrize("url", ["http://localhost:8080", "https://localhost:8443", "localhost", "pulsar://h:x"])
 def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(UsageProblem) as caught:
         EntryReader(url, "t")

@@ -3,7 +3,7 @@
 import pytest
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.raw.broker_connection import broker_addresses
+from pulsarctl.raw.broker_connection import broker_scheme
 from pulsarctl.settings.addresses import Address, service_addresses
 
 
@@ -44,12 +44,12 @@ def test_a_url_without_a_usable_address_is_refused_with_the_reason(url: str, rea
     assert str(refused.value) == reason
 
 
-@pytest.mark.parametrize("url", ["pulsar+ssl://broker:6651", "http://broker:8080"])
-def test_the_raw_reader_refuses_a_url_that_is_not_of_the_plain_binary_protocol(url: str) -> None:
+@pytest.mark.parametrize("url", ["https://broker:8443", "http://broker:8080"])
+def test_the_raw_reader_refuses_a_url_that_is_not_of_the_binary_protocol(url: str) -> None:
     with pytest.raises(UsageProblem) as refused:
-        broker_addresses(url)
-    assert str(refused.value) == f"cannot read from '{url}': raw entries require the binary protocol without TLS"
-    assert refused.value.hint == "use pulsar://HOST:PORT, such as pulsar://localhost:6650"
+        broker_scheme(url)
+    assert str(refused.value) == f"cannot read from '{url}': raw entries require the binary protocol"
+    assert refused.value.hint == "use pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, such as pulsar://localhost:6650"
 
 
 @pytest.mark.parametrize(

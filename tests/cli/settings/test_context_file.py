@@ -87,6 +87,13 @@ def test_the_current_context_stays_current_when_renamed(path: Path) -> None:
     assert file.fields("b") == {"web_url": "http://a", "token": "t"}
 
 
+def test_new_credentials_of_a_context_replace_its_old_ones(path: Path) -> None:
+    file = ContextFile(path)
+    file.put("a", {"web_url": "http://a", "token": "old", "tls_cert_file": "c"})
+    file.put("a", {"token_file": "new"})
+    assert file.fields("a") == {"web_url": "http://a", "token_file": "new", "tls_cert_file": "c"}
+
+
 def test_a_name_in_use_is_refused(path: Path) -> None:
     file = ContextFile(path)
     file.put("a", {"web_url": "http://a"})

@@ -116,7 +116,32 @@ def test_a_missing_client_conf_is_refused(tmp_path: Path) -> None:
         resolve({"config_file": str(tmp_path / "nix.conf")}, {"HOME": str(tmp_path)}, tmp_path)
 
 
-def test_secrets_are_not_in_the_representation(tmp_path: Path) -> None:
-    settings = resolve({"token": "very-secret", "auth_params": "also"}, {"HOME": str(tmp_path)}, tmp_path)
-    assert "very-secret" not in repr(settings)
-    assert "also" not in repr(settings)
+@pytest.mark.parametrize("name", ["token", "auth_params", "key_file"])
+def test_secrets_are_not_in_the_representation(tmp_path: Path, name: str) -> None:
+    assert "very-secret" not in repr(resolve({name: "very-secret"}, {"HOME": str(tmp_path)}, tmp_path))
+
+
+def test_credentials_of_the_command_line_replace_those_of_a_context(tmp_path: Path) -> None:
+    """A token of the context would otherwise outweigh the password."""
+    settings = resolve({"user": "me", "password_file": "p"}, write_contexts(tmp_path), tmp_path)
+    assert (settings.user, settings.password_file, settings.token) == ("me", "p", None)
+
+
+def test_a_token_file_of_the_environment_replaces_the_token_of_a_context(tmp_path: Path) -> None:
+    settings = resolve({}, write_contexts(tmp_path) | {"PULSARCTL_TOKEN_FILE": "mine"}, tmp_path)
+    assert (settings.token_file, settings.token) == ("mine", None)
+
+
+def test_the_parts_of_one_method_can_come_from_several_sources(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PULSARCTL_PASSWORD_FILE": "kept"}
+    settings = resolve({"user": "me"}, environ, tmp_path)
+    assert (settings.user, settings.password_file, settings.origin("password_file")) == (
+        "me",
+        "kept",
+        "PULSARCTL_PASSWORD_FILE",
+    )
+
+
+def test_two_methods_on_one_command_line_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="cannot combine --token-file and --user: they are different credentials"):
+        resolve({"token_file": "t", "user": "me"}, {"HOME": str(tmp_path)}, tmp_path)

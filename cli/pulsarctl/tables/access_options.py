@@ -1,0 +1,31 @@
+"""The options that say how to reach the cluster, shared by reading and writing."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.settings.client_security import METHOD_OF, ClientSecurity
+from pulsarctl.tables import option_values as values
+from pulsarctl.tables.access import Access
+
+_SWITCHES = ("tls_allow_insecure", "tls_verify_hostname")
+_SECURITY = tuple(item.name for item in fields(ClientSecurity))
+
+ACCESS_READERS: Mapping[str, values.Reader] = {
+    "service_url": values.a_text,
+    "admin_url": values.a_text,
+    "timeout_seconds": values.some_seconds,
+    **{name: values.yes_or_no if name in _SWITCHES else values.a_text for name in _SECURITY},
+}
+
+
+def access_of(found: dict[str, Any]) -> Access:
+    """Removes the options of `ACCESS_READERS` from those found. Raises `UsageProblem`."""
+    security = {name: found.pop(name) for name in _SECURITY if name in found}
+    methods = {METHOD_OF[name]: name for name in security if name in METHOD_OF}
+    if len(methods) > 1:
+        named = " and ".join(methods.values())
+        raise UsageProblem(f"cannot combine the options {named}: they are different credentials")
+    others = {name: found.pop(name) for name in ACCESS_READERS if name in found}
+    return Access(**others, security=ClientSecurity(**security))
