@@ -50,7 +50,7 @@ async def delete_namespace(call: Call) -> None:
 async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
     """Deletes a namespace with all its topics, even if clients use them."""
     for domain in (PERSISTENT, NON_PERSISTENT):
-        for partitioned in broker.tenancy.partitioned_topics(name, domain):
+        for partitioned in broker.tenancy.partitioned.in_namespace(name, domain):
             await broker.partitioned.delete(partitioned, force=True)
     await _delete_topics(broker, name)
     await broker.tenancy.delete_namespace(name, lambda: not broker.topics.of_namespace(name))

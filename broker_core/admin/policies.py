@@ -87,7 +87,7 @@ def _check_policies_of(call: Call) -> None:
 
 async def get_of_topic(place: PolicyPlace, call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    value = tenancy.topic_policies(topic, is_global=is_global(call)).get(place.field)
+    value = tenancy.topic_policies.of(topic, is_global=is_global(call)).get(place.field)
     if call.flag("applied") and (value is None or not is_global(call)):
         return _answer(getattr(tenancy.effective.of(topic), place.field))
     return _answer(value, place.unset)
@@ -96,19 +96,19 @@ async def get_of_topic(place: PolicyPlace, call: Call) -> Answer:
 async def set_of_topic(place: PolicyPlace, call: Call) -> None:
     topic = policy_topic(call)
     value = _read(call, place)
-    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **{place.field: value})
+    await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), **{place.field: value})
 
 
 async def remove_of_topic(place: PolicyPlace, call: Call) -> None:
     topic = policy_topic(call)
-    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **{place.field: None})
+    await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), **{place.field: None})
 
 
 async def remove_all_of_topic(call: Call) -> None:
     """Removes every policy of the topic, local and global; a missing topic has none, as in Pulsar."""
     topic = call.topic()
     call.broker.tenancy.check_namespace_of(topic)
-    await call.broker.tenancy.remove_topic_policies(topic.base)
+    await call.broker.tenancy.topic_policies.remove(topic.base)
 
 
 TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds", "TTL")
@@ -118,7 +118,7 @@ async def set_topic_ttl(call: Call) -> None:
     """The value is in the query; without one, the policy is removed."""
     text = call.query.get("messageTTL")
     seconds = None if text is None else POLICIES["ttl_seconds"].read(whole_number(text, "messageTTL"), "messageTTL")
-    await call.broker.tenancy.set_topic_policies(policy_topic(call), is_global=is_global(call), ttl_seconds=seconds)
+    await call.broker.tenancy.topic_policies.set(policy_topic(call), is_global=is_global(call), ttl_seconds=seconds)
 
 
 # The dispatch rate of one subscription of a topic
@@ -126,7 +126,7 @@ async def set_topic_ttl(call: Call) -> None:
 
 async def get_rate_of_subscription(call: Call) -> Answer:
     topic, name = policy_topic(call), call.subscription()
-    rates = call.broker.tenancy.topic_policies(topic, is_global=is_global(call)).get("dispatch_rates") or {}
+    rates = call.broker.tenancy.topic_policies.of(topic, is_global=is_global(call)).get("dispatch_rates") or {}
     if name not in rates and call.flag("applied"):
         return _answer(call.broker.tenancy.effective.of(topic).subscription_dispatch_rate)
     return _answer(rates.get(name))
@@ -143,7 +143,7 @@ async def remove_rate_of_subscription(call: Call) -> None:
 
 async def _change_rate(call: Call, rate: DispatchRate | None) -> None:
     topic, name = policy_topic(call), call.subscription()
-    await call.broker.tenancy.set_dispatch_rate(topic, name, rate, is_global=is_global(call))
+    await call.broker.tenancy.topic_policies.set_dispatch_rate(topic, name, rate, is_global=is_global(call))
 
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"

@@ -54,7 +54,7 @@ async def remove_of_namespace(call: Call) -> None:
 async def map_of_topic(call: Call) -> dict[str, Any]:
     """With `applied` and without a quota of the topic, the namespace's map, else the configuration's, as in Pulsar."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    found = _map(tenancy.topic_policies(topic, is_global=is_global(call)).get)
+    found = _map(tenancy.topic_policies.of(topic, is_global=is_global(call)).get)
     if found or not call.flag("applied"):
         return found
     in_force = tenancy.effective.of(topic)
@@ -63,12 +63,12 @@ async def map_of_topic(call: Call) -> dict[str, Any]:
 
 async def set_of_topic(call: Call) -> None:
     topic, quota = policy_topic(call), {_field(call): _quota(call)}
-    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **quota)
+    await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), **quota)
 
 
 async def remove_of_topic(call: Call) -> None:
     topic, removed = policy_topic(call), {_field(call): None}
-    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), **removed)
+    await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), **removed)
 
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"

@@ -30,7 +30,7 @@ async def get_of_topic(call: Call) -> Answer:
     topic, tenancy = policy_topic(call), call.broker.tenancy
     if call.flag("applied"):
         return json_answer(tenancy.effective.of(topic).replication_clusters)
-    own = tenancy.topic_policies(topic, is_global=is_global(call)).get("replication_clusters")
+    own = tenancy.topic_policies.of(topic, is_global=is_global(call)).get("replication_clusters")
     return Answer(204) if own is None else json_answer(own)
 
 
@@ -39,12 +39,12 @@ async def set_of_topic(call: Call) -> None:
     if tenancy.cluster not in clusters:
         raise InvalidValue("Can not remove local cluster from the local topic-level replication clusters policy")
     tenancy.check_replication(clusters)
-    await tenancy.set_topic_policies(topic, is_global=is_global(call), replication_clusters=clusters)
+    await tenancy.topic_policies.set(topic, is_global=is_global(call), replication_clusters=clusters)
 
 
 async def remove_of_topic(call: Call) -> None:
     topic = policy_topic(call)
-    await call.broker.tenancy.set_topic_policies(topic, is_global=is_global(call), replication_clusters=None)
+    await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), replication_clusters=None)
 
 
 def _clusters(call: Call) -> tuple[str, ...]:

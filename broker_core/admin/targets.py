@@ -50,7 +50,7 @@ async def every_topic(call: Call) -> list[Topic]:
 
 def partitions_body(call: Call, name: TopicName) -> dict[str, Any]:
     """PartitionedTopicMetadata: the number of partitions, 0 for other topics."""
-    found = call.broker.tenancy.partitioned_topic(name)
+    found = call.broker.tenancy.partitioned.find(name)
     body: dict[str, Any] = {"partitions": found.partitions if found else 0, "deleted": False}
     if found and found.properties:
         body["properties"] = dict(found.properties)

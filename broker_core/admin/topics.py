@@ -60,7 +60,7 @@ async def list_of_bundle(call: Call) -> list[str]:
 async def list_partitioned(call: Call) -> list[str]:
     name = call.namespace()
     call.broker.tenancy.namespace(name)
-    return [str(topic) for topic in call.broker.tenancy.partitioned_topics(name, call.parts["domain"])]
+    return [str(topic) for topic in call.broker.tenancy.partitioned.in_namespace(name, call.parts["domain"])]
 
 
 async def create_topic(call: Call) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from broker_core.config.broker import BrokerConfig
+from broker_core.errors import NamespaceNotFound
 from broker_core.names import NamespaceName, TopicName
 from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
 from broker_core.tenancy.documents import (
@@ -112,6 +113,15 @@ class Records:
         except BaseException:
             self.namespaces[name] = removed
             raise
+
+    def has_namespace(self, name: NamespaceName) -> bool:
+        """Whether the namespace can have topics."""
+        return name in self.namespaces or name.exists_by_use
+
+    def check_namespace_of(self, topic: TopicName) -> None:
+        """Raises `NamespaceNotFound` unless the topic's namespace exists."""
+        if not self.has_namespace(topic.namespace):
+            raise NamespaceNotFound("Namespace not found")
 
     def policies_of(self, topic: TopicName, *, is_global: bool) -> PolicySet:
         """The policies set on the topic: for all clusters, or for this one (PIP 92)."""

@@ -1,14 +1,12 @@
-"""Tenants, namespaces, their policies, topic policies, and partitioned topics of this instance.
+"""Tenants, namespaces, and their policies; `topic_level` and `partitioned_metadata` hold the rest of the metadata.
 
 Everything is a small document (`records`). A change is checked, then stored, and only then in force; after that, the
 listeners of `on_change` are called. Which topics exist is not known here, so the broker says whether a namespace is
 empty. Reasons of refusals are those of Pulsar's admin REST API.
 """
 
-import asyncio
 import dataclasses
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,36 +14,26 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.config.security import names
 from broker_core.errors import (
     AlreadyExists,
-    FewerPartitions,
     Forbidden,
-    InvalidPartitionCount,
     InvalidValue,
     NamespaceNotFound,
-    NotAllowed,
     NotEmpty,
-    ReservedName,
     TenantNotFound,
-    TopicNotFound,
-    WholeTopicOnly,
-    WrongTopicKind,
 )
-from broker_core.names import PARTITION_SUFFIX, NamespaceName, TopicName, check_new_entity
+from broker_core.names import NamespaceName, TopicName, check_new_entity
 from broker_core.policies.kept import KEPT
 from broker_core.policies.retention_and_quotas import check_fit
-from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
-from broker_core.policies.values import DispatchRate
+from broker_core.policies.topic_policies import PolicySet
 from broker_core.tenancy.bundles import Bundles
-from broker_core.tenancy.documents import CLUSTER, PartitionedTopic, PropertyChange, Tenant
+from broker_core.tenancy.changes import Changes
+from broker_core.tenancy.documents import CLUSTER, PropertyChange, Tenant
 from broker_core.tenancy.effective import EffectivePolicies
 from broker_core.tenancy.namespace import Namespace
+from broker_core.tenancy.partitioned_metadata import PartitionedMetadata
 from broker_core.tenancy.permissions import PERMISSIONS, Permissions
 from broker_core.tenancy.records import Documents, Records
 from broker_core.tenancy.tool_records import ToolRecords
-
-log = logging.getLogger(__name__)
-
-PolicyListener = Callable[[NamespaceName, TopicName | None], Awaitable[None]]
-PermissionListener = Callable[[], None]
+from broker_core.tenancy.topic_level import TopicLevelPolicies
 
 
 class Tenancy:
@@ -57,10 +45,10 @@ class Tenancy:
         self._config = config
         self.cluster = records.cluster
         self.effective = EffectivePolicies(records, config)
-        # A wait for the disk separates a check from its change; no two changes may pass the same check.
-        self._changing = asyncio.Lock()
-        self._listeners: list[PolicyListener] = []
-        self._permission_listeners: list[PermissionListener] = []
+        self._changes = Changes()
+        self.on_change, self.on_permissions = self._changes.on_change, self._changes.on_permissions
+        self.topic_policies = TopicLevelPolicies(records, self._changes, config)
+        self.partitioned = PartitionedMetadata(records, self._changes, config)
 
     @classmethod
     async def open(cls, documents: Documents, config: BrokerConfig) -> "Tenancy":
@@ -73,14 +61,6 @@ class Tenancy:
         if records.is_new and (not security.authorization or security.internal_plugin):
             await records.create_defaults(tuple(sorted(names(security.super_users))))
         return cls(records, ToolRecords(documents), config)
-
-    def on_change(self, listener: PolicyListener) -> None:
-        """Awaits `listener(namespace, topic)` after each change of policies; `topic` None means all topics."""
-        self._listeners.append(listener)
-
-    def on_permissions(self, listener: PermissionListener) -> None:
-        """Calls `listener()` after each change of who may do what."""
-        self._permission_listeners.append(listener)
 
     # Clusters and tenants
 
@@ -105,22 +85,22 @@ class Tenancy:
     async def create_tenant(self, name: str, tenant: Tenant) -> None:
         check_new_entity("Tenant", name)
         self._check_clusters(tenant.allowed_clusters)
-        async with self._changing:
+        async with self._changes.alone:
             if name in self._records.tenants:
                 raise AlreadyExists("Tenant already exist")
             await self._records.put_tenant(name, tenant)
 
     async def update_tenant(self, name: str, tenant: Tenant) -> None:
-        async with self._changing:
+        async with self._changes.alone:
             if name not in self._records.tenants:
                 raise TenantNotFound(f"Tenant {name} not found")
             self._check_clusters(tenant.allowed_clusters)
             self._check_unused_clusters(name, tenant.allowed_clusters)
             await self._records.put_tenant(name, tenant)
-        self._tell_permissions()
+        self._changes.tell_permissions()
 
     async def delete_tenant(self, name: str) -> None:
-        async with self._changing:
+        async with self._changes.alone:
             if name not in self._records.tenants:
                 raise TenantNotFound("Tenant doesn't exist")
             if self.namespaces(name):
@@ -139,7 +119,7 @@ class Tenancy:
 
     def has_namespace(self, name: NamespaceName) -> bool:
         """Whether the namespace can have topics."""
-        return name in self._records.namespaces or name.exists_by_use
+        return self._records.has_namespace(name)
 
     def namespace(self, name: NamespaceName) -> Namespace:
         if name not in self._records.namespaces:
@@ -151,7 +131,7 @@ class Tenancy:
         check_new_entity("Namespace", name.local.rpartition("/")[2])
         namespace = self._records.new_namespace(name, document or {})
         self._check_policies(namespace.policies)
-        async with self._changing:
+        async with self._changes.alone:
             tenant = self.tenant(name.tenant)
             named = [name.cluster] if name.exists_by_use else []
             for cluster in (*namespace.replication_clusters, *named):
@@ -165,7 +145,7 @@ class Tenancy:
 
     async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
         """Raises `NotEmpty` unless `is_empty()`, which is called when no other change can interfere."""
-        async with self._changing:
+        async with self._changes.alone:
             if name not in self._records.namespaces:
                 raise NamespaceNotFound(f"Namespace {name} does not exist.")
             if not is_empty() or any(topic.namespace == name for topic in self._records.partitioned):
@@ -175,24 +155,24 @@ class Tenancy:
 
     async def set_namespace_policies(self, name: NamespaceName, **policies: Any) -> None:
         """Sets fields of `PolicySet`; None removes one. The namespace's topics follow at once."""
-        async with self._changing:
+        async with self._changes.alone:
             namespace = self.namespace(name)
             changed = namespace.policies.changed(**policies)
             self._check_policies(PolicySet(**policies))
             check_fit(namespace.policies, policies)
             await self._records.put_namespace(dataclasses.replace(namespace, policies=changed))
-        await self._tell(name, None)
+        await self._changes.tell(name, None)
         if "subscription_auth_mode" in policies:
-            self._tell_permissions()
+            self._changes.tell_permissions()
 
     async def change_namespace_properties(self, name: NamespaceName, change: PropertyChange) -> None:
-        async with self._changing:
+        async with self._changes.alone:
             namespace = self.namespace(name)
             await self._records.put_namespace(dataclasses.replace(namespace, properties=change(namespace.properties)))
 
     async def split_bundle(self, name: NamespaceName, bundle: str, positions: Sequence[int]) -> None:
         """The bundle ends at each position, and another one begins there; without positions, nothing changes."""
-        async with self._changing:
+        async with self._changes.alone:
             namespace = self.namespace(name)
             found = namespace.bundles.find(str(name), bundle)  # another request may have split it
             bundles = namespace.bundles.split(found, positions, self._config.policies.most_bundles)
@@ -207,14 +187,14 @@ class Tenancy:
         self, name: NamespaceName, field: str, change: Callable[[Any], Any], before: Callable[[], Any]
     ) -> None:
         """As `set_kept`; `change` gets what `before` returns, once no other change can interfere."""
-        async with self._changing:
+        async with self._changes.alone:
             namespace = self.namespace(name)
             value = change(before())
             kept = {key: one for key, one in namespace.kept.items() if key != field}
             kept |= {} if value is None else {field: KEPT[field](value, field)}
             await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
         if field == PERMISSIONS:
-            self._tell_permissions()
+            self._changes.tell_permissions()
 
     # Permissions
 
@@ -240,7 +220,7 @@ class Tenancy:
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
         """The caller checks that the clusters exist."""
-        async with self._changing:
+        async with self._changes.alone:
             await self._records.put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
 
     def bundles_of(self, name: NamespaceName) -> Bundles:
@@ -248,124 +228,9 @@ class Tenancy:
         found = self._records.namespaces.get(name)
         return found.bundles if found is not None else Bundles.evenly(self._config.policies.default_bundles)
 
-    # Topic policies
-
-    def topic_policies(self, topic: TopicName, *, is_global: bool = False) -> PolicySet:
-        """The policies set on the topic itself; a partition has those of its partitioned topic."""
-        return self._records.policies_of(topic, is_global=is_global)
-
-    async def set_topic_policies(self, topic: TopicName, *, is_global: bool = False, **policies: Any) -> None:
-        """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists."""
-        await self._change_topic_policies(topic, lambda _: policies, is_global=is_global)
-
-    async def set_dispatch_rate(
-        self, topic: TopicName, subscription: str, rate: DispatchRate | None, *, is_global: bool = False
-    ) -> None:
-        """Sets the rate of one subscription and keeps those of the others; None removes it."""
-
-        def changed(before: PolicySet) -> Mapping[str, Any]:
-            rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
-            return {"dispatch_rates": {name: one for name, one in rates.items() if one is not None} or None}
-
-        await self._change_topic_policies(topic, changed, is_global=is_global)
-
-    async def _change_topic_policies(
-        self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]], *, is_global: bool
-    ) -> None:
-        """`change` returns what to set; it is called when no other change can interfere."""
-        if not self._config.policies.topic_policies:
-            raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
-        if topic.is_partition:
-            raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
-        async with self._changing:
-            before = self.topic_policies(topic, is_global=is_global)
-            changes = change(before)
-            check_fit(before, changes)
-            await self._records.put_topic_policies(topic, before.changed(**changes), is_global=is_global)
-        await self._tell(topic.namespace, topic)
-
-    async def remove_topic_policies(self, topic: TopicName) -> None:
-        """Removes all policies of a topic, local and global."""
-        await self.forget_topic(topic)
-        await self._tell(topic.namespace, topic)
-
-    async def forget_topic(self, topic: TopicName) -> None:
-        """Removes the policies of a deleted topic."""
-        async with self._changing:
-            await self._forget_grants(topic)
-            for is_global in (False, True):
-                if not self.topic_policies(topic, is_global=is_global).is_empty:
-                    await self._records.put_topic_policies(topic, NOTHING_SET, is_global=is_global)
-
-    async def _forget_grants(self, topic: TopicName) -> None:
-        namespace = self._records.namespaces.get(topic.namespace)
-        grants = namespace.kept.get("auth_policies", {}) if namespace is not None else {}
-        if namespace is not None and str(topic) in grants.get("destination_auth", {}):
-            left = {name: roles for name, roles in grants["destination_auth"].items() if name != str(topic)}
-            kept = {**namespace.kept, "auth_policies": {**grants, "destination_auth": left}}
-            await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
-
-    # Partitioned topics
-
-    def partitions(self, topic: TopicName) -> int:
-        """The number of partitions; 0 if the topic is not partitioned."""
-        found = self._records.partitioned.get(topic)
-        return found.partitions if found else 0
-
-    def partitioned_topic(self, topic: TopicName) -> PartitionedTopic | None:
-        return self._records.partitioned.get(topic)
-
-    def partitioned_topics(self, namespace: NamespaceName, domain: str) -> list[TopicName]:
-        found = (
-            topic for topic in self._records.partitioned if topic.namespace == namespace and topic.domain == domain
-        )
-        return sorted(found, key=str)
-
-    async def create_partitioned(
-        self, topic: TopicName, partitions: int, properties: Mapping[str, str] | None = None
-    ) -> None:
-        """The broker checks that no non-partitioned topic of that name exists."""
-        self.check_partitions(partitions)
-        if PARTITION_SUFFIX in topic.local:
-            raise ReservedName("Partitioned Topic Name should not contain '-partition-'")
-        async with self._changing:
-            self.check_namespace_of(topic)
-            if topic in self._records.partitioned:
-                raise AlreadyExists("This topic already exists")
-            await self._records.put_partitioned(topic, PartitionedTopic(partitions, dict(properties or {})))
-
-    async def update_partitions(self, topic: TopicName, partitions: int) -> None:
-        """Sets a larger number of partitions, or the same; a smaller one is refused."""
-        async with self._changing:
-            current = self._records.partitioned.get(topic)
-            if current is None:
-                raise WrongTopicKind(f"Topic {topic} is not the partitioned topic.")
-            if partitions < current.partitions:
-                refused = f"Desired partitions {partitions} can't be less than the current partitions"
-                raise FewerPartitions(f"{refused} {current.partitions}.")
-            self.check_partitions(partitions)
-            await self._records.put_partitioned(topic, dataclasses.replace(current, partitions=partitions))
-
-    async def change_partitioned_properties(self, topic: TopicName, change: PropertyChange) -> None:
-        async with self._changing:
-            current = self._records.partitioned.get(topic)
-            if current is None:
-                raise TopicNotFound(f"Topic {topic} not found")
-            await self._records.put_partitioned(
-                topic, dataclasses.replace(current, properties=change(current.properties))
-            )
-
-    async def delete_partitioned(self, topic: TopicName) -> None:
-        """Removes the metadata only; the broker deletes the partitions."""
-        async with self._changing:
-            if topic not in self._records.partitioned:
-                raise TopicNotFound(f"Topic {topic} not found.")
-            await self._records.delete_partitioned(topic)
-
     def check_namespace_of(self, topic: TopicName) -> None:
         """Raises `NamespaceNotFound` unless the topic's namespace exists."""
-        if not self.has_namespace(topic.namespace):
-            raise NamespaceNotFound("Namespace not found")
+        self._records.check_namespace_of(topic)
 
     # Checks
 
@@ -385,23 +250,4 @@ class Tenancy:
     def _check_policies(self, policies: PolicySet) -> None:
         auto_creation = policies.get("auto_topic_creation")
         if auto_creation is not None and auto_creation.partitions is not None:
-            self.check_partitions(auto_creation.partitions)
-
-    def check_partitions(self, partitions: int) -> None:
-        """Raises `InvalidPartitionCount` when no topic may have that many partitions."""
-        most = self._config.topics.partition_limit
-        if partitions <= 0:
-            raise InvalidPartitionCount("Number of partitions should be more than 0")
-        if most < partitions:
-            raise InvalidPartitionCount(f"Number of partitions should be less than or equal to {most}")
-
-    def _tell_permissions(self) -> None:
-        for listener in self._permission_listeners:
-            listener()
-
-    async def _tell(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        for listener in self._listeners:
-            try:
-                await listener(namespace, topic)
-            except Exception:  # the change is stored: a topic that cannot apply it must not make it look refused
-                log.exception("policies of %s: cannot apply them to every topic", topic or namespace)
+            self.partitioned.check_count(auto_creation.partitions)

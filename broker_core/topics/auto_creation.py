@@ -30,9 +30,9 @@ class AutoCreation:
         if is_broker_internal(name):
             raise NotAllowed(f"Can not create transaction system topic {name}")
         self.check_partition(name)
-        if self._tenancy.partitions(name):
+        if self._tenancy.partitioned.count(name):
             raise NotAllowed(f"{name} is a partitioned topic; use its partitions")
-        if name.is_partition and self._tenancy.partitions(name.base):
+        if name.is_partition and self._tenancy.partitioned.count(name.base):
             return
         if not wanted or not (is_system_topic(name) or self._tenancy.effective.of(name).auto_topic_creation.allowed):
             raise TopicNotFound(f"Topic {name} does not exist")
@@ -41,7 +41,7 @@ class AutoCreation:
         """Raises `TopicNotFound` for a partition beyond the count, or of a topic that is being deleted."""
         if name.base in self.leaving:
             raise TopicNotFound(f"Topic {name} is being deleted")
-        partitions = self._tenancy.partitions(name.base) if name.is_partition else 0
+        partitions = self._tenancy.partitioned.count(name.base) if name.is_partition else 0
         if 0 < partitions <= name.partition:
             raise TopicNotFound(f"Topic not found {name}: {name.base} has {partitions} partitions")
 

@@ -30,28 +30,28 @@ class PartitionedTopics:
         self._spawn = spawn
 
     def count(self, name: TopicName) -> int:
-        return self._tenancy.partitions(name)
+        return self._tenancy.partitioned.count(name)
 
     async def for_client(self, name: TopicName, *, create: bool) -> int:
         """The number of partitions, 0 for other topics. May create the metadata of a partitioned topic."""
         auto_creation = self._topics.auto_creation
         auto_creation.check_partition(name)
-        partitions = self._tenancy.partitions(name)
+        partitions = self._tenancy.partitioned.count(name)
         if partitions or name.is_partition or self._topics.exists(name):
             return partitions
         auto_creation.check_topic(name, wanted=create)
         wanted = auto_creation.partitions_of(name)
         if wanted:
             with contextlib.suppress(AlreadyExists):  # another client was first
-                await to_the_end(self._spawn, self._tenancy.create_partitioned(name, wanted))
-        return self._tenancy.partitions(name)
+                await to_the_end(self._spawn, self._tenancy.partitioned.create(name, wanted))
+        return self._tenancy.partitioned.count(name)
 
     async def create(self, name: TopicName, partitions: int, properties: dict[str, str] | None = None) -> None:
         if self._topics.exists(name):
             raise AlreadyExists("This topic already exists")
-        self._tenancy.check_partitions(partitions)
+        self._tenancy.partitioned.check_count(partitions)
         with self._room_for(name, range(partitions)):
-            await self._tenancy.create_partitioned(name, partitions, properties or {})
+            await self._tenancy.partitioned.create(name, partitions, properties or {})
             await self._create_partitions(name, 0, partitions)
 
     @contextlib.contextmanager
@@ -66,19 +66,19 @@ class PartitionedTopics:
 
     async def update(self, name: TopicName, partitions: int) -> None:
         """Adds partitions. Each new one gets the subscriptions of the first, at its start."""
-        before = self._tenancy.partitions(name)
+        before = self._tenancy.partitioned.count(name)
         new = range(before, partitions) if before else range(0)
         if new:
-            self._tenancy.check_partitions(partitions)
+            self._tenancy.partitioned.check_count(partitions)
         with self._room_for(name, new):
-            await self._tenancy.update_partitions(name, partitions)
+            await self._tenancy.partitioned.update(name, partitions)
             await self._create_partitions(name, before, partitions)
         if before and partitions > before:
             await self._copy_subscriptions(name, before, partitions)
 
     async def create_missing(self, name: TopicName) -> None:
         """Creates missing partitions again, which were deleted one by one."""
-        await self._create_partitions(name, 0, self._tenancy.partitions(name))
+        await self._create_partitions(name, 0, self._tenancy.partitioned.count(name))
 
     async def _create_partitions(self, name: TopicName, first: int, end: int) -> None:
         if not name.is_persistent:
@@ -124,12 +124,14 @@ class PartitionedTopics:
     async def _delete(self, name: TopicName, existing: list[TopicName], *, force: bool) -> None:
         await side_by_side(existing, partial(self._topics.delete, force=force))
         await self._topics.forget_schemas(name)
-        await self._tenancy.delete_partitioned(name)
+        await self._tenancy.partitioned.delete(name)
 
     async def existing(self, name: TopicName) -> list[TopicName]:
         """The partitions that exist."""
-        names = map(name.partition_name, range(self._tenancy.partitions(name)))
+        names = map(name.partition_name, range(self._tenancy.partitioned.count(name)))
         return [part async for part in in_turns(names) if self._topics.exists(part)]
 
     def any_exists(self, name: TopicName) -> bool:
-        return any(self._topics.exists(name.partition_name(index)) for index in range(self._tenancy.partitions(name)))
+        return any(
+            self._topics.exists(name.partition_name(index)) for index in range(self._tenancy.partitioned.count(name))
+        )

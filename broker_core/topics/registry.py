@@ -137,15 +137,15 @@ class TopicRegistry:
 
     def properties(self, name: TopicName) -> dict[str, str]:
         """The properties of a topic, partitioned or not."""
-        partitioned = self._tenancy.partitioned_topic(name)
+        partitioned = self._tenancy.partitioned.find(name)
         if partitioned is not None:
             return dict(partitioned.properties)
         return self._documents.read(name)[1]
 
     async def change_properties(self, name: TopicName, change: PropertyChange) -> None:
         """Durable on return."""
-        if self._tenancy.partitions(name):
-            await self._tenancy.change_partitioned_properties(name, change)
+        if self._tenancy.partitioned.count(name):
+            await self._tenancy.partitioned.change_properties(name, change)
             return
         async with self._leaves(str(name)):  # written after a deletion it would restore the topic
             document = self._documents.get(name)
@@ -246,13 +246,13 @@ class TopicRegistry:
             await self.forget_schemas(name)
         await self._documents.delete(name)
         self._tell(name, exists=False)
-        await self._tenancy.forget_topic(name)
+        await self._tenancy.topic_policies.forget(name)
 
     async def forget_schemas(self, name: TopicName) -> None:
         """Deletes the schemas of a topic, unless the topic of that name in the other domain uses them."""
         domain = NON_PERSISTENT if name.is_persistent else PERSISTENT
         twin = parse_topic(f"{domain}://{name.namespace}/{name.local}")
-        if not self.exists(twin) and not self._tenancy.partitions(twin):
+        if not self.exists(twin) and not self._tenancy.partitioned.count(twin):
             await self._schemas.forget(name)
 
     # -- life -------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ async def test_the_backlog_quota_check_runs_now(shop: Admin) -> None:
     quota = {"limitSize": 1, "limitTime": -1, "policy": "consumer_backlog_eviction"}
     await shop("PUT", "persistent/acme/shop/plain/subscription/s")
     topic = await shop.broker.topics.get(parse_topic("persistent://acme/shop/plain"))
-    await shop.broker.tenancy.set_topic_policies(topic.name, size_quota=BacklogQuota.from_document(quota))
+    await shop.broker.tenancy.topic_policies.set(topic.name, size_quota=BacklogQuota.from_document(quota))
     await shop.publish(str(topic.name), [b"1", b"2", b"3", b"4"])
     assert topic.subscriptions["s"].cursor.backlog_entries == 4
     assert (await shop("GET", "brokers/backlog-quota-check")).status == 204

@@ -126,7 +126,7 @@ def test_loading_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:
 
 def test_changing_a_rate_of_many_subscriptions(many: MeasuredBroker) -> None:
     rate = DispatchRate(messages=1000)
-    changing = many.broker.tenancy.set_topic_policies(MANY, subscription_dispatch_rate=rate)
+    changing = many.broker.tenancy.topic_policies.set(MANY, subscription_dispatch_rate=rate)
     assert many.longest_turn(changing) < LIMIT
     topic = many.run(many.topic())
     assert all(one.dispatcher.budget.rates is not None for one in topic.subscriptions.values())
@@ -151,7 +151,7 @@ def test_expiring_messages_of_many_subscriptions(many: MeasuredBroker) -> None:
     watched = [topic.subscriptions[str(name)].cursor for name in WATCHED]
 
     async def expire() -> None:
-        await many.broker.tenancy.set_topic_policies(MANY, ttl_seconds=1)
+        await many.broker.tenancy.topic_policies.set(MANY, ttl_seconds=1)
         await until(lambda: not any(cursor.backlog_entries for cursor in watched))
 
     assert many.longest_turn(expire()) < LIMIT

@@ -8,7 +8,7 @@ from broker_core.testing import EmbeddedBroker
 
 def set_topic_policies(broker: EmbeddedBroker, topic: str, **policies: Any) -> None:
     """Fields of `PolicySet`; None removes one. The topic need not exist."""
-    broker.call(broker.broker.tenancy.set_topic_policies(parse_topic(topic), **policies))
+    broker.call(broker.broker.tenancy.topic_policies.set(parse_topic(topic), **policies))
 
 
 def set_namespace_policies(broker: EmbeddedBroker, topic: str, **policies: Any) -> None:

@@ -168,7 +168,7 @@ def test_the_last_message_id_is_that_of_the_last_chunk(client: pulsar.Client, to
 
 def deduplicate(broker: EmbeddedBroker, topic: str) -> None:
     async def set_policy(broker: Broker) -> Topic:
-        await broker.tenancy.set_topic_policies(parse_topic(topic), deduplication_enabled=True)
+        await broker.tenancy.topic_policies.set(parse_topic(topic), deduplication_enabled=True)
         return await broker.topics.get(parse_topic(topic))
 
     loaded = broker.call(set_policy(broker.broker))

@@ -212,7 +212,7 @@ def test_with_delayed_delivery_disabled_messages_arrive_at_once(
     consumer = client.subscribe(topic, "s", SHARED)
     policy = DelayedDelivery(tick_ms=1000, active=False, max_delay_ms=0)
     tenancy = strict_broker.broker.tenancy
-    strict_broker.call(tenancy.set_topic_policies(parse_topic(topic), delayed_delivery=policy))
+    strict_broker.call(tenancy.topic_policies.set(parse_topic(topic), delayed_delivery=policy))
     client.create_producer(topic).send(b"later", deliver_after=LATER)
     assert receive(consumer, 1)[0][0] == b"later"
 

@@ -46,7 +46,7 @@ def test_partitions_can_be_added_before_the_first_one_is_used(
     client: pulsar.Client, pulsar_broker: EmbeddedBroker, topic: str
 ) -> None:
     tenancy, name = pulsar_broker.broker.tenancy, parse_topic(topic)
-    pulsar_broker.call(tenancy.create_partitioned(name, 1))
+    pulsar_broker.call(tenancy.partitioned.create(name, 1))
     pulsar_broker.call(pulsar_broker.broker.partitioned.update(name, 2))
     client.create_producer(topic).send(b"x")
     assert client.get_topic_partitions(topic) == [f"{topic}-partition-{index}" for index in range(2)]

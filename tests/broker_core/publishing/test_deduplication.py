@@ -269,7 +269,7 @@ def on_loop(broker: EmbeddedBroker, work: Callable[[], None]) -> None:
 
 
 async def set_policy(broker: Broker, **fields: bool) -> None:
-    await broker.tenancy.set_topic_policies(NAME, **fields)
+    await broker.tenancy.topic_policies.set(NAME, **fields)
 
 
 def test_the_policy_of_a_topic_changes_under_connected_producers(pulsar_broker: EmbeddedBroker) -> None:
@@ -292,10 +292,10 @@ def test_a_topic_follows_its_namespace_until_it_has_its_own_policy(pulsar_broker
     with RawClient(pulsar_broker.service_url) as client:
         create(client)
         deduplication = loaded(pulsar_broker, NAME).deduplication
-        pulsar_broker.call(tenancy.set_topic_policies(NAME, deduplication_enabled=None))
+        pulsar_broker.call(tenancy.topic_policies.set(NAME, deduplication_enabled=None))
         pulsar_broker.call(tenancy.set_namespace_policies(NAME.namespace, deduplication_enabled=True))
         wait_until(lambda: deduplication.status is DeduplicationStatus.ENABLED, 5)
-        pulsar_broker.call(tenancy.set_topic_policies(NAME, deduplication_enabled=False))
+        pulsar_broker.call(tenancy.topic_policies.set(NAME, deduplication_enabled=False))
         wait_until(lambda: deduplication.status is DeduplicationStatus.DISABLED, 5)
         pulsar_broker.call(tenancy.set_namespace_policies(NAME.namespace, deduplication_enabled=None))
 

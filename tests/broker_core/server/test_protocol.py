@@ -142,7 +142,7 @@ def test_a_delay_over_the_limit_is_refused(raw: RawClient, pulsar_broker: Embedd
     raw.ask(producer(topic), BaseCommand.PRODUCER_SUCCESS)
     policy = DelayedDelivery(tick_ms=1000, active=True, max_delay_ms=10_000)
     tenancy = pulsar_broker.broker.tenancy
-    pulsar_broker.call(tenancy.set_topic_policies(parse_topic(topic), delayed_delivery=policy))
+    pulsar_broker.call(tenancy.topic_policies.set(parse_topic(topic), delayed_delivery=policy))
     raw.send(send(0, deliver_at=PUBLISHED_MS + 10_000))
     raw.expect(BaseCommand.SEND_RECEIPT)
     raw.send(send(1, deliver_at=PUBLISHED_MS + 10_001))

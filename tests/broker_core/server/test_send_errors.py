@@ -44,7 +44,7 @@ def answers(client: RawClient, count: int) -> dict[int, int | None]:
 
 def set_policy(broker: EmbeddedBroker, topic: str, **fields: Any) -> None:
     async def change(broker: Broker) -> None:
-        await broker.tenancy.set_topic_policies(parse_topic(topic), **fields)
+        await broker.tenancy.topic_policies.set(parse_topic(topic), **fields)
 
     broker.call(change(broker.broker))
 

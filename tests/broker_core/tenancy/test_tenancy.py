@@ -98,17 +98,17 @@ async def test_everything_survives_a_restart(tenancy: Tenancy, documents: Memory
     shop = NamespaceName("acme", "shop")
     await tenancy.create_namespace(shop, {"bundles": {"numBundles": 2}, "max_producers_per_topic": 1})
     await tenancy.set_namespace_policies(shop, retention=RetentionPolicy(1, 2), ttl_seconds=3)
-    await tenancy.set_topic_policies(TOPIC, compaction_threshold=4)
-    await tenancy.create_partitioned(TOPIC, 5, {"owner": "ünï"})
+    await tenancy.topic_policies.set(TOPIC, compaction_threshold=4)
+    await tenancy.partitioned.create(TOPIC, 5, {"owner": "ünï"})
 
     reopened = await Tenancy.open(documents, BrokerConfig())
 
     assert reopened.tenant("acme") == Tenant(("ops",), ("standalone",))
     assert reopened.namespace(shop) == tenancy.namespace(shop)
     assert reopened.namespace(shop).to_body()["max_producers_per_topic"] == 1
-    assert reopened.topic_policies(TOPIC) == PolicySet(compaction_threshold=4)
-    assert reopened.partitions(TOPIC) == 5
-    assert reopened.partitioned_topic(TOPIC) == tenancy.partitioned_topic(TOPIC)
+    assert reopened.topic_policies.of(TOPIC) == PolicySet(compaction_threshold=4)
+    assert reopened.partitioned.count(TOPIC) == 5
+    assert reopened.partitioned.find(TOPIC) == tenancy.partitioned.find(TOPIC)
 
 
 @pytest.mark.parametrize("level", [DEFAULT, TOPIC])
@@ -117,7 +117,7 @@ async def test_a_retention_and_a_quota_that_are_set_at_once_must_fit_each_other(
 ) -> None:
     def setting(**policies: Any) -> Coroutine[Any, Any, None]:
         if isinstance(level, TopicName):
-            return tenancy.set_topic_policies(level, **policies)
+            return tenancy.topic_policies.set(level, **policies)
         return tenancy.set_namespace_policies(level, **policies)
 
     retention, quota = RetentionPolicy(10, 10), BacklogQuota(size=20 << 20, policy=HOLD)
@@ -129,10 +129,16 @@ async def test_a_retention_and_a_quota_that_are_set_at_once_must_fit_each_other(
 
 async def test_concurrent_rates_of_two_subscriptions_are_both_stored(tenancy: Tenancy) -> None:
     slow, fast = DispatchRate(1), DispatchRate(1000)
-    await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", slow), tenancy.set_dispatch_rate(TOPIC, "fast", fast))
+    await asyncio.gather(
+        tenancy.topic_policies.set_dispatch_rate(TOPIC, "slow", slow),
+        tenancy.topic_policies.set_dispatch_rate(TOPIC, "fast", fast),
+    )
     assert tenancy.effective.of(TOPIC).dispatch_rates == {"slow": slow, "fast": fast}
-    await asyncio.gather(tenancy.set_dispatch_rate(TOPIC, "slow", None), tenancy.set_dispatch_rate(TOPIC, "fast", None))
-    assert tenancy.topic_policies(TOPIC).is_empty
+    await asyncio.gather(
+        tenancy.topic_policies.set_dispatch_rate(TOPIC, "slow", None),
+        tenancy.topic_policies.set_dispatch_rate(TOPIC, "fast", None),
+    )
+    assert tenancy.topic_policies.of(TOPIC).is_empty
 
 
 @pytest.mark.parametrize(
@@ -217,7 +223,7 @@ async def test_a_namespace_being_deleted_accepts_no_new_topics(tenancy: Tenancy,
 async def test_a_namespace_with_topics_is_not_deleted(tenancy: Tenancy) -> None:
     with pytest.raises(NotEmpty, match="Cannot delete non empty namespace"):
         await tenancy.delete_namespace(DEFAULT, lambda: False)
-    await tenancy.create_partitioned(TOPIC, 1)
+    await tenancy.partitioned.create(TOPIC, 1)
     with pytest.raises(NotEmpty, match="Cannot delete non empty namespace"):
         await tenancy.delete_namespace(DEFAULT, lambda: True)
 
@@ -277,18 +283,18 @@ async def test_policies_come_from_topic_then_namespace_then_configuration(docume
     assert tenancy.effective.of(TOPIC).ttl_seconds == 60
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
     assert tenancy.effective.of(TOPIC).ttl_seconds == 30
-    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+    await tenancy.topic_policies.set(TOPIC, ttl_seconds=10)
     assert tenancy.effective.of(TOPIC).ttl_seconds == 10
-    await tenancy.set_topic_policies(TOPIC, ttl_seconds=None)
+    await tenancy.topic_policies.set(TOPIC, ttl_seconds=None)
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=None)
     assert tenancy.effective.of(TOPIC).ttl_seconds == 60
 
 
 async def test_a_partition_has_the_policies_of_its_partitioned_topic(tenancy: Tenancy) -> None:
-    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+    await tenancy.topic_policies.set(TOPIC, ttl_seconds=10)
     assert tenancy.effective.of(TOPIC.partition_name(3)).ttl_seconds == 10
     with pytest.raises(WholeTopicOnly, match="Not allowed to set/get topic policy for a partition"):
-        await tenancy.set_topic_policies(TOPIC.partition_name(3), ttl_seconds=5)
+        await tenancy.topic_policies.set(TOPIC.partition_name(3), ttl_seconds=5)
 
 
 async def test_listeners_are_called_when_a_change_is_in_force(tenancy: Tenancy) -> None:
@@ -299,7 +305,7 @@ async def test_listeners_are_called_when_a_change_is_in_force(tenancy: Tenancy) 
 
     tenancy.on_change(listener)
     await tenancy.set_namespace_policies(DEFAULT, ttl_seconds=30)
-    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+    await tenancy.topic_policies.set(TOPIC, ttl_seconds=10)
 
     assert heard == [("public/default", None, 30), ("public/default", str(TOPIC), 10)]
 
@@ -307,12 +313,12 @@ async def test_listeners_are_called_when_a_change_is_in_force(tenancy: Tenancy) 
 async def test_topic_policies_can_be_disabled(documents: MemoryDocuments) -> None:
     tenancy = await Tenancy.open(documents, BrokerConfig(policies=PolicyConfig(topic_policies=False)))
     with pytest.raises(NotAllowed, match="Topic level policies is disabled"):
-        await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
+        await tenancy.topic_policies.set(TOPIC, ttl_seconds=10)
 
 
 async def test_policies_of_a_deleted_topic_are_deleted(tenancy: Tenancy, documents: MemoryDocuments) -> None:
-    await tenancy.set_topic_policies(TOPIC, ttl_seconds=10)
-    await tenancy.forget_topic(TOPIC)
+    await tenancy.topic_policies.set(TOPIC, ttl_seconds=10)
+    await tenancy.topic_policies.forget(TOPIC)
     assert tenancy.effective.of(TOPIC).ttl_seconds == 0
     assert list(documents.list("topic-policies")) == []
 
@@ -332,35 +338,35 @@ async def test_a_partitioned_topic_that_cannot_be_created_is_refused(
     documents: MemoryDocuments, name: str, partitions: int, kind: type[BrokerError], reason: str
 ) -> None:
     tenancy = await Tenancy.open(documents, BrokerConfig(topics=TopicConfig(max_partitions=8)))
-    await tenancy.create_partitioned(parse_topic("taken"), 1)
+    await tenancy.partitioned.create(parse_topic("taken"), 1)
     with pytest.raises(kind) as refused:
-        await tenancy.create_partitioned(parse_topic(name), partitions)
+        await tenancy.partitioned.create(parse_topic(name), partitions)
     assert refused.value.reason == reason
 
 
 async def test_partitions_grow_but_never_shrink(tenancy: Tenancy) -> None:
-    await tenancy.create_partitioned(TOPIC, 3)
-    await tenancy.update_partitions(TOPIC, 3)
-    await tenancy.update_partitions(TOPIC, 5)
+    await tenancy.partitioned.create(TOPIC, 3)
+    await tenancy.partitioned.update(TOPIC, 3)
+    await tenancy.partitioned.update(TOPIC, 5)
     with pytest.raises(FewerPartitions) as refused:
-        await tenancy.update_partitions(TOPIC, 4)
+        await tenancy.partitioned.update(TOPIC, 4)
     assert refused.value.reason == "Desired partitions 4 can't be less than the current partitions 5."
-    assert tenancy.partitions(TOPIC) == 5
+    assert tenancy.partitioned.count(TOPIC) == 5
 
 
 async def test_a_topic_without_partitions_is_distinguished(tenancy: Tenancy) -> None:
-    assert tenancy.partitions(TOPIC) == 0
+    assert tenancy.partitioned.count(TOPIC) == 0
     with pytest.raises(WrongTopicKind) as refused:
-        await tenancy.update_partitions(TOPIC, 4)
+        await tenancy.partitioned.update(TOPIC, 4)
     assert refused.value.reason == f"Topic {TOPIC} is not the partitioned topic."
     with pytest.raises(TopicNotFound):
-        await tenancy.delete_partitioned(TOPIC)
+        await tenancy.partitioned.delete(TOPIC)
 
 
 async def test_partitioned_topics_are_listed_by_namespace_and_domain(tenancy: Tenancy) -> None:
     for name in ("b", "a", "non-persistent://public/default/c"):
-        await tenancy.create_partitioned(parse_topic(name), 1)
-    listed = tenancy.partitioned_topics(DEFAULT, "persistent")
+        await tenancy.partitioned.create(parse_topic(name), 1)
+    listed = tenancy.partitioned.in_namespace(DEFAULT, "persistent")
     assert [topic.local for topic in listed] == ["a", "b"]
 
 
@@ -437,13 +443,13 @@ async def test_a_partitioned_topic_with_an_invalid_stored_count_is_ignored(
 ) -> None:
     await Tenancy.open(documents, BrokerConfig())
     documents.texts["partitioned-topic", str(TOPIC)] = json.dumps({"partitions": partitions, "properties": {}})
-    assert (await Tenancy.open(documents, BrokerConfig())).partitions(TOPIC) == 0
+    assert (await Tenancy.open(documents, BrokerConfig())).partitioned.count(TOPIC) == 0
     assert f"stored partitioned-topic {TOPIC}: it is ignored" in caplog.text
 
 
 async def test_an_unlimited_partition_count_is_limited_anyway(tenancy: Tenancy) -> None:
     with pytest.raises(InvalidPartitionCount) as refused:
-        await tenancy.create_partitioned(TOPIC, 100_000_000)
+        await tenancy.partitioned.create(TOPIC, 100_000_000)
     assert refused.value.reason == (f"Number of partitions should be less than or equal to {DEFAULT_MOST_PARTITIONS}")
 
 

@@ -97,7 +97,7 @@ def test_a_partitioned_topic_whose_client_leaves_is_created_all_the_same() -> No
         wait_until(lambda: not broker.broker.connections, 10)
         disk.go.set()
         name = parse_topic(f"{PREFIX}t")
-        wait_until(lambda: broker.broker.tenancy.partitions(name) == 3, 10)
+        wait_until(lambda: broker.broker.tenancy.partitioned.count(name) == 3, 10)
 
 
 def test_more_partitions_than_a_topic_may_have_are_not_created() -> None:

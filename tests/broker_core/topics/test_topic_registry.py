@@ -96,7 +96,7 @@ async def test_a_policy_that_changes_while_a_topic_is_loaded_is_in_force(
 
     async def loads_for_long(topic: Topic) -> None:
         await load(topic)
-        await broker.tenancy.set_topic_policies(NAME, max_producers=1)
+        await broker.tenancy.topic_policies.set(NAME, max_producers=1)
 
     monkeypatch.setattr(Topic, "load", loads_for_long)
     topic = await broker.topics.get(NAME, create=True)

@@ -1,0 +1,76 @@
+"""The policies set on single topics, for this cluster or for all clusters (PIP 39, PIP 92)."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.errors import NotAllowed, WholeTopicOnly
+from broker_core.names import TopicName
+from broker_core.policies.retention_and_quotas import check_fit
+from broker_core.policies.topic_policies import NOTHING_SET, PolicySet
+from broker_core.policies.values import DispatchRate
+from broker_core.tenancy.changes import Changes
+from broker_core.tenancy.records import Records
+
+
+class TopicLevelPolicies:
+    def __init__(self, records: Records, changes: Changes, config: BrokerConfig) -> None:
+        self._records = records
+        self._changes = changes
+        self._config = config
+
+    def of(self, topic: TopicName, *, is_global: bool = False) -> PolicySet:
+        """The policies set on the topic itself; a partition has those of its partitioned topic."""
+        return self._records.policies_of(topic, is_global=is_global)
+
+    async def set(self, topic: TopicName, *, is_global: bool = False, **policies: Any) -> None:
+        """Sets fields of `PolicySet`; None removes one. The caller checks that the topic exists."""
+        await self._change(topic, lambda _: policies, is_global=is_global)
+
+    async def set_dispatch_rate(
+        self, topic: TopicName, subscription: str, rate: DispatchRate | None, *, is_global: bool = False
+    ) -> None:
+        """Sets the rate of one subscription and keeps those of the others; None removes it."""
+
+        def changed(before: PolicySet) -> Mapping[str, Any]:
+            rates = {**(before.get("dispatch_rates") or {}), subscription: rate}
+            return {"dispatch_rates": {name: one for name, one in rates.items() if one is not None} or None}
+
+        await self._change(topic, changed, is_global=is_global)
+
+    async def _change(
+        self, topic: TopicName, change: Callable[[PolicySet], Mapping[str, Any]], *, is_global: bool
+    ) -> None:
+        """`change` returns what to set; it is called when no other change can interfere."""
+        if not self._config.policies.topic_policies:
+            raise NotAllowed("Topic level policies is disabled, to enable the topic level policy and retry.")
+        if topic.is_partition:
+            raise WholeTopicOnly("Not allowed to set/get topic policy for a partition")
+        async with self._changes.alone:
+            before = self.of(topic, is_global=is_global)
+            changes = change(before)
+            check_fit(before, changes)
+            await self._records.put_topic_policies(topic, before.changed(**changes), is_global=is_global)
+        await self._changes.tell(topic.namespace, topic)
+
+    async def remove(self, topic: TopicName) -> None:
+        """Removes all policies of a topic, local and global."""
+        await self.forget(topic)
+        await self._changes.tell(topic.namespace, topic)
+
+    async def forget(self, topic: TopicName) -> None:
+        """Removes the policies of a deleted topic."""
+        async with self._changes.alone:
+            await self._forget_grants(topic)
+            for is_global in (False, True):
+                if not self.of(topic, is_global=is_global).is_empty:
+                    await self._records.put_topic_policies(topic, NOTHING_SET, is_global=is_global)
+
+    async def _forget_grants(self, topic: TopicName) -> None:
+        namespace = self._records.namespaces.get(topic.namespace)
+        grants = namespace.kept.get("auth_policies", {}) if namespace is not None else {}
+        if namespace is not None and str(topic) in grants.get("destination_auth", {}):
+            left = {name: roles for name, roles in grants["destination_auth"].items() if name != str(topic)}
+            kept = {**namespace.kept, "auth_policies": {**grants, "destination_auth": left}}
+            await self._records.put_namespace(dataclasses.replace(namespace, kept=kept))
