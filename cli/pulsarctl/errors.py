@@ -10,7 +10,8 @@
     ├── TimedOut           7
     ├── AlreadyRunning     8
     └── PartialFailure    10   some of many
-    (11 and 12 are warnings and problems that `doctor` found, 130 is Ctrl-C, and 141 a closed pipe on stdout)
+    (11 and 12 are warnings and problems that `doctor` found, 13 a difference that `diff` found, 130 is Ctrl-C, and 141
+    a closed pipe on stdout)
 
 The codes are an interface that scripts rely on. A message says what failed and why; `hint` says what to do next.
 """
@@ -19,6 +20,7 @@ from typing import ClassVar
 
 WARNINGS_FOUND = 11
 PROBLEMS_FOUND = 12
+DIFFERENCE_FOUND = 13
 BROKEN_PIPE = 141
 
 

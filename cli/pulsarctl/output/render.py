@@ -79,6 +79,15 @@ def line(text: str) -> None:
     streams.out(text + "\n")
 
 
+def marked(sign: str, text: str) -> None:
+    """One line of data, painted by its sign: `+`, `~`, `-`, or `!`."""
+    style = colors.SIGNS.get(sign)
+    if style is not None and colors.are_wanted(sys.stdout):
+        streams.out_control(colors.painted(escaped(text), style) + "\n")
+    else:
+        line(text)
+
+
 def data(chunk: bytes) -> None:
     """Bytes of data, escaped only on a terminal. The caller flushes."""
     streams.out_bytes(chunk)

@@ -23,6 +23,22 @@ Properties = Annotated[
     list[str] | None,
     typer.Option("-p", "--property", metavar="KEY=VALUE", help="Property to set; may be repeated."),
 ]
+PARALLEL_DEFAULT = 8
+Parallel = Annotated[
+    int, typer.Option("--parallel", metavar="N", min=1, max=256, help="Number of requests at a time. Default: 8.")
+]
+StateFiles = Annotated[
+    list[str],
+    typer.Option(
+        "-f",
+        "--file",
+        metavar="FILE",
+        help="File, directory of files, or - for stdin; may be repeated. Later ones merge over earlier ones.",
+    ),
+]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Delete what the files leave out of the parts that they describe completely.")
+]
 
 TIME = "Time, as ISO-8601 (in UTC unless it has an offset), @MILLISECONDS, or 10m for 10 minutes ago."
 

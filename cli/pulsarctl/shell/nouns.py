@@ -20,6 +20,9 @@ COMMANDS = {
     "bookies": "List bookies, and manage their racks.",
     "proxy-stats": "Show the connections and the topics of a Pulsar proxy.",
     "transactions": "Inspect and abort transactions.",
+    "export": "Write tenants, namespaces, topics, and their settings as a file for apply.",
+    "diff": "Show how a broker differs from the state in files.",
+    "apply": "Make a broker have the state in files.",
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
     "doctor": "Find what is wrong with this client, the broker, and its topics.",
@@ -68,6 +71,7 @@ WITH_DRY_RUN = frozenset(  # what changes something through the admin API only
         "sinks",
         "functions-worker",
         "packages",
+        "apply",
     }
 )
 ALIASES = {

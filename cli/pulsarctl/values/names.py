@@ -4,9 +4,12 @@
 own part is one path segment, percent-encoded once. The broker decides whether a name is valid.
 """
 
+import re
 from urllib.parse import quote
 
 from pulsarctl.errors import UsageProblem
+
+_PARTITION = re.compile(r"-partition-\d+$")
 
 
 def full_topic(topic: str) -> str:
@@ -34,6 +37,16 @@ def topic_path(topic: str) -> str:
 def partition_name(topic: str, index: int) -> str:
     """Partition `index` of a partitioned topic, as Pulsar names it."""
     return f"{full_topic(topic)}-partition-{index}"
+
+
+def is_partition(topic: str) -> bool:
+    """Whether the name is that of a partition."""
+    return _PARTITION.search(topic) is not None
+
+
+def without_partition(topic: str) -> str:
+    """The partitioned topic that a partition belongs to, or the topic itself."""
+    return _PARTITION.sub("", topic)
 
 
 def namespace_of(topic: str) -> str:

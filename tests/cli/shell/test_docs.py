@@ -1,5 +1,6 @@
 """Every command is documented, and generated files are up to date."""
 
+import json
 import runpy
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ from pulsarctl.shell import reference
 from pulsarctl.shell.completions import script
 from pulsarctl.shell.reference import Page, markdown
 from pulsarctl.shell.root import application
+from pulsarctl.state.editors import json_schema
 from tests.cli.runner import Cli
 
 ROOT = Path(__file__).parents[3]
@@ -29,6 +31,11 @@ def test_the_command_reference_is_up_to_date(pages: list[Page]) -> None:
 
 def test_the_client_configuration_is_up_to_date() -> None:
     assert (ROOT / "conf" / "client.yaml").read_text(encoding="utf-8") == reference.client_yaml(), "run `make docs`"
+
+
+def test_the_schema_of_state_files_is_up_to_date() -> None:
+    kept = json.loads((ROOT / "conf" / "state.schema.json").read_text(encoding="utf-8"))
+    assert kept == json_schema(), "run `make docs`"
 
 
 @pytest.mark.parametrize("shell", FILES)

@@ -8,11 +8,10 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.quantities import parse_seconds
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Disable, Document, Enable, number, one_of, switch
 from pulsarctl.verbs.policies.policy import Policy
-
-DELETE_MODES = ("delete_when_no_subscriptions", "delete_when_subscriptions_caught_up")
-TOPIC_TYPES = ("non-partitioned", "partitioned")
+from pulsarctl.verbs.policies.values import DELETE_MODES, TOPIC_TYPES
 
 
 def inactive_topic_policies(
@@ -97,6 +96,8 @@ INACTIVE_TOPIC = Policy(
     "inactiveTopicPolicies",
     inactive_topic_policies,
     "-e -t 1h -m delete_when_no_subscriptions",
+    value=values.INACTIVE_TOPICS,
+    document="inactive_topic_policies",
 )
 AUTO_SUBSCRIPTION_CREATION = Policy(
     Heading.CREATION,
@@ -104,6 +105,8 @@ AUTO_SUBSCRIPTION_CREATION = Policy(
     "autoSubscriptionCreation",
     auto_subscription_creation,
     "--enable",
+    value=values.AUTO_SUBSCRIPTION_CREATION,
+    document="autoSubscriptionCreationOverride",
 )
 
 OF_NAMESPACES = (
@@ -115,6 +118,8 @@ OF_NAMESPACES = (
         auto_topic_creation,
         "--enable -t partitioned -n 4",
         also=("topic-auto-creation",),
+        value=values.AUTO_TOPIC_CREATION,
+        document="autoTopicCreationOverride",
     ),
     AUTO_SUBSCRIPTION_CREATION,
     Policy(
@@ -123,6 +128,8 @@ OF_NAMESPACES = (
         "subscriptionExpirationTime",
         subscription_expiration_time,
         "-t 7d",
+        value=values.MINUTES,
+        document="subscription_expiration_time_minutes",
     ),
 )
 OF_TOPICS = (

@@ -9,10 +9,9 @@ from pulsarctl.shell.arguments import csv
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.quantities import parse_duration
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Disable, Document, Enable, number, one_of, switch
 from pulsarctl.verbs.policies.policy import Policy
-
-SUBSCRIPTION_TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
 
 
 def deduplication(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
@@ -53,12 +52,15 @@ def subscription_types_enabled(
     types: Annotated[
         list[str],
         typer.Option(
-            "-t", "--types", metavar="TYPES", help=f"Comma-separated list of {', '.join(SUBSCRIPTION_TYPES)}."
+            "-t",
+            "--types",
+            metavar="TYPES",
+            help=f"Comma-separated list of {', '.join(values.SUBSCRIPTION_TYPES.choices)}.",
         ),
     ],
 ) -> list[str]:
     """Set which subscription types are allowed."""
-    return [one_of(name, SUBSCRIPTION_TYPES, "type") for name in csv(types)]
+    return [one_of(name, values.SUBSCRIPTION_TYPES.choices, "type") for name in csv(types)]
 
 
 def encryption_required(call: Call, *, enable: Enable = False, disable: Disable = False) -> bool:
@@ -100,10 +102,27 @@ DISPATCHER_PAUSE = Policy(
     "dispatcherPauseOnAckStatePersistent",
     dispatcher_pause,
     "",
+    value=values.SWITCH,
+    document="dispatcherPauseOnAckStatePersistentEnabled",
+    unset=False,
 )
-ENTRY_FILTERS = Policy(Heading.DELIVERY, "entry-filters", "entryFilters", entry_filters, "-efn filter")
+ENTRY_FILTERS = Policy(
+    Heading.DELIVERY,
+    "entry-filters",
+    "entryFilters",
+    entry_filters,
+    "-efn filter",
+    value=values.ENTRY_FILTERS,
+    document="entryFilters",
+)
 DELAYED_DELIVERY = Policy(
-    Heading.DELIVERY, "delayed-delivery", "delayedDelivery", delayed_delivery, "--enable -t 100ms"
+    Heading.DELIVERY,
+    "delayed-delivery",
+    "delayedDelivery",
+    delayed_delivery,
+    "--enable -t 100ms",
+    value=values.DELAYED_DELIVERY,
+    document="delayed_delivery_policies",
 )
 SUBSCRIPTION_TYPES_ENABLED = Policy(
     Heading.DELIVERY,
@@ -111,12 +130,23 @@ SUBSCRIPTION_TYPES_ENABLED = Policy(
     "subscriptionTypesEnabled",
     subscription_types_enabled,
     "-t Shared,Failover",
+    value=values.SUBSCRIPTION_TYPES,
+    document="subscription_types_enabled",
+    unset=[],
 )
 
 OF_NAMESPACES = (
     DISPATCHER_PAUSE,
     ENTRY_FILTERS,
-    Policy(Heading.DELIVERY, "deduplication", "deduplication", deduplication, "--enable"),
+    Policy(
+        Heading.DELIVERY,
+        "deduplication",
+        "deduplication",
+        deduplication,
+        "--enable",
+        value=values.SWITCH,
+        document="deduplicationEnabled",
+    ),
     Policy(
         Heading.DELIVERY,
         "deduplication-snapshot-interval",
@@ -124,15 +154,34 @@ OF_NAMESPACES = (
         deduplication_snapshot_interval,
         "-i 60",
         clear="null",
+        value=values.SECONDS,
+        document="deduplicationSnapshotIntervalSeconds",
     ),
     DELAYED_DELIVERY,
     SUBSCRIPTION_TYPES_ENABLED,
-    Policy(Heading.DELIVERY, "encryption-required", "encryptionRequired", encryption_required, "--enable", clear=""),
+    Policy(
+        Heading.DELIVERY,
+        "encryption-required",
+        "encryptionRequired",
+        encryption_required,
+        "--enable",
+        clear="",
+        value=values.SWITCH,
+        document="encryption_required",
+        unset=False,
+    ),
 )
 OF_TOPICS = (
     DISPATCHER_PAUSE,
     replace(ENTRY_FILTERS, name="entry-filters-per-topic"),
-    Policy(Heading.DELIVERY, "replication-clusters", "replication", replication_clusters, "-c standalone"),
+    Policy(
+        Heading.DELIVERY,
+        "replication-clusters",
+        "replication",
+        replication_clusters,
+        "-c standalone",
+        value=values.NAMES,
+    ),
     Policy(
         Heading.DELIVERY,
         "deduplication",
@@ -140,6 +189,7 @@ OF_TOPICS = (
         deduplication,
         "--enable",
         also=("deduplication-enabled",),
+        value=values.SWITCH,
     ),
     Policy(
         Heading.DELIVERY,
@@ -147,6 +197,7 @@ OF_TOPICS = (
         "deduplicationSnapshotInterval",
         deduplication_snapshot_interval,
         "-i 60",
+        value=values.SECONDS,
     ),
     DELAYED_DELIVERY,
     SUBSCRIPTION_TYPES_ENABLED,

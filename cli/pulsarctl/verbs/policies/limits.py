@@ -7,6 +7,7 @@ import typer
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.quantities import parse_size
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import number
 from pulsarctl.verbs.policies.policy import Policy
 
@@ -112,20 +113,56 @@ MAX_CONSUMERS_PER_SUBSCRIPTION = Policy(
     "maxConsumersPerSubscription",
     max_consumers_per_subscription,
     "-c 10",
+    value=values.COUNT,
+    document="max_consumers_per_subscription",
 )
 
 OF_NAMESPACES = (
-    Policy(Heading.LIMITS, "max-producers-per-topic", "maxProducersPerTopic", max_producers, "-p 10"),
-    Policy(Heading.LIMITS, "max-consumers-per-topic", "maxConsumersPerTopic", max_consumers, "-c 10"),
+    Policy(
+        Heading.LIMITS,
+        "max-producers-per-topic",
+        "maxProducersPerTopic",
+        max_producers,
+        "-p 10",
+        value=values.COUNT,
+        document="max_producers_per_topic",
+    ),
+    Policy(
+        Heading.LIMITS,
+        "max-consumers-per-topic",
+        "maxConsumersPerTopic",
+        max_consumers,
+        "-c 10",
+        value=values.COUNT,
+        document="max_consumers_per_topic",
+    ),
     MAX_CONSUMERS_PER_SUBSCRIPTION,
-    Policy(Heading.LIMITS, "max-subscriptions-per-topic", "maxSubscriptionsPerTopic", max_subscriptions, "-m 10"),
-    Policy(Heading.LIMITS, "max-topics-per-namespace", "maxTopicsPerNamespace", max_topics, "-t 100"),
+    Policy(
+        Heading.LIMITS,
+        "max-subscriptions-per-topic",
+        "maxSubscriptionsPerTopic",
+        max_subscriptions,
+        "-m 10",
+        value=values.COUNT,
+        document="max_subscriptions_per_topic",
+    ),
+    Policy(
+        Heading.LIMITS,
+        "max-topics-per-namespace",
+        "maxTopicsPerNamespace",
+        max_topics,
+        "-t 100",
+        value=values.COUNT,
+        document="max_topics_per_namespace",
+    ),
     Policy(
         Heading.LIMITS,
         "max-unacked-messages-per-consumer",
         "maxUnackedMessagesPerConsumer",
         max_unacked_per_consumer,
         "-c 1000",
+        value=values.COUNT,
+        document="max_unacked_messages_per_consumer",
     ),
     Policy(
         Heading.LIMITS,
@@ -133,11 +170,29 @@ OF_NAMESPACES = (
         "maxUnackedMessagesPerSubscription",
         max_unacked_per_subscription,
         "-c 1000",
+        value=values.COUNT,
+        document="max_unacked_messages_per_subscription",
     ),
 )
 OF_TOPICS = (
-    Policy(Heading.LIMITS, "max-producers", "maxProducers", max_producers, "-p 10", also=("maxProducers",)),
-    Policy(Heading.LIMITS, "max-consumers", "maxConsumers", max_consumers, "-c 10", also=("maxConsumers",)),
+    Policy(
+        Heading.LIMITS,
+        "max-producers",
+        "maxProducers",
+        max_producers,
+        "-p 10",
+        also=("maxProducers",),
+        value=values.COUNT,
+    ),
+    Policy(
+        Heading.LIMITS,
+        "max-consumers",
+        "maxConsumers",
+        max_consumers,
+        "-c 10",
+        also=("maxConsumers",),
+        value=values.COUNT,
+    ),
     MAX_CONSUMERS_PER_SUBSCRIPTION,
     Policy(
         Heading.LIMITS,
@@ -146,6 +201,7 @@ OF_TOPICS = (
         max_subscriptions,
         "-m 10",
         also=("max-subscriptions-per-topic",),
+        value=values.COUNT,
     ),
     Policy(
         Heading.LIMITS,
@@ -154,6 +210,7 @@ OF_TOPICS = (
         max_unacked_per_consumer,
         "-m 1000",
         also=("max-unacked-messages-on-consumer",),
+        value=values.COUNT,
     ),
     Policy(
         Heading.LIMITS,
@@ -162,6 +219,7 @@ OF_TOPICS = (
         max_unacked_per_subscription,
         "-m 1000",
         also=("max-unacked-messages-on-subscription",),
+        value=values.COUNT,
     ),
-    Policy(Heading.LIMITS, "max-message-size", "maxMessageSize", max_message_size, "-m 1M"),
+    Policy(Heading.LIMITS, "max-message-size", "maxMessageSize", max_message_size, "-m 1M", value=values.SIZE),
 )

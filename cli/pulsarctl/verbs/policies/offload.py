@@ -7,11 +7,10 @@ import typer
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.quantities import parse_duration, parse_seconds, parse_size
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Document, one_of
 from pulsarctl.verbs.policies.policy import Policy
-
-DRIVERS = ("S3", "aws-s3", "google-cloud-storage", "filesystem", "azureblob", "aliyun-oss")
-PRIORITIES = ("tiered-storage-first", "bookkeeper-first")
+from pulsarctl.verbs.policies.values import DRIVERS, PRIORITIES
 
 
 def _text(*spellings: str, help: str, metavar: str = "TEXT") -> typer.models.OptionInfo:
@@ -114,9 +113,20 @@ OF_NAMESPACES = (
         offload_policies,
         _EXAMPLE,
         removal="removeOffloadPolicies",
+        value=values.OFFLOAD,
+        document="offload_policies",
     ),
     Policy(
-        Heading.OFFLOAD, "offload-threshold", "offloadThreshold", offload_threshold, "-s 10G", method="PUT", clear=""
+        Heading.OFFLOAD,
+        "offload-threshold",
+        "offloadThreshold",
+        offload_threshold,
+        "-s 10G",
+        method="PUT",
+        clear="",
+        value=values.UNLIMITED_SIZE,
+        document="offload_threshold",
+        unset=-1,
     ),
     Policy(
         Heading.OFFLOAD,
@@ -126,6 +136,10 @@ OF_NAMESPACES = (
         "-l 1h",
         method="PUT",
         remover="clear-offload-deletion-lag",
+        value=values.UNLIMITED_MILLISECONDS,
+        document="offload_deletion_lag_ms",
     ),
 )
-OF_TOPICS = (Policy(Heading.OFFLOAD, "offload-policies", "offloadPolicies", offload_policies, _EXAMPLE),)
+OF_TOPICS = (
+    Policy(Heading.OFFLOAD, "offload-policies", "offloadPolicies", offload_policies, _EXAMPLE, value=values.OFFLOAD),
+)

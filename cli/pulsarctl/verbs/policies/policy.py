@@ -9,6 +9,7 @@ import typer
 from pulsarctl.shell.arguments import Namespace, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.values.shapes import Shape
 
 Query = dict[str, object]
 
@@ -43,6 +44,9 @@ class Policy:
     clear    how it is removed: "" if it cannot be, "null" if an empty value does it; `removal` is the path of removing
              it, where it differs, and `remover` another name of the verb
     reading  the query options of its get verb, where they differ from the level's; `changing`: of set and remove
+    value    the shape of its value in the REST API
+    document where the document of a namespace has it, as a path; `{cluster}` stands for the broker's own cluster
+    unset    the value that the API shows, or takes, where nothing is set; None if it shows none
     """
 
     heading: Heading
@@ -61,6 +65,9 @@ class Policy:
     summary: str = ""
     reading: dict[str, Any] | None = None
     changing: dict[str, Any] | None = None
+    value: Shape = field(kw_only=True)
+    document: str = ""
+    unset: Any = None
 
     @property
     def title(self) -> str:

@@ -7,6 +7,7 @@ import typer
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import subscription_segment
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Document, number
 from pulsarctl.verbs.policies.policy import Choice, Policy
 
@@ -76,8 +77,24 @@ OF_ONE_SUBSCRIPTION = Choice(
 )
 
 
-PUBLISH_RATE = Policy(Heading.RATES, "publish-rate", "publishRate", publish_rate, "-m 1000")
-DISPATCH_RATE = Policy(Heading.RATES, "dispatch-rate", "dispatchRate", dispatch_rate, "-md 1000")
+PUBLISH_RATE = Policy(
+    Heading.RATES,
+    "publish-rate",
+    "publishRate",
+    publish_rate,
+    "-m 1000",
+    value=values.PUBLISH_RATE,
+    document="publishMaxMessageRate/{cluster}",
+)
+DISPATCH_RATE = Policy(
+    Heading.RATES,
+    "dispatch-rate",
+    "dispatchRate",
+    dispatch_rate,
+    "-md 1000",
+    value=values.DISPATCH_RATE,
+    document="topicDispatchRate/{cluster}",
+)
 REPLICATOR_DISPATCH_RATE = Policy(
     Heading.RATES,
     "replicator-dispatch-rate",
@@ -85,8 +102,18 @@ REPLICATOR_DISPATCH_RATE = Policy(
     dispatch_rate,
     "-md 1000",
     summary="Limit the rate of replication to other clusters.",
+    value=values.DISPATCH_RATE,
+    document="replicatorDispatchRate/{cluster}",
 )
-SUBSCRIBE_RATE = Policy(Heading.RATES, "subscribe-rate", "subscribeRate", subscribe_rate, "-sr 10")
+SUBSCRIBE_RATE = Policy(
+    Heading.RATES,
+    "subscribe-rate",
+    "subscribeRate",
+    subscribe_rate,
+    "-sr 10",
+    value=values.SUBSCRIBE_RATE,
+    document="clusterSubscribeRate/{cluster}",
+)
 
 OF_NAMESPACES = (
     PUBLISH_RATE,
@@ -98,6 +125,8 @@ OF_NAMESPACES = (
         dispatch_rate,
         "-md 1000",
         summary="Limit the rate of delivery to each subscription.",
+        value=values.DISPATCH_RATE,
+        document="subscriptionDispatchRate/{cluster}",
     ),
     REPLICATOR_DISPATCH_RATE,
     SUBSCRIBE_RATE,
@@ -113,6 +142,7 @@ OF_TOPICS = (
         "-md 1000 -s billing",
         summary="Limit the rate of delivery to each subscription.",
         choice=OF_ONE_SUBSCRIPTION,
+        value=values.DISPATCH_RATE,
     ),
     REPLICATOR_DISPATCH_RATE,
     SUBSCRIBE_RATE,

@@ -6,20 +6,11 @@ import typer
 
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Disable, Enable, one_of, switch
 from pulsarctl.verbs.policies.policy import Applied, Policy
+from pulsarctl.verbs.policies.values import STRATEGIES
 
-STRATEGIES = (
-    "UNDEFINED",
-    "ALWAYS_INCOMPATIBLE",
-    "ALWAYS_COMPATIBLE",
-    "BACKWARD",
-    "FORWARD",
-    "FULL",
-    "BACKWARD_TRANSITIVE",
-    "FORWARD_TRANSITIVE",
-    "FULL_TRANSITIVE",
-)
 AUTOUPDATE_STRATEGIES = {"Full": "Full", "Backward": "Backward", "Forward": "Forward", "None": "AlwaysCompatible"}
 
 
@@ -70,6 +61,9 @@ VALIDATION_ENFORCED = Policy(
     clear="",
     reading={"applied": Applied},
     changing={},
+    value=values.SWITCH,
+    document="schema_validation_enforced",
+    unset=False,
 )
 
 OF_NAMESPACES = (
@@ -81,6 +75,9 @@ OF_NAMESPACES = (
         "-c BACKWARD",
         method="PUT",
         clear="",
+        value=values.STRATEGY,
+        document="schema_compatibility_strategy",
+        unset="UNDEFINED",
     ),
     Policy(
         Heading.SCHEMA,
@@ -90,6 +87,8 @@ OF_NAMESPACES = (
         "-c Backward",
         method="PUT",
         clear="",
+        value=values.AUTO_UPDATE_STRATEGY,
+        document="schema_auto_update_compatibility_strategy",
     ),
     Policy(
         Heading.SCHEMA,
@@ -98,6 +97,9 @@ OF_NAMESPACES = (
         allow_auto_update,
         "--disable",
         clear="",
+        value=values.SWITCH,
+        document="is_allow_auto_update_schema",
+        unset=True,
     ),
     VALIDATION_ENFORCED,
 )
@@ -111,6 +113,7 @@ OF_TOPICS = (
         method="PUT",
         reading={"applied": Applied},
         changing={},
+        value=values.STRATEGY,
     ),
     VALIDATION_ENFORCED,
 )

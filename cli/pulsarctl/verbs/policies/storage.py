@@ -8,10 +8,11 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.quantities import parse_seconds, parse_size
+from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Document, number, one_of
 from pulsarctl.verbs.policies.policy import Choice, Policy
+from pulsarctl.verbs.policies.values import QUOTA_POLICIES
 
-QUOTA_POLICIES = ("producer_request_hold", "producer_exception", "consumer_backlog_eviction")
 QuotaType = Annotated[
     str,
     typer.Option(
@@ -136,7 +137,15 @@ OF_ONE_TYPE = Choice(
 )
 
 
-RETENTION = Policy(Heading.STORAGE, "retention", "retention", retention, "-t 1d -s 10G")
+RETENTION = Policy(
+    Heading.STORAGE,
+    "retention",
+    "retention",
+    retention,
+    "-t 1d -s 10G",
+    value=values.RETENTION,
+    document="retention_policies",
+)
 BACKLOG_QUOTA = Policy(
     Heading.STORAGE,
     "backlog-quota",
@@ -147,11 +156,29 @@ BACKLOG_QUOTA = Policy(
     choice=OF_ONE_TYPE,
     getter="backlog-quotas",
     read="backlogQuotaMap",
+    value=values.BACKLOG_QUOTA,
+    document="backlog_quota_map",
 )
-PERSISTENCE = Policy(Heading.STORAGE, "persistence", "persistence", persistence, "-e 2 -w 2 -a 2")
+PERSISTENCE = Policy(
+    Heading.STORAGE,
+    "persistence",
+    "persistence",
+    persistence,
+    "-e 2 -w 2 -a 2",
+    value=values.PERSISTENCE,
+    document="persistence",
+)
 
 OF_NAMESPACES = (
-    Policy(Heading.STORAGE, "message-ttl", "messageTTL", message_ttl, "-ttl 2h"),
+    Policy(
+        Heading.STORAGE,
+        "message-ttl",
+        "messageTTL",
+        message_ttl,
+        "-ttl 2h",
+        value=values.SECONDS,
+        document="message_ttl_in_seconds",
+    ),
     RETENTION,
     Policy(
         Heading.STORAGE,
@@ -160,14 +187,23 @@ OF_NAMESPACES = (
         compaction_threshold,
         "-t 100M",
         method="PUT",
+        value=values.SIZE,
+        document="compaction_threshold",
     ),
     BACKLOG_QUOTA,
     PERSISTENCE,
 )
 OF_TOPICS = (
-    Policy(Heading.STORAGE, "message-ttl", "messageTTL", message_ttl, "-t 2h", method="QUERY"),
+    Policy(Heading.STORAGE, "message-ttl", "messageTTL", message_ttl, "-t 2h", method="QUERY", value=values.SECONDS),
     RETENTION,
-    Policy(Heading.STORAGE, "compaction-threshold", "compactionThreshold", compaction_threshold, "-t 100M"),
+    Policy(
+        Heading.STORAGE,
+        "compaction-threshold",
+        "compactionThreshold",
+        compaction_threshold,
+        "-t 100M",
+        value=values.SIZE,
+    ),
     BACKLOG_QUOTA,
     PERSISTENCE,
 )

@@ -1,0 +1,56 @@
+"""`pulsarctl export`: what a broker has, as a file for `apply`."""
+
+from typing import Annotated
+
+import typer
+
+from pulsarctl.output import render
+from pulsarctl.output.render import Output
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+
+app = Noun("export", "Write tenants, namespaces, topics, and their settings as a file for apply.")
+
+
+@app.verb("export")
+def export(
+    call: Call,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-n", "--namespace", metavar="NAME", help="TENANT/NAMESPACE or TENANT to export; may be repeated."
+        ),
+    ] = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    editor_schema: Annotated[
+        bool, typer.Option("--editor-schema", help="Print the JSON Schema of the file for editors, and nothing else.")
+    ] = False,
+) -> None:
+    """Write tenants, namespaces, topics, and their settings as a file for apply.
+
+    The file is YAML, or JSON with -o json. It has what is set, and no messages. The topics and namespaces of Pulsar
+    itself, and the broker's own cluster, are left out.
+
+    Example: pulsarctl export -n shop/orders > state.yaml
+    """
+    from pulsarctl.bulk.crew import Crew
+    from pulsarctl.state import documents, editors, exporting, session
+    from pulsarctl.state.scope import EVERYTHING, Scope
+    from pulsarctl.verbs.progress import progress
+
+    if editor_schema:
+        render.show(editors.json_schema(), Output.JSON)
+        return
+    scope = Scope.of(names or [EVERYTHING])
+    with Crew(call.settings, parallel) as crew, progress(call) as step:
+        found = session.export(crew, scope, step)
+    for name, keys in found.uncovered.items():
+        for key in keys:
+            call.notice(f"notice: namespace {name} has {key}, which the file does not")
+    document = exporting.document(found, scope)
+    if call.output in (Output.JSON, Output.JSONL):
+        call.show(document)
+        return
+    for piece in documents.written(document):
+        render.line(piece.rstrip("\n"))

@@ -1,0 +1,115 @@
+"""A plan -> a broker: deletions from the inside out, then everything else from the outside in.
+
+Changes of one kind run in parallel. A failure does not stop the others, and what depends on a failed object is not
+tried. Every change is made from what the broker has, so a second run finishes what the first one began.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.bulk.crew import Crew
+from pulsarctl.errors import CannotConnect, CliError
+from pulsarctl.state import operations
+from pulsarctl.state.plan import Change, Part, Plan
+from pulsarctl.values.names import namespace_of
+
+Step = Callable[[int, int], None]  # how many changes are done, and how many there are
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`part` of the object that failed; empty for the object itself."""
+
+    change: Change
+    part: str
+    error: CliError
+
+    def __str__(self) -> str:
+        part = f" {self.part}" if self.part else ""
+        return f"cannot {self.change.action} {self.change.kind} {self.change.name}{part}: {self.error.message}"
+
+
+@dataclass(slots=True)
+class Applied:
+    done: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    skipped: list[Change] = field(default_factory=list)
+
+
+def apply(plan: Plan, crew: Crew, step: Step = lambda *_: None) -> Applied:
+    """Makes the changes of a plan without refusals."""
+    applied, lost = Applied(), set[tuple[str, str]]()
+    every = list(phases(plan))
+    total = sum(map(len, every))
+    for phase in every:
+        ready = [change for change in phase if not _holders(change) & lost]
+        applied.skipped += [change for change in phase if _holders(change) & lost]
+        for outcome in crew.act(ready, lambda admin, change: _make(admin, change, plan.cluster)):
+            failures = [Failure(outcome.item, "", outcome.error)] if outcome.error else outcome.value or []
+            applied.failures += failures
+            applied.done += not failures
+            if outcome.item.action == "create" and any(not failure.part for failure in failures):
+                lost.add((outcome.item.kind, outcome.item.name))
+            step(applied.done, total)
+    return applied
+
+
+def phases(plan: Plan) -> Iterator[list[Change]]:
+    """Each phase may rely on the ones before it."""
+    for kind in ("topic", "namespace", "tenant"):
+        yield plan.of(kind, "delete")
+    yield plan.of("cluster", "create", "update")
+    tenants = plan.of("tenant", "create", "update")
+    yield [_widened(change) for change in tenants]
+    yield plan.of("namespace", "create", "update")
+    yield plan.of("topic", "create", "update")
+    yield [change for change in tenants if _widened(change) is not change]
+    yield plan.of("cluster", "delete")
+
+
+def _widened(change: Change) -> Change:
+    """A tenant with all its old and new clusters, until its namespaces have left the old ones."""
+    part = change.part("allowedClusters")
+    if part is None or not part.old or set(part.old) <= set(part.new or []):
+        return change
+    both = Part(part.path, part.old, sorted({*part.old, *(part.new or [])}))
+    return replace(change, parts=tuple(both if one is part else one for one in change.parts))
+
+
+def _holders(change: Change) -> set[tuple[str, str]]:
+    """What must exist before the change."""
+    if change.kind == "topic":
+        namespace = namespace_of(change.name)
+        return {("namespace", namespace), ("tenant", namespace.partition("/")[0])}
+    return {("tenant", change.name.partition("/")[0])} if change.kind == "namespace" else set()
+
+
+def _make(admin: AdminClient, change: Change, cluster: str) -> list[Failure]:
+    """Makes one change; returns what failed.
+
+    What failed is tried again after the rest: a retention that is to shrink must wait for its backlog quota, and one
+    that is to grow must not.
+    """
+    failed: list[tuple[operations.Step, CliError]] = []
+    every = list(operations.steps(change, cluster))
+    for one in every:
+        error = _tried(admin, one)
+        if error is not None:
+            failed.append((one, error))
+            if not one.part:
+                break
+    if 0 < len(failed) < len(every) and all(one.part for one, _ in failed):
+        failed = [(one, error) for one, _ in failed if (error := _tried(admin, one)) is not None]
+    return [Failure(change, one.part, error) for one, error in failed]
+
+
+def _tried(admin: AdminClient, step: operations.Step) -> CliError | None:
+    """The error of a step. Raises `CannotConnect`, because the other changes would fail the same way."""
+    try:
+        step.run(admin)
+    except CannotConnect:
+        raise
+    except CliError as error:
+        return error
+    return None

@@ -1,0 +1,146 @@
+"""One file of YAML or JSON -> its documents, with the line of each key, and with variables replaced.
+
+The values are those of JSON, as in YAML 1.2: `on`, `1:30`, and dates are text. A variable is replaced after the
+structure is known, so that its value can be any text, but never a new key. Keys that occur twice and merge keys are
+refused, and aliases cannot make a small file large.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from pulsarctl.errors import UsageProblem
+
+DEPTH_MAX = 60
+ALIASED_MAX = 1_000_000  # values that aliases may add
+Mark = tuple[str, int]  # file and line, from 1
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_FRACTION = re.compile(r"[-+]?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?")
+_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+class Map(dict[str, Any]):
+    """An object of a document, and where each of its keys is."""
+
+    __slots__ = ("marks",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.marks: dict[str, Mark] = {}
+
+    def put(self, key: str, value: Any, mark: Mark) -> None:
+        self[key] = value
+        self.marks[key] = mark
+
+
+def parse(text: str, name: str, variables: Mapping[str, str]) -> list[Map]:
+    """The documents of a file. Raises `UsageProblem` with the file and the line."""
+    try:
+        nodes = list(yaml.compose_all(text, Loader=_LOADER))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UsageProblem(f"cannot read {name}:{line}: {error.problem}", hint="check the YAML of this line") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise UsageProblem(f"cannot read {name}: {error}") from error
+    reader = _Reader(name, variables, len(text) + ALIASED_MAX)  # each value in the text has a character or more
+    return [reader.document(node) for node in nodes if node is not None]
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    variables: Mapping[str, str]
+    values_left: int
+
+    def document(self, node: yaml.Node) -> Map:
+        found = self._value(node, 0)
+        if found is None:
+            return Map()
+        if not isinstance(found, Map):
+            raise self._wrong(node, "a document has keys such as tenants, namespaces, and topics")
+        return found
+
+    def _value(self, node: yaml.Node, depth: int) -> Any:
+        self.values_left -= 1
+        if depth > DEPTH_MAX:
+            raise self._wrong(node, f"more than {DEPTH_MAX} objects inside each other")
+        if self.values_left < 0:
+            raise self._wrong(node, f"aliases (*name) repeat more than {ALIASED_MAX:,} values")
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(one, depth + 1) for one in node.value]
+        found = Map()
+        for key, value in node.value:
+            name = self._key(key, found)
+            found.put(name, self._value(value, depth + 1), (self.file, key.start_mark.line + 1))
+        return found
+
+    def _key(self, node: yaml.Node, found: Map) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._wrong(node, "a key must be text")
+        name = self._replaced(node)
+        if name == "<<":
+            raise self._wrong(node, "merge keys (<<) are not supported: repeat the keys, or use an overlay")
+        if name in found:
+            raise self._wrong(node, f"'{name}' is defined twice, first in line {found.marks[name][1]}")
+        return name
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        text = self._replaced(node)
+        if node.style:  # quoted, or a block; libyaml has no style for a plain scalar, and Python's loader None
+            return text
+        if text.lower() in _WORDS:
+            return _WORDS[text.lower()]
+        if _WHOLE.fullmatch(text) and len(text) < 20:
+            return int(text)
+        return float(text) if _FRACTION.fullmatch(text) else text
+
+    def _replaced(self, node: yaml.ScalarNode) -> str:
+        text = str(node.value)
+        return _REFERENCE.sub(lambda found: self._variable(node, found), text) if "${" in text else text
+
+    def _variable(self, node: yaml.Node, found: re.Match[str]) -> str:
+        name = found[1]
+        if found[0] == "$${":
+            return "${"
+        if name is None:
+            raise self._wrong(node, "'${' starts no variable: write ${NAME}, or $${ for the text ${")
+        if name not in self.variables:
+            raise self._wrong(node, f"the environment variable {name} is not set; for the text ${{ write $${{")
+        return self.variables[name]
+
+    def _wrong(self, node: yaml.Node, why: str) -> UsageProblem:
+        return UsageProblem(f"{self.file}:{node.start_mark.line + 1}: {why}")
+
+
+def mark_of(document: Map, path: tuple[str, ...]) -> Mark | None:
+    """Where a path is, or the last part of it that has a place."""
+    found: Mark | None = None
+    place: Any = document
+    for key in path:
+        if not isinstance(place, Map) or key not in place.marks:
+            return found
+        found, place = place.marks[key], place[key]
+    return found
+
+
+def escaped(value: Any) -> Any:
+    """A value so that `parse` reads it back without replacing a variable."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, Mapping):
+        return {escaped(key): escaped(one) for key, one in value.items()}
+    return [escaped(one) for one in value] if isinstance(value, list) else value
+
+
+def written(value: Any) -> Iterator[str]:
+    """A document as YAML, in pieces."""
+    dumper = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {"ignore_aliases": lambda *_: True})
+    for key, one in value.items():
+        yield yaml.dump({key: one}, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)

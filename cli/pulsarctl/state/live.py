@@ -1,0 +1,254 @@
+"""What a broker has, read in parallel, in the form of a document.
+
+A tenant, a namespace, and a cluster are one request each. A topic is one request for each thing that is wanted of it,
+because Pulsar has no request for all policies of a topic. What disappears while it is read counts as absent.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.bulk.crew import Crew
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.state import grammar, settings
+from pulsarctl.state.scope import Scope, is_system, is_system_topic
+from pulsarctl.values.names import is_partition, namespace_of, without_partition
+from pulsarctl.verbs.policies.values import PERMISSIONS
+
+T = TypeVar("T")
+Document = dict[str, Any]
+Objects = dict[str, Document]
+Step = Callable[[str, int, int], None]  # what is read, how many of them, and how many there are
+# Fields of Pulsar's `Policies` that documents do not have.
+UNCOVERED = (
+    "allowed_clusters",
+    "resource_group_name",
+    "offload_threshold_in_seconds",
+    "latency_stats_sample_rate",
+    "replicate_subscription_state",
+    "allowed_topic_properties_for_metrics",
+    "migrated",
+)
+_CHEAP_STATS = {
+    "getPreciseBacklog": False,
+    "subscriptionBacklogSize": False,
+    "excludePublishers": True,
+    "excludeConsumers": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to read of a topic. `policies` None: all of them."""
+
+    partitions: bool = True
+    properties: bool = True
+    schema: bool = True
+    subscriptions: bool = True
+    policies: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Found:
+    """`cluster` is the broker's own. `uncovered` has the settings that documents do not have, by namespace."""
+
+    cluster: str
+    clusters: Objects = field(default_factory=dict)
+    tenants: Objects = field(default_factory=dict)
+    namespaces: Objects = field(default_factory=dict)
+    topics: Objects = field(default_factory=dict)
+    uncovered: dict[str, list[str]] = field(default_factory=dict)
+
+    def section(self, name: str) -> Objects:
+        found: Objects = getattr(self, name)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What to read: everything in `scope`, and what is named. `topics` says what of a topic, None for nothing."""
+
+    scope: Scope
+    clusters: frozenset[str] = frozenset()
+    tenants: frozenset[str] = frozenset()
+    namespaces: frozenset[str] = frozenset()
+    listed: frozenset[str] = frozenset()  # namespaces whose topics are listed
+    topics: Callable[[str], Wanted | None] = lambda topic: Wanted()
+
+
+class Reader:
+    def __init__(self, crew: Crew, step: Step = lambda *_: None) -> None:
+        self._crew = crew
+        self._step = step
+
+    def read(self, needed: Needed) -> Found:
+        """Raises the error of the first request that fails."""
+        found = Found(next(self._crew.results([None], lambda admin, _: own_cluster(admin))))
+        clusters = self._names(needed.clusters, needed.scope.is_everything, lambda admin: admin.clusters.list())
+        found.clusters = self._objects("clusters", (clusters - {found.cluster}) | needed.clusters, _cluster)
+        tenants = self._names(needed.tenants, needed.scope.is_everything, lambda admin: admin.tenants.list())
+        found.tenants = self._objects("tenants", tenants | set(needed.scope.tenants), _tenant)
+        namespaces = self._objects("namespaces", self._namespaces(needed, found), _policies_document)
+        for name, document in namespaces.items():
+            found.namespaces[name] = namespace_of_document(document, found.cluster)
+            found.uncovered[name] = [key for key in UNCOVERED if document.get(key) not in (None, "", [], {}, False, -1)]
+        self._read_topics(needed, found, namespaces)
+        return found
+
+    def _names(self, named: frozenset[str], all_of_them: bool, names: Callable[[AdminClient], list[str]]) -> set[str]:
+        found = next(self._crew.results([None], lambda admin, _: names(admin))) if all_of_them else []
+        return {*named, *(name for name in found if not is_system(name))}
+
+    def _namespaces(self, needed: Needed, found: Found) -> set[str]:
+        whole = [name for name in found.tenants if needed.scope.has_tenant(name)]
+        lists = self._crew.results(whole, lambda admin, tenant: _or_none(lambda: admin.namespaces.list(tenant)) or [])
+        inside = {name for names in lists for name in names if not is_system(name)}
+        return {*needed.namespaces, *needed.listed, *needed.scope.namespaces, *inside}
+
+    def _read_topics(self, needed: Needed, found: Found, documents: Objects) -> None:
+        listed = [name for name in documents if name in needed.listed or needed.scope.has_namespace(name)]
+        kinds: dict[str, bool] = {}
+        for count, topics in enumerate(self._crew.results(listed, _topics_of), 1):
+            kinds.update(topics)
+            self._step("lists of topics", count, len(listed))
+        wanted = [(name, one, kinds[name]) for name in sorted(kinds) if (one := needed.topics(name)) is not None]
+        for count, (name, topic) in enumerate(self._crew.results(wanted, _topic), 1):
+            self._step("topics", count, len(wanted))
+            if topic is not None:
+                grants = _grants(documents[namespace_of(name)])["destination_auth"].get(name)
+                found.topics[name] = topic | {"permissions": actions_by_role(grants or {})}
+
+    def _objects(self, what: str, names: Iterable[str], read: Callable[[AdminClient, str], Document | None]) -> Objects:
+        wanted, found = sorted(names), {}
+        for count, outcome in enumerate(self._crew.results(wanted, read), 1):
+            self._step(what, count, len(wanted))
+            if outcome is not None:
+                found[wanted[count - 1]] = outcome
+        return found
+
+
+def own_cluster(admin: AdminClient) -> str:
+    """The name of the broker's cluster; empty if it does not say."""
+    try:
+        name = admin.brokers.runtime_configuration().get("clusterName")
+    except CliError:  # only superusers may ask
+        name = None
+    if name:
+        return str(name)
+    clusters = [one for one in admin.clusters.list() if one != "global"]
+    return clusters[0] if len(clusters) == 1 else ""
+
+
+def namespace_of_document(document: Document, cluster: str) -> Document:
+    """A namespace, from Pulsar's `Policies`."""
+    grants = _grants(document)
+    policies = {one.name: one.in_namespace(document, cluster) for one in settings.NAMESPACE.values() if one.document}
+    return {
+        "bundles": (document.get("bundles") or {}).get("numBundles"),
+        "properties": dict(sorted((document.get("properties") or {}).items())),
+        "policies": {name: value for name, value in policies.items() if value is not None},
+        "permissions": actions_by_role(grants["namespace_auth"]),
+        "subscription-permissions": {
+            name: sorted(roles) for name, roles in sorted(grants["subscription_auth_roles"].items()) if roles
+        },
+    }
+
+
+def actions_by_role(grants: Document) -> Document:
+    """Without roles that have lost all actions."""
+    return {role: PERMISSIONS.shape.stored(actions) for role, actions in sorted(grants.items()) if actions}
+
+
+def _grants(document: Document) -> Document:
+    found = document.get("auth_policies") or {}
+    return {key: found.get(key) or {} for key in ("namespace_auth", "destination_auth", "subscription_auth_roles")}
+
+
+def _or_none(read: Callable[[], T]) -> T | None:
+    try:
+        return read()
+    except NotFound:
+        return None
+
+
+def _cluster(admin: AdminClient, name: str) -> Document | None:
+    found = _or_none(lambda: admin.clusters.get(name))
+    return None if found is None else cluster_of_document(found)
+
+
+def cluster_of_document(document: Document) -> Document:
+    """A cluster, from Pulsar's `ClusterData`, without what is not set."""
+    known: Document = grammar.CLUSTER.stored(document)
+    return {key: value for key, value in known.items() if value not in ("", False, [])}
+
+
+def _tenant(admin: AdminClient, name: str) -> Document | None:
+    found = _or_none(lambda: admin.tenants.get(name))
+    return None if found is None else {"adminRoles": [], "allowedClusters": []} | grammar.TENANT.stored(found)
+
+
+def _policies_document(admin: AdminClient, name: str) -> Document | None:
+    return _or_none(lambda: admin.namespaces.policies(name))
+
+
+def _topics_of(admin: AdminClient, namespace: str) -> dict[str, bool]:
+    """The topics of users, and whether each is partitioned."""
+    partitioned = _or_none(lambda: admin.topics.list_partitioned(namespace)) or []
+    names = _or_none(lambda: admin.topics.list(namespace)) or []
+    found = dict.fromkeys(partitioned, True)
+    found |= {name: False for name in names if not is_partition(name) or without_partition(name) not in found}
+    return {name: kind for name, kind in found.items() if not is_system_topic(name)}
+
+
+def _topic(admin: AdminClient, asked: tuple[str, Wanted, bool]) -> tuple[str, Document | None]:
+    name, wanted, is_partitioned = asked
+    try:
+        return name, _read_topic(admin, name, wanted, is_partitioned)
+    except NotFound:
+        return name, None
+
+
+def _read_topic(admin: AdminClient, name: str, wanted: Wanted, is_partitioned: bool) -> Document:
+    found: Document = {"partitions": 0}
+    if is_partitioned:
+        metadata = admin.topics.partitioned_metadata(name) if wanted.partitions or wanted.properties else {}
+        found["partitions"] = int(metadata.get("partitions", 1))
+        found["properties"] = dict(sorted((metadata.get("properties") or {}).items()))
+    elif wanted.properties:
+        found["properties"] = dict(sorted((admin.topics.properties(name) or {}).items()))
+    found["policies"] = _policies_of_topic(admin, name, wanted.policies)
+    if wanted.schema:
+        found["schema"] = schema_of(admin, name)
+    if wanted.subscriptions:
+        found["subscriptions"] = subscriptions_of(admin, name, is_partitioned)
+    return found
+
+
+def _policies_of_topic(admin: AdminClient, name: str, wanted: frozenset[str] | None) -> Document:
+    chosen = [one for one in settings.TOPIC.values() if wanted is None or one.name in wanted]
+    found = {one.name: one.found(admin.topics.policy(name, one.read), "") for one in chosen}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def schema_of(admin: AdminClient, topic: str) -> Document | None:
+    """The latest version; None for a topic without a schema."""
+    found = _or_none(lambda: admin.schemas.get(topic))
+    if found is None:
+        return None
+    info = found["schemaInfo"]
+    members = {"type": info["type"], "schema": info["schema"], "properties": info["properties"]}
+    return {key: value for key, value in members.items() if value not in ("", {}, None)}
+
+
+def subscriptions_of(admin: AdminClient, topic: str, is_partitioned: bool) -> Objects:
+    """The durable subscriptions, without those of the broker itself."""
+    if topic.startswith("non-persistent"):
+        return {}
+    stats = admin.topics.partitioned_stats if is_partitioned else admin.topics.stats
+    found = stats(topic, **_CHEAP_STATS).get("subscriptions") or {}
+    return {
+        name: {"properties": dict(sorted((one.get("subscriptionProperties") or {}).items()))}
+        for name, one in sorted(found.items())
+        if one.get("isDurable", True) and not name.startswith("__compaction")
+    }

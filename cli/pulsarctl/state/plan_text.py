@@ -1,0 +1,102 @@
+"""A plan for people and for programs: `+` is created, `~` changed, `-` deleted, and `!` cannot be done."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pulsarctl.state.plan import Change, Part, Plan
+from pulsarctl.state.settings import QUOTA
+from pulsarctl.verbs.policies.text import policy_text
+
+SIGNS = {"create": "+", "update": "~", "delete": "-"}
+VALUE_LENGTH_MAX = 160
+HIDDEN = "(sensitive)"
+_SECRET = re.compile(r"secret|password|authenticationparameters", re.IGNORECASE)
+_LOST = {"topic": "with its messages and subscriptions"}
+
+
+def lines(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Each line with its sign, which selects its color; the sign is empty for lines that are only text."""
+    for change in plan.changes:
+        sign = SIGNS[change.action]
+        lost = f"  ({_LOST[change.kind]})" if change.action == "delete" and change.kind in _LOST else ""
+        yield sign, f"  {sign} {change.kind} {change.name}{lost}"
+        yield from _parts(change)
+    for refusal in plan.refusals:
+        yield "!", f"  ! {refusal}"
+    yield "", summary(plan)
+
+
+def summary(plan: Plan) -> str:
+    """`Plan: 2 to create, 1 to change, none to delete.`"""
+    if plan.is_empty:
+        return "No changes. The broker has what the files describe."
+    counts = {action: sum(change.action == action for change in plan.changes) for action in SIGNS}
+    impossible = f" {len(plan.refusals)} cannot be done." if plan.refusals else ""
+    return "Plan: {create} to create, {update} to change, {delete} to delete.".format(**counts) + impossible
+
+
+def removed(plan: Plan) -> int:
+    """How many objects, and parts of objects that stay, the plan deletes."""
+    return sum(
+        1 if change.action == "delete" else sum(part.new is None for part in change.parts) for change in plan.changes
+    )
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON."""
+    counts = {action: sum(change.action == action for change in plan.changes) for action in SIGNS}
+    return {"changes": [_change(one) for one in plan.changes], "refusals": plan.refusals, "summary": counts}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    parts = [
+        {"path": list(part.path), "old": _safe(part, part.old), "new": _safe(part, part.new)} for part in change.parts
+    ]
+    return {"action": change.action, "kind": change.kind, "name": change.name, "parts": parts}
+
+
+def _parts(change: Change) -> Iterator[tuple[str, str]]:
+    names = [".".join(part.path) for part in change.parts]
+    width = max(map(len, names), default=0)
+    for name, part in zip(names, change.parts, strict=True):
+        sign = "+" if part.old is None else "-" if part.new is None else "~"
+        yield sign, f"      {sign} {name:<{width}}  {_values(part)}".rstrip()
+
+
+def _values(part: Part) -> str:
+    shown = [_value(part, one) for one in (part.old, part.new) if one is not None]
+    return " -> ".join(shown)
+
+
+def _value(part: Part, value: Any) -> str:
+    text = _text(part, _safe(part, value))
+    return text if len(text) <= VALUE_LENGTH_MAX else f"{text[:VALUE_LENGTH_MAX]}..."
+
+
+def _text(part: Part, value: Any) -> str:
+    name = part.path[-1]
+    if part.path[0] == "policies":
+        if name == QUOTA:
+            return "; ".join(f"{kind}: {policy_text(name, quota)}" for kind, quota in value.items())
+        return policy_text(name, value)
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    if name == "schema":
+        definition = value.get("schema", "")
+        return f"{value['type']} {definition if isinstance(definition, str) else json.dumps(definition)}".rstrip()
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(Part((key,), None, None), one)}" for key, one in value.items() if one)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _safe(part: Part, value: Any) -> Any:
+    """Without secrets. Names of roles and properties say nothing about their values."""
+    return _without_secrets(part.path[0] if len(part.path) == 1 else "", value)
+
+
+def _without_secrets(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_secrets(key, one) for key, one in value.items()}
+    return HIDDEN if value is not None and _SECRET.search(name) else value

@@ -1,0 +1,46 @@
+"""A plan, and what became of it, on stdout and stderr."""
+
+from pulsarctl.errors import CliError, Conflict, PartialFailure
+from pulsarctl.output import render
+from pulsarctl.shell.call import Call
+from pulsarctl.state import plan_text
+from pulsarctl.state.applying import Applied
+from pulsarctl.state.plan import Plan
+
+
+def show_plan(call: Call, plan: Plan) -> None:
+    """As text, or as JSON or YAML."""
+    if render.is_structured(call.output):
+        render.show(plan_text.document(plan), call.output)
+        return
+    for sign, text in plan_text.lines(plan):
+        render.marked(sign, text)
+
+
+def impossible(plan: Plan) -> Conflict:
+    """The error of a plan with refusals, of which nothing is applied."""
+    several = f" (and {len(plan.refusals) - 1} more)" if len(plan.refusals) > 1 else ""
+    return Conflict(f"nothing was changed: {plan.refusals[0]}{several}", hint="correct the files, and apply again")
+
+
+def conclude(call: Call, applied: Applied) -> None:
+    """Names what failed. Raises `PartialFailure`, or the error itself if there was only one change."""
+    if not applied.failures:
+        call.notice(f"applied {applied.done:,} changes")
+        return
+    if not applied.done and len(applied.failures) == 1 and not applied.skipped:
+        raise _alone(applied.failures[0].error, str(applied.failures[0]))
+    for failure in applied.failures:
+        call.notice(f"error: {failure}", quiet=False)
+    for change in applied.skipped:
+        call.notice(f"skipped: {change.kind} {change.name} needs what failed", quiet=False)
+    failed = len({(one.change.kind, one.change.name) for one in applied.failures})
+    skipped = f", {len(applied.skipped):,} skipped" if applied.skipped else ""
+    raise PartialFailure(
+        f"{failed:,} changes failed{skipped}, and {applied.done:,} were made",
+        hint="remove the cause, and run the same command again: it makes only what is left",
+    )
+
+
+def _alone(error: CliError, message: str) -> CliError:
+    return type(error)(message, hint=error.hint, status=error.status, reason=error.reason, request=error.request)
