@@ -31,6 +31,7 @@ from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
 from broker_core.schema.registry import SchemaRegistry
+from broker_core.security.secret_files import open_to_others
 from broker_core.security.service import Security
 from broker_core.storage.engine import StorageEngine
 from broker_core.tenancy.tenancy import Tenancy
@@ -80,8 +81,7 @@ class Broker:
         self.incomplete_frames = IncompleteFrames(
             limits.max_incomplete_mb * MB, limits.incomplete_seconds, self.clock.monotonic
         )
-        self.service_url = ""
-        self.http_url = ""
+        self.service_url = self.http_url = ""  # without a plain listener
         self.service_url_tls = self.http_url_tls = ""  # without a TLS listener
         self.started_ms = 0
         self.admissions = Tally()  # of connections
@@ -99,6 +99,14 @@ class Broker:
         self._instance: asyncio.Task[int] | None = None
         self._producers_named = 0
 
+    @property
+    def main_service_url(self) -> str:
+        return self.service_url or self.service_url_tls
+
+    @property
+    def main_http_url(self) -> str:
+        return self.http_url or self.http_url_tls
+
     # -- life --------------------------------------------------------------------------------------------
 
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
@@ -112,6 +120,8 @@ class Broker:
         self.settings = DynamicSettings(self.config, self.storage.metadata, self._settings_changed)
         self.tenancy = await Tenancy.open(self.storage.metadata, self.config)
         self.security.use(self.tenancy)
+        for warning in open_to_others(self.config):
+            log.warning(warning)
         self.security.audit.start()
         self.schemas = SchemaRegistry(self.storage.metadata, self.clock, self.config.schema, self.spawn)
         self.topics = TopicRegistry(

@@ -19,6 +19,7 @@ from broker_core.stats.metrics import samples_of
 from broker_core.stats.topic_stats import topic_stats
 
 if TYPE_CHECKING:
+    from broker_core.broker import Broker
     from broker_core.topic.topic import Topic
 
 
@@ -73,12 +74,21 @@ async def mbeans(call: Call) -> list[dict[str, Any]]:
 _SYSTEM = "java.lang:type=OperatingSystem"
 
 
+def _urls(broker: Broker) -> dict[str, str]:
+    urls = {
+        "webServiceUrl": broker.http_url,
+        "webServiceUrlTls": broker.http_url_tls,
+        "pulsarServiceUrl": broker.service_url,
+        "pulsarServiceUrlTls": broker.service_url_tls,
+    }
+    return {name: url for name, url in urls.items() if url}
+
+
 async def load_report(call: Call) -> dict[str, Any]:
     """LocalBrokerData."""
     broker, load = call.broker, await measured(call.broker)
     return {
-        "webServiceUrl": broker.http_url,
-        "pulsarServiceUrl": broker.service_url,
+        **_urls(broker),
         "persistentTopicsEnabled": True,
         "nonPersistentTopicsEnabled": broker.config.topics.non_persistent,
         **_usages(load),

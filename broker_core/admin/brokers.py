@@ -24,7 +24,7 @@ PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 def broker_id(broker: Broker) -> str:
     """`host:port` of the admin API."""
-    return broker.http_url.removeprefix("http://")
+    return broker.main_http_url.partition("://")[2]
 
 
 async def list_brokers(call: Call) -> list[str]:
@@ -60,7 +60,7 @@ async def shut_down(call: Call) -> None:
 
 
 async def leader(call: Call) -> dict[str, str]:
-    return {"serviceUrl": call.broker.http_url, "brokerId": broker_id(call.broker)}
+    return {"serviceUrl": call.broker.main_http_url, "brokerId": broker_id(call.broker)}
 
 
 async def health(call: Call) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.routes import Route
@@ -21,6 +21,9 @@ from broker_core.policies.json_values import mapping, names, string, truth
 from broker_core.security.operations import ANYONE, cluster_policy, on_cluster
 from broker_core.tenancy.documents import CLUSTER
 from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
 
 # Pulsar's ClusterData: the broker shows these to tools and does not use them.
 _TEXTS = (
@@ -54,10 +57,18 @@ async def list_clusters(call: Call) -> list[str]:
 
 async def get_cluster(call: Call) -> dict[str, Any]:
     name = known_cluster(call)
-    own = {"serviceUrl": call.broker.http_url, "brokerServiceUrl": call.broker.service_url}
     stores = {"brokerClientTlsTrustStoreType": "JKS", "brokerClientTlsKeyStoreType": "JKS"}
     is_own = name == call.broker.tenancy.cluster
-    return {**(own | stores if is_own else {}), **dict.fromkeys(_FLAGS, False), **_shown(_record(call, name))}
+    return {
+        **(_urls(call.broker) | stores if is_own else {}),
+        **dict.fromkeys(_FLAGS, False),
+        **_shown(_record(call, name)),
+    }
+
+
+def _urls(broker: Broker) -> dict[str, str]:
+    urls = (broker.http_url, broker.http_url_tls, broker.service_url, broker.service_url_tls)
+    return {name: url for name, url in zip(_MIGRATION, urls, strict=True) if url}
 
 
 def _shown(record: Mapping[str, Any]) -> dict[str, Any]:

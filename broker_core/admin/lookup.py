@@ -31,7 +31,7 @@ def _found(call: Call) -> dict[str, str]:
         "brokerUrlTls": broker.service_url_tls,
         "httpUrl": broker.http_url,
         "httpUrlTls": broker.http_url_tls,
-        "nativeUrl": broker.service_url,
+        "nativeUrl": broker.main_service_url,
         "brokerUrlSsl": "",
     }
     return {key: url for key, url in found.items() if url or key == "brokerUrlSsl"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -37,7 +38,7 @@ class Connection(web.RequestHandler):
     server answers the request, and then the extra bytes with 400. So does this one, because it parses a header alone.
     """
 
-    __slots__ = ("_head_bytes", "_head_limit", "_most")
+    __slots__ = ("_head_bytes", "_head_limit", "_host", "_server")
 
     def __init__(self, server: Connections, config: HttpConfig) -> None:
         super().__init__(
@@ -50,15 +51,24 @@ class Connection(web.RequestHandler):
             lingering_time=LINGER_SECONDS,
             auto_decompress=False,  # a body of a few bytes may be gigabytes; Pulsar reads no compressed bodies
         )
-        self._most = config.max_connections
+        self._server = server
+        self._host = ""  # while it counts against the limit of its address
         self._head_bytes = 0
         self._head_limit = HEAD_LINES * config.max_header_bytes
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        if self._manager is not None and len(self._manager.connections) > self._most and self.transport is not None:
-            self.transport.write(_refusal(503, f"more than {self._most} connections at a time"))
+        self._host = self._client
+        refusal = self._server.came(self._host)
+        if refusal and self.transport is not None:
+            self.transport.write(_refusal(503, refusal))
             self.force_close()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._host:
+            self._server.left(self._host)
+            self._host = ""
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         end = data.find(_HEAD_END) + len(_HEAD_END)
@@ -111,9 +121,25 @@ class Connections(web.Server):
     def __init__(self, answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], config: HttpConfig) -> None:
         super().__init__(answer)
         self._config = config
+        self._by_host: Counter[str] = Counter()
 
     def __call__(self) -> web.RequestHandler:
         return Connection(self, self._config)
+
+    def came(self, host: str) -> str:
+        """Counts a connection; returns why there are too many, or an empty text."""
+        self._by_host[host] += 1
+        most, most_per_host = self._config.max_connections, self._config.max_connections_per_ip
+        if len(self.connections) > most:
+            return f"more than {most} connections at a time"
+        if 0 < most_per_host < self._by_host[host]:
+            return f"more than {most_per_host} connections at a time from one address"
+        return ""
+
+    def left(self, host: str) -> None:
+        self._by_host[host] -= 1
+        if self._by_host[host] <= 0:
+            del self._by_host[host]
 
 
 def _refusal(status: int, reason: str) -> bytes:

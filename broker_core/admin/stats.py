@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from broker_core.admin.brokers import broker_id
 from broker_core.admin.call import Call
 from broker_core.admin.internal_stats_body import info_body, internal_body
 from broker_core.admin.non_persistent import add_drop_rates, drop_rates
@@ -113,7 +114,7 @@ async def _body(
     """Writes each subscription separately: as objects, many of them would burden the garbage collector."""
     body = topic_body(
         snapshot,
-        owner=call.broker.http_url.removeprefix("http://"),
+        owner=broker_id(call.broker),
         now_ms=call.broker.clock.wall_ms(),
     )
     with_size = call.flag("subscriptionBacklogSize", True)

@@ -45,10 +45,20 @@ class ServerConfig:
     )
     advertised_address: str = setting("advertisedAddress", "localhost", "Host name that the broker returns in lookups.")
     broker_port: int = setting(
-        "brokerServicePort", 6650, "Port of the binary protocol; 0 picks a free port.", least=0, most=65_535
+        "brokerServicePort",
+        6650,
+        "Port of the binary protocol without TLS; 0 picks a free port, -1 or an empty value has none.",
+        least=-1,
+        most=65_535,
+        empty=-1,
     )
     web_port: int = setting(
-        "webServicePort", 8080, "Port of the admin REST API; 0 picks a free port.", least=0, most=65_535
+        "webServicePort",
+        8080,
+        "Port of the admin REST API without TLS; 0 picks a free port, -1 or an empty value has none.",
+        least=-1,
+        most=65_535,
+        empty=-1,
     )
     allowed_hosts: str = setting(
         "webServiceAllowedHosts",

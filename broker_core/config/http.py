@@ -13,6 +13,12 @@ class HttpConfig:
         "Maximum number of connections to the admin API; the broker answers more with status 503.",
         least=1,
     )
+    max_connections_per_ip: int = setting(
+        "maxHttpServerConnectionsPerIp",
+        1024,
+        "Maximum number of connections to the admin API from one IP address; 0 is no limit.",
+        least=0,
+    )
     max_requests: int = setting(
         "maxConcurrentHttpRequests",
         1024,

@@ -59,15 +59,22 @@ def gather(
     `process` is what the configuration is for, in the text of a warning.
     """
     in_file = _read_file(file) if file else []
-    known = {field.metadata["setting"].key for _section, field, _value in defaults.settings()}
-    unknown = [given.key for given in in_file if given.key not in known]
+    known: dict[str, Setting] = {
+        one.metadata["setting"].key: one.metadata["setting"] for _, one, _ in defaults.settings()
+    }
+    unknown = [given.key for given in in_file if given.key not in known and given.value is not None]
     strict = [*_from_environment(environment), *map(_option, options)]
     strict += [Given(key, value, "the command line") for key, value in (flags or {}).items()]
     for given in strict:
         if given.key not in known:
             raise InvalidConfiguration(_unknown_key(given, known))
-    by_key = {given.key: given for given in (*in_file, *strict) if given.key in known}
+    by_key = {given.key: given for given in (*in_file, *strict) if _counts(given, known.get(given.key))}
     return Gathered(_build(defaults, by_key), in_file, by_key, _unknown_warning(file, unknown, process))
+
+
+def _counts(given: Given, setting: Setting | None) -> bool:
+    """In a file, a key without a value means the default, as in Pulsar's files, unless the setting says otherwise."""
+    return setting is not None and (given.value is not None or setting.empty is not None)
 
 
 def _build(defaults: Config, by_key: Mapping[str, Given]) -> Config:
@@ -88,6 +95,8 @@ def named_file(environment: Mapping[str, str], variable: str) -> Path | None:
 
 def typed(given: Given, kind: Any, setting: Setting) -> Any:
     """The value of a setting from its text; raises `InvalidConfiguration`."""
+    if setting.empty is not None and given.value in (None, ""):
+        return setting.empty
     if kind is str:
         value: Any = str(given.value)
     elif kind is bool:
@@ -150,16 +159,16 @@ def _read_yaml(file: Path, text: str) -> list[Given]:
         return []
     if not isinstance(content, dict):
         raise InvalidConfiguration(f"{file} must hold one mapping of keys to values")
-    return [Given(str(key), value, str(file)) for key, value in content.items() if value is not None]
+    return [Given(str(key), value, str(file)) for key, value in content.items()]
 
 
 def _read_properties(file: Path, text: str) -> list[Given]:
-    """Lines of a Java properties file; a key without a value means the default, as in Pulsar's files."""
+    """Lines of a Java properties file."""
     found = []
     for number, line in _logical_lines(text):
         matched = _PROPERTY.match(line)
-        if matched and matched["value"]:
-            found.append(Given(matched["key"], matched["value"], f"{file}, line {number}"))
+        if matched:
+            found.append(Given(matched["key"], matched["value"] or None, f"{file}, line {number}"))
     return found
 
 

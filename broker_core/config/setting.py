@@ -10,7 +10,8 @@ MB = 1 << 20
 class Setting:
     """The values that a key of a configuration file can hold. `scale`: how much of the field one unit of the key is.
 
-    `dynamic`: it can change while the broker runs (`config.dynamic`).
+    `dynamic`: it can change while the broker runs (`config.dynamic`). `empty`: the value of a key without a value; None
+    for the default.
     """
 
     key: str
@@ -21,6 +22,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     scale: float = 1
     dynamic: bool = False
+    empty: Any = None
 
     def text_of(self, value: Any) -> str:
         """A value of the field as text, in the unit of the key."""
@@ -45,10 +47,12 @@ def setting(
     choices: tuple[str, ...] = (),
     scale: float = 1,
     dynamic: bool = False,
+    empty: Any = None,
 ) -> Any:
     """A configuration field: its key in Pulsar's own files, its default, and one sentence about it.
 
     `dynamic`: it can change while the broker runs. Then it must be read at each use, or renewed after a change.
+    `empty`: the value of a key without a value; None for the default.
     """
-    described = Setting(key, default, doc, least, most, choices, scale, dynamic)
+    described = Setting(key, default, doc, least, most, choices, scale, dynamic, empty)
     return field(default=default, metadata={"setting": described})

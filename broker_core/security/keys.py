@@ -33,9 +33,8 @@ def read_value(setting: str, value: str) -> bytes:
     """The bytes that a setting names; raises `InvalidConfiguration`, which does not repeat the value."""
     if value.startswith("data:"):
         return _of_data_url(setting, value)
-    is_url = value.startswith("file:")
-    path = Path(unquote(value.removeprefix("file:").removeprefix("//")) if is_url else value)
-    if is_url or _is_file(path):
+    path = path_in(value)
+    if path is not None:
         return _of_file(setting, path)
     try:
         return base64.b64decode(value, validate=True)
@@ -43,6 +42,14 @@ def read_value(setting: str, value: str) -> bytes:
         raise InvalidConfiguration(
             f"cannot read {setting}: there is no such file, and it is not base64 text; use file:///PATH"
         ) from None
+
+
+def path_in(value: str) -> Path | None:
+    """The path of a `file:` URL, or of a file that exists; None for another value."""
+    if value.startswith("file:"):
+        return Path(unquote(value.removeprefix("file:").removeprefix("//")))
+    path = Path(value)
+    return path if _is_file(path) else None
 
 
 def _is_file(path: Path) -> bool:

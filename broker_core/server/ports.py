@@ -60,4 +60,5 @@ def _why_not(hosts: tuple[str, ...], port: int, flag: str, error: OSError) -> st
 
 
 def port_of(sockets: list[socket.socket]) -> int:
-    return int(sockets[0].getsockname()[1])
+    """-1 for a listener that is switched off."""
+    return int(sockets[0].getsockname()[1]) if sockets else -1

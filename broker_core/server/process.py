@@ -85,8 +85,8 @@ def addresses(server: Server) -> dict[str, str | int]:
     tls = {"service_url_tls": broker.service_url_tls, "http_url_tls": broker.http_url_tls}
     return {
         "pid": os.getpid(),
-        "service_url": server.broker.service_url,
-        "http_url": server.broker.http_url,
+        "service_url": broker.main_service_url,
+        "http_url": broker.main_http_url,
         "data_dir": str(server.directory),
         "version": __version__,
         **{key: url for key, url in tls.items() if url},

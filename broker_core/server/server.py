@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.broker import Broker
+from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
 from broker_core.server.ports import LOOPBACK, bind, port_of
@@ -59,6 +60,8 @@ class Server:
         disk: Disk | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> None:
+        """Raises `InvalidConfiguration`."""
+        _check_ports(config)
         self.config = config
         self.directory = directory
         self.broker = Broker(config, clock=clock)
@@ -120,8 +123,8 @@ class Server:
 
     def _advertise(self, ports: Ports) -> None:
         host, broker = self.config.server.advertised_address, self.broker
-        broker.service_url = f"pulsar://{host}:{self.port}"
-        broker.http_url = f"http://{host}:{self.web_port}"
+        broker.service_url = f"pulsar://{host}:{self.port}" if ports.plain else ""
+        broker.http_url = f"http://{host}:{self.web_port}" if ports.web else ""
         broker.service_url_tls = f"pulsar+ssl://{host}:{port_of(ports.tls)}" if ports.tls else ""
         broker.http_url_tls = f"https://{host}:{port_of(ports.web_tls)}" if ports.web_tls else ""
 
@@ -157,3 +160,13 @@ class Server:
             if self._admin is not None:
                 await self._admin.close()
             await self.broker.stop()
+
+
+def _check_ports(config: BrokerConfig) -> None:
+    """Raises `InvalidConfiguration` for a broker that no client could reach."""
+    for key, plain, tls in (
+        ("brokerServicePort", config.server.broker_port, config.tls.broker_port),
+        ("webServicePort", config.server.web_port, config.tls.web_port),
+    ):
+        if plain < 0 and tls < 0:
+            raise InvalidConfiguration(f"{key} has no port: set {key}Tls, or give {key} a port")

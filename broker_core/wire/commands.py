@@ -136,12 +136,13 @@ def producer_success(
 def lookup_connect(
     request_id: int, service_url: str, service_url_tls: str = "", *, proxy_through_service_url: bool = False
 ) -> bytes:
-    """The broker at `service_url` serves the topic, also at the other URL if it has one; the client chooses."""
+    """The broker at these URLs serves the topic; one that is empty does not exist. The client chooses."""
     command = BaseCommand(type=BaseCommand.LOOKUP_RESPONSE)
     body = command.lookupTopicResponse
     body.request_id = request_id
     body.response = CommandLookupTopicResponse.Connect
-    body.brokerServiceUrl = service_url
+    if service_url:
+        body.brokerServiceUrl = service_url
     if service_url_tls:
         body.brokerServiceUrlTls = service_url_tls
     body.authoritative = True

@@ -76,6 +76,17 @@ async def test_a_connection_over_the_limit_is_503(admin: Admin) -> None:
     held.close()
 
 
+@limits(max_connections_per_ip=1)
+async def test_a_connection_over_the_limit_of_its_address_is_503(admin: Admin) -> None:
+    _, held = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
+    held.write(b"GET / HTTP/1.1\r\n")
+    assert await answer(admin, b"") == (503, "more than 1 connections at a time from one address")
+    held.close()
+    await held.wait_closed()
+    while (await answer(admin, b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))[0] == 503:
+        """The broker may not have seen the end of the first one yet."""
+
+
 @pytest.mark.parametrize(
     "sent", [b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"G" * 20_000, POST + b"Content-Length: -1\r\n\r\n"]
 )

@@ -81,6 +81,22 @@ def test_a_standalone_conf_of_a_release_is_read_unchanged(tmp_path: Path) -> Non
     assert config.storage.journal_sync is False
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("standalone.conf", "brokerServicePort=\nwebServicePort=\nmaxMessageSize=\n"),
+        ("standalone.yaml", 'brokerServicePort:\nwebServicePort: ""\nmaxMessageSize:\n'),
+    ],
+)
+def test_an_empty_port_has_no_listener_and_another_empty_value_is_the_default(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    config = load_config(write(tmp_path, name, text), environment={}).config
+    assert (config.server.broker_port, config.server.web_port) == (-1, -1)
+    assert config.connection.max_message_size == 5 << 20
+    assert load_config(environment={}, options=["webServicePort="]).config.server.web_port == -1
+
+
 def test_unknown_keys_of_a_file_are_reported_in_one_line(tmp_path: Path) -> None:
     text = "".join(f"unknownKey{number}=1\n" for number in range(8))
     file = write(tmp_path, "standalone.conf", text)
@@ -125,7 +141,7 @@ def test_an_address_for_everyone_without_authentication_is_refused() -> None:
     [
         ("brokerServicePort=abc", "brokerServicePort must be a whole number, not 'abc'"),
         ("brokerServicePort=70000", "brokerServicePort must be at most 65535, not '70000'"),
-        ("brokerServicePort=-1", "brokerServicePort must be at least 0, not '-1'"),
+        ("brokerServicePort=-2", "brokerServicePort must be at least -1, not '-2'"),
         ("journalSyncData=maybe", "journalSyncData must be true or false, not 'maybe'"),
         ("keepAliveIntervalSeconds=soon", "keepAliveIntervalSeconds must be a number, not 'soon'"),
         ("keepAliveIntervalSeconds=nan", "keepAliveIntervalSeconds must be a number, not 'nan'"),

@@ -17,6 +17,7 @@ import pulsar
 import pytest
 from cryptography import x509
 
+from broker_core.config.broker import ServerConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates
@@ -211,3 +212,29 @@ def test_ciphers_have_the_names_of_java_or_openssl(authority: Authority) -> None
     context = Certificates(tls_config(authority, ciphers=names)).context
     found = {one["name"] for one in context.get_ciphers() if one["protocol"] == "TLSv1.2"}
     assert found == {"ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"}
+
+
+def test_plain_ports_can_be_switched_off(authority: Authority) -> None:
+    server = ServerConfig(broker_port=-1, web_port=-1)
+    given = dataclasses.replace(config(providers=BOTH), tls=tls_config(authority), server=server)
+    with EmbeddedBroker(config=given) as broker:
+        assert (broker.service_url, broker.http_url) == ("", "")
+        urls = broker.broker.service_url_tls, broker.broker.http_url_tls
+        bearer = {"Authorization": f"Bearer {token('admin')}"}
+        status, text = request(urls[1], trusting(authority), "/admin/v2/brokers/standalone", bearer)
+        assert (status, json.loads(text)) == (200, [urls[1].removeprefix("https://")])
+        status, text = request(urls[1], trusting(authority), "/admin/v2/clusters/standalone", bearer)
+        assert {"serviceUrl", "brokerServiceUrl"}.isdisjoint(json.loads(text))
+        assert (json.loads(text)["serviceUrlTls"], json.loads(text)["brokerServiceUrlTls"]) == (urls[1], urls[0])
+        for url in urls:
+            with closing(client(broker, authority, pulsar.AuthenticationToken(token("admin")), url)) as found:
+                assert found.get_topic_partitions("persistent://public/default/t")
+        status, text = request(urls[1], trusting(authority), "/lookup/v2/topic/persistent/public/default/t", bearer)
+        assert {"brokerUrl", "httpUrl"}.isdisjoint(json.loads(text))
+
+
+@pytest.mark.parametrize(("broker_port", "web_port"), [(-1, 0), (0, -1)])
+def test_a_broker_without_any_port_does_not_start(broker_port: int, web_port: int) -> None:
+    given = dataclasses.replace(config(), server=ServerConfig(broker_port=broker_port, web_port=web_port))
+    with pytest.raises(InvalidConfiguration, match=r"ServicePort has no port: set \w+ServicePortTls"):
+        EmbeddedBroker(config=given).start()
