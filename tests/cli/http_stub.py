@@ -1,6 +1,7 @@
 """A web server with the answers of a test, for what a broker does only when something is wrong."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,9 +25,9 @@ class Reply:
 
 
 class HttpStub:
-    """Calls `answer` with each request; `requests` has all of them."""
+    """Calls `answer` with each request; `requests` has all of them. With a context, it speaks TLS."""
 
-    def __init__(self, answer: Callable[[Request], Reply]) -> None:
+    def __init__(self, answer: Callable[[Request], Reply], context: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.connections = 0
         stub = self
@@ -60,7 +61,9 @@ class HttpStub:
                 """Logs nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        if context is not None:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{'http' if context is None else 'https'}://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()

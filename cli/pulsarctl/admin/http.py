@@ -14,8 +14,7 @@ from email.message import Message
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from pulsarctl.auth.authentication import authentication_of, certificate_pair
-from pulsarctl.auth.channel import refused_certificate
+from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import (
     CannotConnect,
     CliError,
@@ -58,7 +57,7 @@ class AdminHttp:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._authentication = authentication_of(settings)
+        self._channel = Channel(settings)
         self._addresses = _addresses(settings.web_url)
         self._connection: http.client.HTTPConnection | None = None
         self._base = self._addresses[0]
@@ -147,7 +146,7 @@ class AdminHttp:
             self.close()
             if kept and method == "GET":  # the broker closed the idle connection
                 return self._exchange(method, target, payload, content_type)
-            refused = refused_certificate(self._base, error) if isinstance(error, OSError) else None
+            refused = self._channel.refused(self._base, error) if isinstance(error, OSError) and not kept else None
             raise refused or self._unreachable(f"{self._base}{target}", error, method) from error
 
     def _send(
@@ -161,9 +160,9 @@ class AdminHttp:
         headers = {"Accept": "application/json"}
         if payload is not None:
             headers["Content-Type"] = content_type
-        if method_name := self._authentication.method:
+        if method_name := self._channel.authentication.method:
             headers["X-Pulsar-Auth-Method-Name"] = method_name  # so that the broker tries no other
-        if header := self._authentication.header():
+        if header := self._channel.authentication.header():
             headers["Authorization"] = header
         started = monotonic()
         connection.request(method, target, payload, headers)
@@ -179,7 +178,7 @@ class AdminHttp:
         failure: OSError = OSError("no address")
         for base in self._addresses:
             self._base = base
-            connection = _open(base, self._settings)
+            connection = self._open(base)
             try:
                 connection.connect()
             except OSError as error:
@@ -191,6 +190,13 @@ class AdminHttp:
             self._connection = connection
             return connection
         raise self._unreachable(", ".join(self._addresses), failure) from failure
+
+    def _open(self, base: str) -> http.client.HTTPConnection:
+        host, port = _address(base)
+        timeout = min(CONNECT_TIMEOUT_SECONDS, self._settings.request_timeout_seconds)
+        if base.startswith("http:"):
+            return http.client.HTTPConnection(host, port, timeout=timeout)
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=self._channel.context)
 
     def _follow(self, location: str) -> str:
         try:
@@ -220,7 +226,7 @@ class AdminHttp:
             return _hint_of_missing(reason, target)
         if status != 401:
             return None
-        if not self._authentication.method:
+        if not self._channel.authentication.method:
             return "authenticate with --token-file FILE or PULSARCTL_TOKEN"
         return "check the credentials; 'pulsarctl context show --resolved' shows their source"
 
@@ -258,17 +264,6 @@ def _address(base: str) -> tuple[str, int]:
 
 def _no_url(url: str, why: str) -> UsageProblem:
     return UsageProblem(f"'{url}' is not an admin URL{why}", hint="use http://HOST:PORT, such as http://localhost:8080")
-
-
-def _open(base: str, settings: Settings) -> http.client.HTTPConnection:
-    host, port = _address(base)
-    timeout = min(CONNECT_TIMEOUT_SECONDS, settings.request_timeout_seconds)
-    if base.startswith("http:"):
-        return http.client.HTTPConnection(host, port, timeout=timeout)
-    from pulsarctl.auth.tls import client_context
-
-    context = client_context(settings, certificate_pair(settings))
-    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
 
 
 def _query(query: dict[str, object]) -> str:

@@ -54,16 +54,21 @@ class Channel:
             reason = words(error) if isinstance(error, ssl.SSLError) else "it does not answer in TLS"
             raise CannotConnect(f"cannot reach the broker at {url}: {reason}", request=url) from error
 
+    def refused(self, url: str, error: OSError) -> NotAuthorized | None:
+        """The error for a server that ends a connection because of our certificate, or because we sent none.
 
-def refused_certificate(url: str, error: OSError) -> NotAuthorized | None:
-    """The error for a server that ends a connection because of our certificate, or because we sent none.
+        It does so after the handshake, instead of its first answer (TLS 1.3), with an alert or without.
+        """
+        if type(error).__name__ == "SSLError":  # importing `ssl` takes as long as a request
+            from pulsarctl.auth.tls import concerns_client_certificate, words
 
-    With TLS 1.3, the first read after the handshake reports it.
-    """
-    if type(error).__name__ != "SSLError":  # importing `ssl` takes as long as a request
+            if concerns_client_certificate(error):  # type: ignore[arg-type]  # its name says it
+                return NotAuthorized(f"cannot use {url}: {words(error)}", request=url)  # type: ignore[arg-type]  # see above
+        is_tls = url.startswith(("pulsar+ssl:", "https:"))
+        if is_tls and isinstance(error, ConnectionError) and certificate_pair(self._security) is None:
+            return NotAuthorized(
+                f"cannot use {url}: it ends the connection after the TLS handshake",
+                hint="if it requires a client certificate, specify --tls-cert FILE --tls-key FILE",
+                request=url,
+            )
         return None
-    from pulsarctl.auth.tls import concerns_client_certificate, words
-
-    if not concerns_client_certificate(error):  # type: ignore[arg-type]  # its name says it
-        return None
-    return NotAuthorized(f"cannot use {url}: {words(error)}", request=url)  # type: ignore[arg-type]  # see above

@@ -5,6 +5,8 @@ import ssl
 from pulsarctl.errors import UsageProblem
 from pulsarctl.settings.client_security import ClientSecurity
 
+UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # OpenSSL's X509_V_ERR codes
+
 
 def client_context(
     security: ClientSecurity, certificate: tuple[str, str] | None, *, also_public: bool = False
@@ -40,7 +42,9 @@ def _no_password() -> str:
 def words(error: ssl.SSLError) -> str:
     """The reason for a failed handshake, or for an alert after it."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}"
+        reason = error.verify_message.rstrip(".")
+        advice = "; name its authority with --tls-trust-cert" if error.verify_code in UNKNOWN_AUTHORITY else ""
+        return f"its certificate is not trusted: {reason}{advice}"
     if concerns_client_certificate(error):
         return "it does not accept the client certificate, or requires one (--tls-cert and --tls-key)"
     return "it does not answer in TLS"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from pulsarctl.auth.authentication import Authentication, not_accepted
-from pulsarctl.auth.channel import Channel, refused_certificate
+from pulsarctl.auth.channel import Channel
 from pulsarctl.client.connect_frame import HEAD, REFUSALS, connect_frame, error_in
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
 from pulsarctl.output.next_steps import after_no_answer
@@ -82,7 +82,9 @@ def _web_server(authentication: Authentication, url: str) -> Ask:
         try:
             connection.sendall(request.encode())
             head = _received(connection, len(b"HTTP/1.1 200"), deadline)
-        except (ConnectionError, HungUp) as error:
+        except ConnectionError as error:
+            if url.startswith("https:"):
+                raise
             raise OSError("not a web server; is this the port of the admin API?") from error
         if not head.startswith(b"HTTP/"):
             raise OSError("not a web server; is this the port of the admin API?")
@@ -104,8 +106,9 @@ def _in_tls(channel: Channel, url: str, ask: Ask) -> Ask:
         try:
             with context.wrap_socket(connection, server_hostname=address.host) as secured:
                 ask(secured, address, deadline)
-        except ssl.SSLError as error:
-            raise refused_certificate(url, error) or OSError(words(error)) from error
+        except (ssl.SSLError, ConnectionError) as error:
+            reason = words(error) if isinstance(error, ssl.SSLError) else str(error)
+            raise channel.refused(url, error) or OSError(reason) from error
 
     return ask_in_tls
 
@@ -122,7 +125,7 @@ def _received(connection: socket.socket, least_bytes: int, deadline: float) -> b
     return found
 
 
-class HungUp(OSError):
+class HungUp(ConnectionError):
     """The other side closed the connection instead of answering."""
 
 

@@ -18,7 +18,7 @@ from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandCloseConsumer, ProtocolVersion, ServerError
 from pulsarctl.auth.authentication import not_accepted
-from pulsarctl.auth.channel import Channel, refused_certificate
+from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings.addresses import Address
 
@@ -93,6 +93,7 @@ class BrokerConnection:
         self._connected: Any = None
         self._decoder = FrameDecoder(MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES)
         deadline = time.monotonic() + timeout_seconds
+        self._channel = channel
         self._authentication = channel.authentication
         self._socket = channel.open(via, scheme, timeout_seconds)
         try:
@@ -153,14 +154,12 @@ class BrokerConnection:
         except TimeoutError:
             return False
         except OSError as error:
-            if self._connected is None and (refused := refused_certificate(self.url, error)):
-                raise refused from error
-            raise self._lost(f"lost the connection to {self.url}: {error}") from error
+            raise self._ended(error, f"lost the connection to {self.url}: {error}") from error
         except ProtocolError as error:
             self.close()
             raise CannotConnect(f"{self.url} does not speak Pulsar's binary protocol: {error}") from error
         if not chunk:
-            raise self._lost(f"the broker at {self.url} closed the connection")
+            raise self._ended(ConnectionResetError(), f"the broker at {self.url} closed the connection")
         for item in items:
             if isinstance(item, MessageFrame):
                 self.arrived.append(item)
@@ -199,6 +198,11 @@ class BrokerConnection:
         if message.error == ServerError.AuthenticationError:
             return not_accepted(self.url, self._authentication)
         return refusal(message.error, message.message, self.url)
+
+    def _ended(self, error: OSError, reason: str) -> CliError:
+        """The error for a connection that the broker ended, instead of CONNECTED or later."""
+        lost = self._lost(reason)
+        return (self._channel.refused(self.url, error) if self._connected is None else None) or lost
 
     def _lost(self, reason: str) -> ConnectionLost:
         self.is_lost = True

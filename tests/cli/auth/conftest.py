@@ -1,4 +1,4 @@
-"""One secured broker and one issuer for the module; `secured` is the command line with TLS and no credentials."""
+"""One secured broker and one issuer for the package; `secured` is the command line with TLS and no credentials."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,25 +14,25 @@ from tests.cli.runner import Cli, Outcome
 Run = Callable[..., Outcome]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("certificates"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def broker(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[EmbeddedBroker]:
     broker = start_broker(tmp_path_factory.mktemp("broker"), authority)
     yield broker
     broker.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def oauth_issuer() -> Iterator[HttpStub]:
     with issuer() as stub:
         yield stub
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def credentials(tmp_path_factory: pytest.TempPathFactory, authority: Authority, oauth_issuer: HttpStub) -> Credentials:
     return Credentials(tmp_path_factory.mktemp("credentials"), authority, oauth_issuer.url)
 
