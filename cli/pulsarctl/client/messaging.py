@@ -102,6 +102,10 @@ class Messaging:
             consumer = self._client.subscribe(name, options.subscription, **consumer_settings(options))
         return Subscriber(consumer, options.settlement, in_order=options.subscription_type in IN_ORDER)
 
+    def reader(self, topic: str) -> "LatestReader":
+        with self._translated(f"read {topic}"):
+            return LatestReader(self._client.create_reader(topic, pulsar.MessageId.latest))
+
     def close(self) -> None:
         """Sends pending acknowledgments and closes the connections.
 
@@ -185,6 +189,20 @@ class Publisher:
     def _refuse(self, window: PublishWindow, position: int, size: int, result: str) -> None:
         window.settle(position, size, 0, result)
         self.is_refused = True
+
+
+class LatestReader:
+    """Reads what is published after it was opened, without a durable subscription."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def payload(self, timeout_ms: int) -> bytes | None:
+        """The next message, or None after `timeout_ms`."""
+        try:
+            return bytes(self._reader.read_next(timeout_ms).data())
+        except pulsar.Timeout:
+            return None
 
 
 class Subscriber:

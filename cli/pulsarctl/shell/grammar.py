@@ -6,12 +6,14 @@ eighty of them costs more than the request to the broker.
 """
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 from typer.main import get_command_from_info
 
 from pulsarctl.errors import BROKEN_PIPE, CliError, UsageProblem
@@ -79,6 +81,7 @@ class Noun(typer.Typer):
         self.summary = help
         self.losing: set[str] = set()  # the spellings of verbs that lose data
         self.headings: dict[str, Heading] = {}
+        self.exit_code_of: Callable[[Exception], int] | None = None  # prints an error; None: as for every command
         for part in parts:
             self.headings.update(part.headings)
             self.registered_commands.extend(part.registered_commands)
@@ -210,6 +213,24 @@ class NounGroup(Group):
         headed = [name for _, names in Listing(verbs.visible, noun.headings, str).sections for name in names]
         self.listing = Listing(headed or verbs.visible, noun.headings, self._summary)
         self.suggested = [name for name in verbs if name not in noun.losing]
+        self._exit_code_of = noun.exit_code_of
+
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        with self._own_errors():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with self._own_errors():
+            return super().invoke(ctx)
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (CliError, TyperException, OSError) as problem:
+            if self._exit_code_of is None:
+                raise
+            raise typer.Exit(self._exit_code_of(problem)) from problem
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.listing.names)

@@ -26,6 +26,7 @@ COMMANDS = {
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
     "doctor": "Find what is wrong with this client, the broker, and its topics.",
+    "check": "Check limits for a monitoring system: backlog, age, throughput, latency, disk, certificates.",
     "tokens": "Create and check keys and tokens.",
     "functions": "Deploy and manage Pulsar Functions.",
     "sources": "Deploy and manage connectors: sources.",
