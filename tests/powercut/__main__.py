@@ -18,7 +18,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make powercut", description=__doc__)
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--torn", type=int, default=2, help="random images at each call, beside the settled one")
-    parser.add_argument("--every", type=int, default=1, help="make only every so manieth cut")
+    parser.add_argument("--every", type=int, default=1, help="open only every Nth cut")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
 
