@@ -36,7 +36,8 @@ class Collector:
     def start(self) -> None:
         gc.set_threshold(*THRESHOLD)
         gc.callbacks.append(_freeze_survivors)
-        self.collect()
+        gc.freeze()  # without a collection, which would cost tens of milliseconds of the start
+        self._remember()
         self._looked_at, self._used = time.monotonic(), time.process_time()
 
     def stop(self) -> None:
@@ -64,6 +65,9 @@ class Collector:
         gc.unfreeze()
         gc.collect()  # the callback freezes what survives
         gc.collect()  # of nothing: CPython waits for a quarter of what the last one found before it collects by itself
+        self._remember()
+
+    def _remember(self) -> None:
         self._objects, self._bytes = gc.get_freeze_count(), self._resident()
         self._collected_at = time.monotonic()
 
