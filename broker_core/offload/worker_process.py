@@ -1,10 +1,15 @@
-"""The broker's side of a worker process: one process for a run of jobs, one job at a time."""
+"""The broker's side of a worker process: one process for a run of jobs, one job at a time.
+
+`subprocess` in a thread instead of asyncio's: that one forks, which copies the page tables of a large broker and stops
+the loop for tens of milliseconds; `subprocess` uses vfork(2).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import subprocess
 import sys
 
 from broker_core.offload.errors import OffloadFailed
@@ -17,8 +22,9 @@ class WorkerProcess:
     """`async with` starts it when the first job comes and ends it with the last. Nothing outlives the block."""
 
     def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
-        self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._starting: asyncio.Future[subprocess.Popen[bytes]] | None = None
+        self._asking: asyncio.Future[bytes] | None = None
 
     async def __aenter__(self) -> WorkerProcess:
         return self
@@ -41,9 +47,11 @@ class WorkerProcess:
                 self._process = await self._starting
         process, self._process = self._process, None
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()  # between two jobs it has nothing to finish; in a job the caller does not want it
-            await process.communicate()  # also closes the pipes
+            process.kill()  # between two jobs it has nothing to finish; in a job the caller does not want it
+            if self._asking is not None:
+                with contextlib.suppress(OSError):
+                    await self._asking
+            await asyncio.to_thread(_close, process)
 
     @property
     def pid(self) -> int | None:
@@ -52,40 +60,48 @@ class WorkerProcess:
     async def run(self, job: OffloadJob) -> Uploaded:
         """Raises `OffloadFailed`."""
         process = self._process
-        if process is None or process.returncode is not None:
+        if process is None or process.poll() is not None:
             process = await self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
+        request = json.dumps(job.to_document()).encode() + b"\n"
+        self._asking = asyncio.ensure_future(asyncio.to_thread(_ask, process, request))
         try:
-            process.stdin.write(json.dumps(job.to_document()).encode() + b"\n")
-            await process.stdin.drain()
-            line = await process.stdout.readline()
-        except (ConnectionError, ValueError) as error:
+            line = await asyncio.shield(self._asking)  # a thread cannot be canceled: the end of the process ends it
+        except OSError as error:
             raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
-        if not line:
-            code = await process.wait()
+        if not line.endswith(b"\n"):
+            process.kill()
+            code = await asyncio.to_thread(process.wait)
             raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: the worker process ended with status {code}")
         answer = json.loads(line)
         if "error" in answer:
             raise OffloadFailed(answer["error"])
         return Uploaded(**answer)
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _started(self) -> subprocess.Popen[bytes]:
         """A start that its caller gives up goes on, so that the process is known and ended."""
-        self._starting = asyncio.ensure_future(self._start())
+        self._starting = asyncio.ensure_future(asyncio.to_thread(_start))
         self._process = await asyncio.shield(self._starting)
         self._starting = None
         return self._process
 
-    async def _start(self) -> asyncio.subprocess.Process:
-        try:
-            return await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "broker_core.offload.worker",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=_LINE,
-            )
-        except OSError as error:
-            raise OffloadFailed(f"cannot start a worker process to offload: {error}") from error
+
+def _start() -> subprocess.Popen[bytes]:
+    program = (sys.executable, "-m", "broker_core.offload.worker")
+    try:
+        return subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    except OSError as error:
+        raise OffloadFailed(f"cannot start a worker process to offload: {error}") from error
+
+
+def _ask(process: subprocess.Popen[bytes], request: bytes) -> bytes:
+    """The answer, a line; incomplete if the process has ended. Raises OSError."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(request)
+    process.stdin.flush()
+    return process.stdout.readline(_LINE)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):  # a request that it did not take
+        process.communicate()
