@@ -89,9 +89,10 @@ def _attack(
     """Memory is measured after a warm-up, since modules loaded on first use are not a leak."""
     attack = Attack(broker.service_url, broker.http_url, report.tally, seed)
     client.ask("report")
+    _use_what_loads_late(broker.http_url)
+    report.stalls.skip(stall_file)
     started = time.monotonic()
     threads = attack.start()
-    _use_what_loads_late(broker.http_url)
 
     def watch(until: float) -> None:
         while time.monotonic() < until:
@@ -114,7 +115,7 @@ def _attack(
 
 
 def _use_what_loads_late(http_url: str) -> None:
-    """Libraries that the broker loads at their first use, pyarrow above all, belong to the warm-up."""
+    """Libraries that the broker loads at their first use, pyarrow above all, belong to the start."""
     nowhere = {"managedLedgerOffloadDriver": "filesystem", "fileSystemURI": "file:///nowhere"}
     for path, body in (("admin/v2/brokers/offload/audit", json.dumps(nowhere).encode()), ("openapi.json", None)):
         request = Request(f"{http_url}/{path}", body, {"Content-Type": "application/json"})
