@@ -2,18 +2,17 @@
 
 Buffers of megabytes come and go: chunks of sockets, groups of the journal, bodies of requests. glibc keeps their pages
 for the next ones, so a process keeps the memory of its worst moment. Lower thresholds (mallopt(3)) would prevent that,
-but then each large message pays for fresh pages, which doubles its cost. Trimming now and then costs nothing while
-little is free, and at most one round of fresh pages per interval otherwise.
+but then each large message pays for fresh pages, which doubles its cost. Trimming takes a tenth of a second in a large
+process, and an allocation of another thread waits for it. So it waits until the broker is idle, unless much is free.
 """
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 from collections.abc import Callable
 
-INTERVAL_SECONDS = 10.0
-FREE_BYTES = 32 << 20  # less is not worth trimming
+FREE_WHEN_IDLE = 32 << 20  # bytes; less is not worth trimming
+FREE_WHEN_BUSY = 1 << 30
 
 
 class MallInfo(ctypes.Structure):
@@ -36,23 +35,15 @@ class MallInfo(ctypes.Structure):
     ]
 
 
-def trimmer() -> Callable[[], None] | None:
-    """Trims if enough is free; None where the C library is not glibc, or older than 2.33. Blocks for milliseconds."""
+def trimmer() -> Callable[[int], None] | None:
+    """Trims if at least that number of bytes is free; None where the C library is not glibc, or older than 2.33."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2") or not hasattr(library, "malloc_trim"):
         return None
     library.mallinfo2.restype = MallInfo
 
-    def trim() -> None:
-        if library.mallinfo2().fordblks > FREE_BYTES:
+    def trim(least: int) -> None:
+        if library.mallinfo2().fordblks >= least:
             library.malloc_trim(0)
 
     return trim
-
-
-async def trim_forever() -> None:
-    """In a thread: the calls release the interpreter's lock."""
-    trim = trimmer()
-    while trim is not None:
-        await asyncio.sleep(INTERVAL_SECONDS)
-        await asyncio.to_thread(trim)

@@ -8,18 +8,15 @@ after hours, stays in memory until a thorough collection. That one visits everyt
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import time
 from collections.abc import Callable
 
 from broker_core.stats.broker_load import resident_bytes
 
-# Few objects survive a message. Young and middle collections are short: 50,000 objects that requests left behind take
-# 90 ms. A full one visits at most what 16 young ones left.
-THRESHOLD = (5_000, 4, 4)
-LOOK_SECONDS = 10.0
-IDLE_SHARE = 0.03  # of one processor
+# Few objects survive a message. 50,000 objects that requests left behind take up to 90 ms, so a full collection comes
+# after at most 40,000.
+THRESHOLD = (2_000, 4, 3)
 PAUSE_SECONDS = 600.0  # between two thorough collections
 GROWTH_OBJECTS = 20_000  # since the last thorough one; fewer are not worth the next
 GROWTH_BYTES = 2 << 30  # more than twice the memory and this: unused cycles weigh more than a pause
@@ -31,33 +28,24 @@ class Collector:
     def __init__(self, resident: Callable[[], int] = resident_bytes) -> None:
         self._resident = resident
         self._objects = self._bytes = 0  # after the last thorough collection
-        self._collected_at = self._looked_at = self._used = 0.0
+        self._collected_at = 0.0
 
     def start(self) -> None:
         gc.set_threshold(*THRESHOLD)
         gc.callbacks.append(_freeze_survivors)
         gc.freeze()  # without a collection, which would cost tens of milliseconds of the start
         self._remember()
-        self._looked_at, self._used = time.monotonic(), time.process_time()
 
     def stop(self) -> None:
         gc.callbacks.remove(_freeze_survivors)
 
-    async def run(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            self.look()
-
-    def look(self) -> None:
-        """Collects thoroughly if the process has been idle since the last look, or if memory has grown too much."""
-        now, used = time.monotonic(), time.process_time()
-        idle = used - self._used < IDLE_SHARE * (now - self._looked_at)
-        self._looked_at, self._used = now, used
-        if (idle and self._is_due(now)) or self._resident() > 2 * self._bytes + GROWTH_BYTES:
+    def look(self, *, idle: bool) -> None:
+        """Collects thoroughly if the broker is idle and has many objects more, or if memory has grown too much."""
+        if (idle and self._is_due()) or self._resident() > 2 * self._bytes + GROWTH_BYTES:
             self.collect()
 
-    def _is_due(self, now: float) -> bool:
-        if now - self._collected_at < PAUSE_SECONDS:
+    def _is_due(self) -> bool:
+        if time.monotonic() - self._collected_at < PAUSE_SECONDS:
             return False
         return gc.get_freeze_count() > self._objects + self._objects // 4 + GROWTH_OBJECTS
 

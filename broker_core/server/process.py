@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core import __version__
-from broker_core.server.allocator import trim_forever
 from broker_core.server.collector import Collector
+from broker_core.server.idle_work import work_when_idle
 
 if TYPE_CHECKING:
     from broker_core.server.server import Server
@@ -57,8 +57,7 @@ async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None
         await server.admin_started()
         collector = Collector()
         collector.start()
-        server.broker.spawn(collector.run())
-        server.broker.spawn(trim_forever())
+        server.broker.spawn(work_when_idle(collector))
         await stop.wait()
     finally:
         owner.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ for _ in range(100):
     kept.append(bytes(5_000))  # small ones in between keep the heap from shrinking
 large.clear()
 before = resident_mb(os.getpid())
-trimmer()()
+trimmer()(1)
 print(before - resident_mb(os.getpid()))
 """
 

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+import time
+
+from broker_core.server.idle_work import Idleness
 
 OBJECTS = 1_000_000
 LIMIT_SECONDS = 0.05
@@ -44,7 +47,7 @@ del node
 gc.collect()
 kept = gone() is not None
 resident = GROWTH_BYTES + 1
-collector.look()
+collector.look(idle=False)
 print(kept, gone() is None)
 """
 
@@ -62,3 +65,11 @@ def test_no_collection_takes_long_however_many_objects_live() -> None:
 
 def test_a_frozen_cycle_is_freed_once_memory_has_grown() -> None:
     assert run(CYCLES) == ["True", "True"]
+
+
+def test_a_process_that_computes_is_not_idle() -> None:
+    idleness = Idleness()
+    used = time.process_time()
+    while time.process_time() - used < 0.02:
+        pass
+    assert not idleness.look()
