@@ -27,7 +27,7 @@ demo: $(READY) ## run the main job on real data, from start to end, in under two
 
 test: $(READY) ## run the test suite (ARGS='tests/wire -k frame' for a part)
 	@mkdir -p build
-	@$(PY) -m pytest -n 2 --dist loadgroup --junitxml $(RESULTS) $(ARGS)
+	@$(PY) -m pytest -n 2 --dist loadfile --junitxml $(RESULTS) $(ARGS)
 
 test-clients: $(READY) ## run the tests with Java, Go, and Node clients (needs mvn, java, go, node, npm; ARGS='--only go')
 	@$(PY) -m tests.clients.run $(ARGS)
@@ -36,7 +36,7 @@ ready: $(READY) ## prepare a commit: format, regenerate, check, and run the quic
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 	@$(MAKE) --no-print-directory completions docs static
-	@$(PY) -m pytest -q -n 2 --dist loadgroup -m 'not slow and not spark and not real_pulsar' $(ARGS)
+	@$(PY) -m pytest -q -n 2 --dist loadfile -m 'not slow and not spark and not real_pulsar' $(ARGS)
 
 lint: static wheel ## check with ruff, mypy --strict, and import-linter; build and install the wheel
 
@@ -48,7 +48,7 @@ static: $(READY)
 
 coverage: $(READY) ## run the test suite with branch coverage, and fail below the floor in pyproject.toml
 	@mkdir -p build
-	@$(PY) -m pytest -n 2 --dist loadgroup --cov --cov-report term:skip-covered --cov-report html:build/coverage \
+	@$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report term:skip-covered --cov-report html:build/coverage \
 	  --cov-report xml:build/coverage.xml $(ARGS); status=$$?; \
 	echo "lines and branches covered: $$($(BIN)/coverage report --format=total --fail-under=0) %, file by file in build/coverage/index.html"; \
 	exit $$status

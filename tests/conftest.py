@@ -5,6 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+
+__all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]  # pytest finds hooks here
+
 
 @pytest.fixture(autouse=True)
 def kept_logging() -> Iterator[None]:

@@ -79,7 +79,7 @@ async def until(condition: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("longest_turns")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

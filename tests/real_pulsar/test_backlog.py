@@ -14,7 +14,7 @@ from tests.backlog import histories
 from tests.backlog.histories import SUBSCRIPTIONS, History, acknowledge, counts, report, take_inventory
 from tests.real_pulsar.java_pulsar import JavaPulsar
 
-pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
+pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800)]
 
 Place = tuple[int, int]  # ledger, entry
 PUBLISHED = 2000

@@ -8,7 +8,7 @@ from tests.cli.verbs.policy_lines import BOTH, OF_NAMESPACES, OF_TOPICS
 from tests.real_pulsar.java_pulsar import JavaPulsar
 from tests.real_pulsar.steps import Answers, check_same, numbered, run_on_both
 
-pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
+pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800)]
 
 
 def steps(noun: str, place: str, lines: Iterable[tuple[str, str, str]]) -> list[str]:

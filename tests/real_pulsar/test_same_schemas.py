@@ -8,7 +8,7 @@ import pytest
 from tests.real_pulsar.java_pulsar import JavaPulsar
 from tests.real_pulsar.steps import Answers, check_same, numbered, run_on_both
 
-pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800), pytest.mark.xdist_group("real_pulsar")]
+pytestmark = [pytest.mark.real_pulsar, pytest.mark.timeout(1800)]
 
 FIRST = {"type": "record", "name": "A", "fields": [{"name": "a", "type": "int"}]}
 SECOND = {**FIRST, "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": ["null", "string"], "default": None}]}
