@@ -17,6 +17,7 @@ from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.verbs.querying import install_sql
 from pulsarctl.verbs.replaying import install_replay
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.tiered import install_tiered
@@ -30,6 +31,7 @@ app = Noun("ops", "Run large jobs on Spark, and move ledgers to tiered storage."
 install_tiered(app)
 install_transfer(app)
 install_replay(app)
+install_sql(app)
 
 Target = Annotated[
     str,

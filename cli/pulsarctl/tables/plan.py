@@ -1,9 +1,10 @@
 """Which topics are read, and the ledger ranges of each, as the admin API reports them at one moment."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import NotFound, UsageProblem
@@ -17,15 +18,33 @@ ORDER_MS = 60_000  # publish times may be out of order by this: producers have c
 LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
 
 
-def plan(options: TableOptions) -> list[LedgerRange]:
+class Snapshot:
+    """The ledgers and cursors of each topic partition, as of the first time it was asked.
+
+    Plans that share one agree about which messages exist.
+    """
+
+    def __init__(self) -> None:
+        self._stats: dict[str, Mapping[str, Any]] = {}
+
+    def of(self, admin: AdminClient, topic: str) -> Mapping[str, Any]:
+        if topic not in self._stats:
+            self._stats[topic] = admin.topics.internal_stats(topic)
+        return self._stats[topic]
+
+
+def plan(options: TableOptions, snapshot: Snapshot | None = None) -> list[LedgerRange]:
     """At least one range for each topic partition and ledger that holds something to read.
 
-    Raises `NotFound` for a topic that does not exist, and what the admin client raises.
+    `snapshot` is shared with other plans. Raises `NotFound` for a topic that does not exist, and what the admin client
+    raises.
     """
     path_of = LedgerFiles(Path(options.data_directory)).path_of if options.data_directory else in_no_file
+    known = snapshot or Snapshot()
     admin = options.access.admin()
     try:
-        ranges = [each for topic in topic_parts(admin, options) for each in _ranges(admin, options, topic, path_of)]
+        parts = [(topic, known.of(admin, topic)) for topic in topic_parts(admin, options)]
+        ranges = [each for topic, stats in parts for each in _ranges(admin, options, topic, stats, path_of)]
     finally:
         admin.close()
     return split(ranges, tasks_min=options.tasks_min, entries_max=options.entries_per_task)
@@ -68,8 +87,9 @@ def _whole_topic(name: str) -> str:
     return re.sub(r"-partition-\d+$", "", name)
 
 
-def _ranges(admin: AdminClient, options: TableOptions, topic: str, path_of: PathOf) -> Iterator[LedgerRange]:
-    stats = admin.topics.internal_stats(topic)
+def _ranges(
+    admin: AdminClient, options: TableOptions, topic: str, stats: Mapping[str, Any], path_of: PathOf
+) -> Iterator[LedgerRange]:
     names: Sequence[str] | None = options.subscriptions or None
     if names == (ALL_SUBSCRIPTIONS,):
         names = sorted(stats["cursors"])

@@ -13,7 +13,7 @@ from pulsarctl.tables.ledger_files import LedgerFileReader
 from pulsarctl.tables.ledger_ranges import EntrySpan, LedgerRange
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.tables.options import TableOptions
-from pulsarctl.tables.plan import plan, topic_parts
+from pulsarctl.tables.plan import Snapshot, plan, topic_parts
 from pulsarctl.tables.protocol_reader import ProtocolReader
 from pulsarctl.tables.typed import typed_values
 from pulsarctl.tables.typed.typed_values import TypedValues
@@ -60,9 +60,9 @@ class TopicTable:
             return pa.binary() if name == "raw_value" else pa.string()
         return column_named(name).arrow_type
 
-    def plan(self) -> list[LedgerRange]:
+    def plan(self, snapshot: Snapshot | None = None) -> list[LedgerRange]:
         """What there is to read now, cut into parts. Raises `NotFound`, and what the admin client raises."""
-        return plan(self.options)
+        return plan(self.options, snapshot)
 
     def read(self, part: LedgerRange) -> Iterator[pa.RecordBatch]:
         """The rows of one part, in batches of at most 10,000 rows and about 8 MB.

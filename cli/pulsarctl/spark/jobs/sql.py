@@ -1,0 +1,53 @@
+"""Runs a statement on Spark, with the plan, the tables, and the readers of the local engine.
+
+A reference becomes a view whose tasks read the parts of its plan. It does not use the data source: Spark would
+plan each reference again, later, so that two references to one topic could see different messages.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+from pulsarctl.spark.jobs.watching import watched
+from pulsarctl.spark.partitions import freeze
+from pulsarctl.spark.types import ddl
+from pulsarctl.sql.planning import PlannedReference
+from pulsarctl.sql.statement import Statement
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+JOB_GROUP = "pulsarctl-sql"
+SETTINGS = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.sizeOfNull": "false"}
+"""A division by zero, a cast that fails, and the size of NULL are NULL, as the local engine has it."""
+
+
+def run_spark(
+    context: SparkContext,
+    statement: Statement,
+    references: Sequence[PlannedReference],
+    tell: Callable[[int], None],
+) -> "pa.Table":
+    """`tell` learns how many tasks are done."""
+    session = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
+    for each in references:
+        view(session, each).createOrReplaceTempView(each.reference.relation)
+    context.setJobGroup(JOB_GROUP, "a query of topics", interruptOnCancel=True)
+    with watched(context, tell):
+        return session.sql(statement.for_spark()).toArrow()
+
+
+def view(session: SparkSession, of: PlannedReference) -> DataFrame:
+    """One task for each part. Nothing of `of` but its table and its parts travels to tasks."""
+    table, parts = of.table, of.parts
+
+    def read(numbers: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        freeze()
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield from table.read(parts[number])
+
+    count = len(parts)
+    return session.range(0, count, 1, max(count, 1)).mapInArrow(read, ddl(table.schema))

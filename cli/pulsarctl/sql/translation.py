@@ -1,0 +1,123 @@
+"""Spark SQL -> DuckDB where sqlglot's translation would give other rows.
+
+Spark reads bytes as UTF-8 when a query casts them to text, truncates a fraction that is cast to an integer, and finds
+NULL in text that is no JSON, where DuckDB escapes, rounds, and fails. Some functions return another type.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from pulsarctl.sql.planning import PlannedReference
+from pulsarctl.sql.statement import Statement
+
+MACROS = (
+    "CREATE TEMP MACRO pulsar_text(x) AS try(decode(x))",
+    "CREATE TEMP MACRO pulsar_json(x) AS CASE WHEN json_valid(x) THEN x END",
+    """CREATE TEMP MACRO pulsar_whole(x) AS CASE
+         WHEN typeof(x) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT')
+           OR typeof(x) = 'VARCHAR' AND NOT contains(CAST(x AS VARCHAR), '.')
+         THEN TRY_CAST(x AS HUGEINT) ELSE TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS HUGEINT) END""",
+    # Java writes other numbers as 1.0E7, and there is no one text of an array.
+    """CREATE TEMP MACRO pulsar_string(x) AS CASE
+         WHEN x IS NULL THEN NULL
+         WHEN typeof(x) IN ('VARCHAR', 'BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'DATE',
+           'TIMESTAMP') OR starts_with(typeof(x), 'DECIMAL') THEN CAST(x AS VARCHAR)
+         WHEN typeof(x) = 'TIMESTAMP WITH TIME ZONE' THEN regexp_replace(CAST(x AS VARCHAR), '[+]00$', '')
+         WHEN typeof(x) = 'DOUBLE'
+           AND (TRY_CAST(x AS DOUBLE) = 0 OR abs(TRY_CAST(x AS DOUBLE)) BETWEEN 0.001 AND 9999999)
+         THEN CAST(x AS VARCHAR)
+         ELSE error('only Spark can write this ' || typeof(x) || ' as text') END""",
+)
+"""What the translated statement calls. Text that is no UTF-8 is NULL."""
+
+
+def for_duckdb(statement: Statement, references: Sequence[PlannedReference]) -> str:
+    fields = [field for each in references for field in each.table.schema]
+    binary = {field.name for field in fields if pa.types.is_binary(field.type)}
+    maps = {field.name for field in fields if pa.types.is_map(field.type)}
+    tree = exp.Select(expressions=[statement.tree.copy()])  # a parent, so that the statement itself can be replaced
+    for kind, translated in _TRANSLATIONS.items():
+        for node in list(tree.find_all(kind)):
+            if type(node) is kind:
+                translated(node, binary if kind is not exp.ArraySize else maps)
+    return str(tree.expressions[0].sql("duckdb"))
+
+
+def _cast(node: Any, binary: set[str]) -> None:
+    if node.to.is_type(*exp.DataType.INTEGER_TYPES):
+        node.set("this", _call("pulsar_whole", node.this))
+    elif node.to.is_type("timestamp"):  # a function makes it without a zone, and Spark's has one
+        node.set("to", exp.DataType.build("timestamptz"))
+    elif node.to.is_type(*exp.DataType.TEXT_TYPES):
+        node.replace(_string(node.this, binary))
+
+
+def _texts(node: Any, binary: set[str]) -> None:
+    node.set("expressions", [_string(each, binary) for each in node.expressions])
+
+
+def _both_texts(node: Any, binary: set[str]) -> None:
+    node.set("this", _string(node.this, binary))
+    node.set("expression", _string(node.expression, binary))
+
+
+def _string(operand: Any, binary: set[str]) -> Any:
+    if isinstance(operand, exp.Literal) and operand.is_string:
+        return operand.copy()
+    return _call("pulsar_text" if _is_one_of(operand, binary) else "pulsar_string", operand)
+
+
+def _json(node: Any, _: set[str]) -> None:
+    node.set("this", _call("pulsar_json", node.this))
+
+
+def _day(node: Any, _: set[str]) -> None:
+    """Of a date and days it makes a date."""
+    node.replace(exp.cast(node.copy(), "date"))
+
+
+def _integer(node: Any, _: set[str]) -> None:
+    """Of a double, too."""
+    node.replace(exp.cast(node.copy(), "bigint"))
+
+
+def _percentile(node: Any, _: set[str]) -> None:
+    node.replace(exp.Anonymous(this="quantile_cont", expressions=[node.this.copy(), node.args["quantile"].copy()]))
+
+
+def _length(node: Any, binary: set[str]) -> None:
+    if _is_one_of(node.this, binary):
+        node.replace(_call("octet_length", node.this))
+
+
+def _size(node: Any, maps: set[str]) -> None:
+    if _is_one_of(node.this, maps):
+        node.replace(_call("cardinality", node.this))
+
+
+def _is_one_of(operand: Any, names: set[str]) -> bool:
+    column = operand.unnest()
+    return isinstance(column, exp.Column) and column.name in names
+
+
+def _call(name: str, operand: Any) -> Any:
+    return exp.Anonymous(this=name, expressions=[operand.copy()])
+
+
+_TRANSLATIONS: dict[Any, Callable[[Any, set[str]], None]] = {
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Concat: _texts,
+    exp.ConcatWs: _texts,
+    exp.DPipe: _both_texts,
+    exp.JSONExtractScalar: _json,
+    exp.TsOrDsAdd: _day,
+    exp.Quantile: _percentile,
+    exp.Ceil: _integer,
+    exp.Floor: _integer,
+    exp.Length: _length,
+    exp.ArraySize: _size,
+}

@@ -1,0 +1,192 @@
+"""The text of a query: topics by name, conditions on each mention of a topic, columns that are needed."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.sql.conditions import Conditions, Span
+from pulsarctl.sql.statement import Statement, parse
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NOON_MS = int(NOW.timestamp() * 1000)
+HOUR_MS = 3_600_000
+
+
+def parsed(text: str) -> Statement:
+    return parse(text, NOW)
+
+
+def conditions(text: str) -> list[Conditions]:
+    return [each.conditions for each in parsed(text).references]
+
+
+def only(where: str) -> Conditions:
+    (found,) = conditions(f"SELECT key FROM t WHERE {where}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "topic"),
+    [
+        ("orders", "persistent://public/default/orders"),
+        ('"orders-partition-1"', "persistent://public/default/orders-partition-1"),
+        ('"shop/eu/orders"', "persistent://shop/eu/orders"),
+        ("`shop/eu/orders`", "persistent://shop/eu/orders"),
+        ('"persistent://shop/eu/orders"', "persistent://shop/eu/orders"),
+        ("shop.eu.orders", "persistent://shop/eu/orders"),
+        ('"shop/eu".orders', "persistent://shop/eu/orders"),
+        ('pulsar."shop/eu".orders', "persistent://shop/eu/orders"),
+    ],
+)
+def test_a_topic_is_named_in_each_of_these_ways(name: str, topic: str) -> None:
+    (reference,) = parsed(f"SELECT key FROM {name}").references
+    assert reference.topic == topic
+
+
+def test_a_name_of_a_with_clause_is_no_topic() -> None:
+    found = parsed("WITH recent AS (SELECT * FROM orders) SELECT * FROM recent JOIN recent AS again USING (key)")
+    assert [each.written for each in found.references] == ["orders"]
+
+
+def test_a_topic_that_is_named_twice_is_two_references_with_their_own_conditions() -> None:
+    found = conditions("SELECT (SELECT count(*) FROM t WHERE partition = 1), (SELECT count(*) FROM t)")
+    assert sorted((each.partition.low for each in found), key=str) == [1, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("SELEC 1", "cannot read the query: line 1, column"),
+        ("SELECT 1; SELECT 2", "cannot run 2 statements at once"),
+        ("", "cannot run 0 statements at once"),
+        ("INSERT INTO t SELECT 1", "cannot run INSERT: ops sql only reads"),
+        ("DROP TABLE t", "cannot run DROP: ops sql only reads"),
+        ('SELECT * FROM "a/b"', "'a/b' is not a topic name"),
+        ("SELECT * FROM t, t", "cannot run the query"),
+    ],
+)
+def test_what_is_no_query_of_topics_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(UsageProblem) as found:
+        parsed(text)
+    assert found.value.message.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("where", "span"),
+    [
+        ("publish_time >= '2026-03-01T12:00:00Z'", Span(NOON_MS)),
+        ("publish_time > timestamp '2026-03-01 12:00:00'", Span(NOON_MS)),
+        ("publish_time >= date '2026-03-01'", Span(NOON_MS - 12 * HOUR_MS)),
+        ("t.publish_time < '2026-03-01 12:00:00'", Span(None, NOON_MS)),
+        ("'2026-03-01 12:00:00' > publish_time", Span(None, NOON_MS)),
+        ("publish_time > now() - interval 1 hour", Span(NOON_MS - HOUR_MS)),
+        ("publish_time > current_timestamp() - interval '1' hour", Span(NOON_MS - HOUR_MS)),
+        ("publish_time > current_date", Span(NOON_MS - 12 * HOUR_MS)),
+        ("publish_time > date_trunc('day', now())", Span(NOON_MS - 12 * HOUR_MS)),
+        (
+            "publish_time between '2026-03-01 12:00:00' and '2026-03-01 13:00:00'",
+            Span(NOON_MS, NOON_MS + HOUR_MS),
+        ),
+        ("(publish_time > '2026-03-01 12:00:00' and (publish_time < now()))", Span(NOON_MS, NOON_MS)),
+        ("publish_time = '2026-03-01 12:00:00'", Span(NOON_MS, NOON_MS)),
+    ],
+)
+def test_a_bound_on_the_publish_time_is_found(where: str, span: Span) -> None:
+    assert only(where) == Conditions(publish_time=span)
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ("ledger_id = 5 and entry_id between 3 and 9", Conditions(ledger_id=Span(5, 5), entry_id=Span(3, 9))),
+        ("ledger_id in (5, 9) and 7 <= ledger_id", Conditions(ledger_id=Span(7, 9))),
+        ("partition = 2", Conditions(partition=Span(2, 2))),
+        ("partition = -1", Conditions(partition=Span(-1, -1))),
+        ("PARTITION IN (0, 2) AND partition IN (2, 3)", Conditions(partitions=frozenset({2}))),
+        (
+            "message_id = '5:3:1:0'",
+            Conditions(ledger_id=Span(5, 5), entry_id=Span(3, 3), partition=Span(1, 1)),
+        ),
+    ],
+)
+def test_a_bound_on_the_position_is_found(where: str, found: Conditions) -> None:
+    assert only(where) == found
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "publish_time > '2026-03-01' or key = 'a'",
+        "not (publish_time > '2026-03-01')",
+        "publish_time not between '2026-03-01' and '2026-03-02'",
+        "publish_time > event_time",
+        "publish_time > (select max(publish_time) from u)",
+        "publish_time > 'no time'",
+        "publish_time + interval 1 hour > '2026-03-01'",
+        "value.publish_time > '2026-03-01'",
+        "o.t.publish_time > '2026-03-01'",
+        "partition not in (1, 2)",
+        "partition in (select 1)",
+        "partition <> 1",
+        "ledger_id > 5.5",
+        "ledger_id > '5'",
+        "message_id > '5:3:1'",
+        "message_id = 'nothing'",
+        "publish_time is null",
+    ],
+)
+def test_what_is_no_bound_on_every_row_is_ignored(where: str) -> None:
+    assert all(each == Conditions() for each in conditions(f"SELECT key FROM t WHERE {where}"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM (SELECT *, row_number() OVER (ORDER BY key) n FROM t) WHERE partition = 1",
+        "SELECT * FROM t AS t(a, partition) WHERE partition = 1",
+        "SELECT * FROM t TABLESAMPLE (10 ROWS) WHERE partition = 1",
+        "SELECT partition, count(*) FROM t GROUP BY 1 HAVING partition = 1",
+        "SELECT * FROM t LEFT JOIN (SELECT 1 AS k) u ON t.partition = 1",
+        "SELECT * FROM t LATERAL VIEW explode(array(1)) x AS partition WHERE partition = 1",
+        "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM u WHERE t.partition = 1)",
+    ],
+)
+def test_a_bound_that_applies_later_or_elsewhere_is_ignored(query: str) -> None:
+    assert all(each == Conditions() for each in conditions(query))
+
+
+def test_an_inner_join_bounds_both_sides_and_where_bounds_the_outer_side() -> None:
+    inner = conditions("SELECT a.key FROM a JOIN b ON a.key = b.key AND a.partition = 1 AND b.partition = 2")
+    outer = conditions("SELECT a.key FROM a LEFT JOIN b ON a.key = b.key WHERE b.partition = 2")
+    assert [each.partition.low for each in inner] == [1, 2]
+    assert [each.partition.low for each in outer] == [None, 2]
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT count(*) FROM t", ("entry_id",)),
+        ("SELECT key, sum(value.price) FROM t WHERE PARTITION = 1 GROUP BY key", ("partition", "key", "value")),
+        ("SELECT t.* FROM t", ("partition", "entry_id", "key", "value")),
+        ("SELECT a.key FROM t a NATURAL JOIN u", ("partition", "entry_id", "key", "value")),
+        ("SELECT a FROM t AS t(a, b, c, d)", ("partition", "entry_id", "key", "value")),
+    ],
+)
+def test_only_columns_that_the_query_may_need_are_read(query: str, columns: tuple[str, ...]) -> None:
+    assert parsed(query).references[0].columns(("partition", "entry_id", "key", "value")) == columns
+
+
+def test_columns_have_the_names_that_the_query_gives_them() -> None:
+    found = parsed("SELECT count(*), value.price, KEY, a + 1 AS b FROM t GROUP BY 2")
+    assert found.for_spark() == (
+        "SELECT COUNT(*) AS `COUNT(*)`, value.price, KEY, a + 1 AS b FROM topic_0 AS t GROUP BY 2"
+    )
+    assert found.names == ("COUNT(*)", "price", "KEY", "b")
+
+
+def test_the_time_stands_still_during_a_query() -> None:
+    text = parsed("SELECT now(), current_timestamp(), current_date FROM t").for_spark()
+    assert text.count("CAST('2026-03-01 12:00:00+00:00' AS TIMESTAMP)") == 2
+    assert "`CURRENT_DATE`" in text, "names are as written"
+    assert "'2026-03-01' AS DATE" in text
