@@ -35,6 +35,7 @@ TITLES = {
     "backlog_quota": "Backlog quotas",
     "deduplication": "Deduplication",
     "offload": "Tiered storage",
+    "replication": "Geo-replication: copies of topics in other clusters",
     "delayed": "Delayed delivery",
     "inactive": "Inactive topics",
     "schema": "Schemas",

@@ -1,4 +1,4 @@
-"""`/admin/v2/clusters`: this cluster, and other clusters that tools register. The broker replicates to none of them."""
+"""`/admin/v2/clusters`: this cluster, and the other clusters that namespaces and topics can be replicated to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES
 if TYPE_CHECKING:
     from broker_core.broker import Broker
 
-# Pulsar's ClusterData: the broker shows these to tools and does not use them.
+# Pulsar's ClusterData; `replication.cluster_settings` says what replicators use of it.
 _TEXTS = (
     "serviceUrl",
     "serviceUrlTls",
@@ -89,6 +89,7 @@ async def create_cluster(call: Call) -> Answer:
         if call.json() is None:
             raise InvalidRequest("cluster data is required")
         await records.put(CLUSTER, name, _read(call, name))
+    call.broker.topics.remotes.changed(name)
     return Answer(200)
 
 
@@ -99,6 +100,7 @@ async def update_cluster(call: Call) -> Answer:
         name = known_cluster(call)
         migration = {key: value for key, value in _record(call, name).items() if key == "migration"}
         await records.put(CLUSTER, name, _read(call, name) | migration)
+    call.broker.topics.remotes.changed(name)
     return Answer(200)
 
 

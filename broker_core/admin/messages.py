@@ -21,6 +21,7 @@ from broker_core.admin.routes import Route
 from broker_core.admin.targets import one_topic
 from broker_core.clock import iso
 from broker_core.errors import BrokerError, CannotShow, InvalidRequest, InvalidValue, TopicNotFound
+from broker_core.names import is_reserved_subscription
 from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import at_least_zero
 from broker_core.security.operations import on_topic
@@ -45,10 +46,14 @@ async def peek_message(call: Call) -> Answer:
     if number < 1:
         raise InvalidRequest("the position of a message to peek at counts from 1")
     name = call.subscription()
-    subscription = topic.subscriptions.get(name) or await topic.subscriptions.open(
-        name, durable=True, start=None, earliest=True, properties={}
-    )
-    return await _shown(call, lambda: peek.nth_unacknowledged(topic.ledger, subscription.cursor, number))
+    if is_reserved_subscription(name):
+        cursor = topic.backlogs.find(name).cursor
+    else:
+        subscription = topic.subscriptions.get(name) or await topic.subscriptions.open(
+            name, durable=True, start=None, earliest=True, properties={}
+        )
+        cursor = subscription.cursor
+    return await _shown(call, lambda: peek.nth_unacknowledged(topic.ledger, cursor, number))
 
 
 async def examine_message(call: Call) -> Answer:

@@ -30,9 +30,9 @@ async def clear_backlog(call: Call) -> None:
     only = call.subscription() if "subscription" in call.parts else None
     async for name in in_turns(await _topics(call)):
         topic = await call.broker.topics.get(name)
-        async for subscription in in_turns(list(topic.subscriptions.values())):
-            if only is None or subscription.name == only:
-                await subscription.clear_backlog()
+        async for one in in_turns(list(topic.backlogs.values())):
+            if only is None or one.name == only:
+                await one.clear_backlog()
 
 
 async def unsubscribe(call: Call) -> None:

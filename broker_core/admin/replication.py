@@ -1,4 +1,4 @@
-"""Which clusters a namespace or a topic replicates to. This broker knows only its own."""
+"""Which clusters a namespace or a topic replicates to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ async def set_of_namespace(call: Call) -> Answer:
     clusters = _clusters(call)
     if "global" in clusters:
         raise InvalidValue("Cannot specify global in the list of replication clusters")
-    call.broker.tenancy.check_replication(clusters)
     await call.broker.tenancy.set_replication_clusters(call.namespace(), clusters)
     return Answer(200)
 
@@ -36,9 +35,11 @@ async def get_of_topic(call: Call) -> Answer:
 
 async def set_of_topic(call: Call) -> None:
     topic, clusters, tenancy = policy_topic(call), _clusters(call), call.broker.tenancy
+    if is_global(call):
+        tenancy.replication.check_global(clusters, tenancy.namespace(topic.namespace))
     if tenancy.cluster not in clusters:
         raise InvalidValue("Can not remove local cluster from the local topic-level replication clusters policy")
-    tenancy.check_replication(clusters)
+    tenancy.check_replication(topic.namespace, clusters)
     await tenancy.topic_policies.set(topic, is_global=is_global(call), replication_clusters=clusters)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from broker_core.clock import iso
 from broker_core.dispatch.facts import DrainingHash
 from broker_core.publishing.access import AccessMode
+from broker_core.stats.replicator_stats import ReplicatorStats
 from broker_core.stats.subscription_stats import ConsumerStats, SubscriptionStats
 from broker_core.stats.topic_stats import CompactionStats, PublisherStats, TopicStats
 
@@ -37,7 +38,7 @@ def topic_body(stats: TopicStats, *, owner: str, now_ms: int) -> dict[str, Any]:
         "publishers": [publisher_body(one) for one in stats.publishers],
         "waitingPublishers": stats.waiting_publishers,
         "subscriptions": {},
-        "replication": {},
+        "replication": {cluster: replicator_body(one) for cluster, one in stats.replication.items()},
         "deduplicationStatus": "Enabled" if stats.deduplicates else "Disabled",
         **({} if stats.epoch is None else {"topicEpoch": stats.epoch}),
         **_topic_tail(stats),
@@ -122,6 +123,34 @@ def publisher_body(stats: PublisherStats) -> dict[str, Any]:
         "connectedSince": iso(stats.connected_since_ms),
         "clientVersion": stats.client_version,
         "metadata": dict(stats.metadata),
+    }
+
+
+def replicator_body(stats: ReplicatorStats) -> dict[str, Any]:
+    """ReplicatorStats; what follows `msgExpiredCount` is not in Pulsar."""
+    incoming, outgoing = stats.incoming, stats.outgoing
+    inbound = {"inboundConnection": stats.inbound, "inboundConnectedSince": iso(stats.inbound_since_ms)}
+    outbound = {"outboundConnection": stats.outbound, "outboundConnectedSince": iso(stats.outbound_since_ms)}
+    return {
+        "msgRateIn": incoming.message_rate,
+        "msgInCount": incoming.messages,
+        "msgThroughputIn": incoming.byte_rate,
+        "bytesInCount": incoming.bytes,
+        "msgRateOut": outgoing.message_rate,
+        "msgOutCount": outgoing.messages,
+        "msgThroughputOut": outgoing.byte_rate,
+        "bytesOutCount": outgoing.bytes,
+        "msgRateExpired": stats.expired.message_rate,
+        "replicationBacklog": stats.backlog_entries,
+        "connected": stats.connected,
+        "replicationDelayInSeconds": stats.delay_seconds,
+        **(inbound if stats.inbound else {}),
+        **(outbound if stats.outbound else {}),
+        "msgExpiredCount": stats.expired.messages,
+        "backlogSize": stats.backlog_bytes,
+        "state": stats.state,
+        "lastError": stats.last_error,
+        "lastReceiptTimestamp": stats.last_receipt_ms,
     }
 
 

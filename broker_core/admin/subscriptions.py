@@ -18,8 +18,10 @@ from broker_core.policies.json_values import truth
 from broker_core.rates.turns import in_turns, side_by_side
 from broker_core.security.operations import on_topic
 from broker_core.storage.position import LATEST
+from broker_core.topic.backlogs import no_backlog
 
 if TYPE_CHECKING:
+    from broker_core.topic.backlogs import Backlogged
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.topic import Topic
 
@@ -92,16 +94,23 @@ async def _for_each(call: Call, act: Callable[[Topic, Subscription], Awaitable[A
     return await side_by_side(topics, lambda topic: act(topic, topic.subscriptions.find(name)))
 
 
-async def clear_backlog(call: Call) -> None:
-    async def clear(_topic: Topic, subscription: Subscription) -> None:
-        await subscription.clear_backlog()
+async def _for_each_backlog(call: Call, act: Callable[[Backlogged], Awaitable[Any]]) -> list[Any]:
+    """As `_for_each`; the name may also be that of a replicator's cursor, `pulsar.repl.CLUSTER`."""
+    name = call.subscription()
+    topics = await every_topic(call)
+    having = [topic for topic in topics if name in topic.backlogs]
+    if not having:
+        raise no_backlog(name, call.topic())
+    return await side_by_side(having, lambda topic: act(topic.backlogs.find(name)))
 
-    await _for_each(call, clear)
+
+async def clear_backlog(call: Call) -> None:
+    await _for_each_backlog(call, lambda one: one.clear_backlog())
 
 
 async def skip(call: Call) -> None:
     topic = await one_topic(call, "Skip messages on a partitioned topic is not allowed")
-    await topic.subscriptions.find(call.subscription()).skip(call.number("count"))
+    await topic.backlogs.find(call.subscription()).skip(call.number("count"))
 
 
 async def reset_to_time(call: Call) -> None:
@@ -127,16 +136,13 @@ async def expire(call: Call) -> None:
     name = call.subscription()
     before = _moment_before(call)
 
-    async def act(_topic: Topic, subscription: Subscription) -> int:
-        return await subscription.expire_before(before)
-
-    if not any(await _for_each(call, act)):
+    if not any(await _for_each_backlog(call, lambda one: one.expire_before(before))):
         raise _nothing_expired(call, name)
 
 
 async def expire_to_position(call: Call) -> None:
     topic = await one_topic(call, "Expire message at position is not supported for partitioned-topic")
-    subscription = topic.subscriptions.find(call.subscription())
+    subscription = topic.backlogs.find(call.subscription())
     body = call.json_object()
     if not await subscription.expire_up_to(
         read_position({**body, "excluded": False}), inclusive=not body.get("excluded")
@@ -188,7 +194,7 @@ async def expire_all(call: Call) -> None:
     check_exists(call.broker, call.topic())
     before = _moment_before(call)
     for topic in await every_topic(call):
-        async for subscription in in_turns(list(topic.subscriptions.values())):
+        async for subscription in in_turns(list(topic.backlogs.values())):
             if not await subscription.expire_before(before):
                 raise _nothing_expired(call, subscription.name)
 

@@ -2,10 +2,10 @@
 
 A part of the broker receives its own section, never the whole object. `setting(...)` gives a field its Pulsar key, its
 default, and one sentence of documentation; `conf/standalone.yaml` is generated from these. The sections of features
-that policies turn on and off are in `features` and `offload`, the bounds on the commands of clients in `commands`, the
-bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in `security`, `openid`,
-and `tls`. Sizes are in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the sentence says so.
-`sources` says where values come from.
+that policies turn on and off are in `features`, `offload`, and `replication`, the bounds on the commands of clients in
+`commands`, the bounds on their HTTP requests in `http`, those of dispatch in `dispatch`, and who clients are in
+`security`, `openid`, and `tls`. Sizes are in bytes unless the key says otherwise. -1 or 0 mean "no limit" where the
+sentence says so. `sources` says where values come from.
 """
 
 import dataclasses
@@ -27,6 +27,7 @@ from broker_core.config.http import HttpConfig
 from broker_core.config.metrics import MetricsConfig
 from broker_core.config.offload import OffloadConfig
 from broker_core.config.openid import OpenIdConfig
+from broker_core.config.replication import ReplicationConfig
 from broker_core.config.sections import Sections
 from broker_core.config.security import SecurityConfig
 from broker_core.config.setting import MB, setting
@@ -380,6 +381,7 @@ class BrokerConfig(Sections):
     backlog_quota: BacklogQuotaConfig = field(default_factory=BacklogQuotaConfig)
     deduplication: DeduplicationConfig = field(default_factory=DeduplicationConfig)
     offload: OffloadConfig = field(default_factory=OffloadConfig)
+    replication: ReplicationConfig = field(default_factory=ReplicationConfig)
     delayed: DelayedConfig = field(default_factory=DelayedConfig)
     inactive: InactiveConfig = field(default_factory=InactiveConfig)
     schema: SchemaConfig = field(default_factory=SchemaConfig)

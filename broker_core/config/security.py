@@ -86,11 +86,11 @@ class SecurityConfig:
     internal_plugin: str = setting(
         "brokerClientAuthenticationPlugin",
         "",
-        "Authentication of the broker's own client in Pulsar; if empty, a new broker with authorization creates no"
-        " tenants.",
+        "Authentication of the broker in other clusters whose records name none; if empty, a new broker with"
+        " authorization creates no tenants.",
     )
     internal_parameters: str = setting(
-        "brokerClientAuthenticationParameters", "", "Accepted for brokerClientAuthenticationPlugin, and not used."
+        "brokerClientAuthenticationParameters", "", "Parameters of brokerClientAuthenticationPlugin, such as a token."
     )
     token_secret_key: str = setting(
         "tokenSecretKey", "", "Secret key of tokens: a file, file: URL, data: URL, or base64 text."

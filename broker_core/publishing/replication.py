@@ -27,6 +27,11 @@ def is_replicator(producer_name: str) -> bool:
     return producer_name.startswith(REPLICATOR_PREFIX)
 
 
+def source_cluster(producer_name: str) -> str:
+    """The cluster that a replicator copies from: old brokers name no more than that, newer ones also the target."""
+    return producer_name.removeprefix(REPLICATOR_PREFIX).partition("-->")[0]
+
+
 class Origin(NamedTuple):
     """Who published an entry in the other cluster, and the sequence IDs of its first and last message.
 

@@ -95,6 +95,11 @@ class SchemaRegistry:
     def version(self, topic: TopicName, version: int) -> SchemaVersion | None:
         return next((one for one in self.versions(topic) if one.version == version), None)
 
+    def stored(self, topic: TopicName, version: int) -> SchemaVersion | None:
+        """The version even if a deletion hides it: messages from before the deletion still name it."""
+        found = (one for one in self._versions.get(schema_id(topic), ()) if one.version == version)
+        return next((one for one in found if not one.deleted), None)
+
     def version_of(self, topic: TopicName, schema: SchemaData) -> int:
         """The version with the same bytes; `NO_VERSION` if there is none."""
         found = _with_same_bytes(self.versions(topic), schema)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from broker_core.rates.traffic import Traffic
 from broker_core.stats.offload_stats import OffloadStats
+from broker_core.stats.replicator_stats import merged
 from broker_core.stats.subscription_stats import ConsumerStats, SubscriptionStats
 from broker_core.stats.topic_stats import CompactionStats, PublisherStats, TopicStats
 
@@ -42,6 +43,7 @@ def merge(parts: Iterable[TopicStats]) -> TopicStats:
         offload=OffloadStats.merged([part.offload for part in stats]),
         has_chunks=any(part.has_chunks for part in stats),
         lost_entries=sum(part.lost_entries for part in stats),
+        replication=merged([part.replication for part in stats]),
     )
 
 

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 from broker_core.rates.turns import in_turns
 from broker_core.stats.broker_load import resident_bytes
-from broker_core.stats.topic_metrics import SUMMED, Sample, of_consumer, of_producer, of_subscription, of_topic
+from broker_core.stats.topic_metrics import (
+    SUMMED,
+    Sample,
+    of_consumer,
+    of_producer,
+    of_replicator,
+    of_subscription,
+    of_topic,
+)
 from broker_core.stats.topic_stats import TopicStats, topic_stats
 
 if TYPE_CHECKING:
@@ -68,7 +76,12 @@ async def samples_of(broker: Broker) -> AsyncIterator[list[Sample]]:
         totals.add(snapshot)
         namespace = namespaces.setdefault(name, _OfNamespace())
         namespace.topics += 1
-        found = of_one(f'{cluster},namespace="{name}",topic="{escaped(str(topic.name))}"', snapshot, shows)
+        topic_labels = f'{cluster},namespace="{name}",topic="{escaped(str(topic.name))}"'
+        if broker.config.replication.metrics:
+            for other, one in snapshot.replication.items():
+                remote = f'{topic_labels},remote_cluster="{escaped(other)}"'
+                yield list(of_replicator(remote, one))
+        found = of_one(topic_labels, snapshot, shows)
         async for some in in_turns(_some_at_a_time(found)):
             if shows.topics:
                 yield some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from broker_core.stats.replicator_stats import ReplicatorStats
 from broker_core.stats.subscription_stats import ConsumerStats, SubscriptionStats
 from broker_core.stats.topic_stats import PublisherStats, TopicStats
 
@@ -60,6 +61,18 @@ def of_topic(labels: str, stats: TopicStats) -> Iterator[Sample]:
     if stats.compaction.last_success_ms or stats.compaction.last_failure_ms:
         yield "pulsar_compaction_removed_event_count", labels, stats.compaction.removed_events
         yield "pulsar_compaction_duration_time_in_mills", labels, stats.compaction.last_duration_ms
+
+
+def of_replicator(labels: str, stats: ReplicatorStats) -> Iterator[Sample]:
+    yield "pulsar_replication_rate_in", labels, stats.incoming.message_rate
+    yield "pulsar_replication_rate_out", labels, stats.outgoing.message_rate
+    yield "pulsar_replication_throughput_in", labels, stats.incoming.byte_rate
+    yield "pulsar_replication_throughput_out", labels, stats.outgoing.byte_rate
+    yield "pulsar_replication_backlog", labels, stats.backlog_entries
+    yield "pulsar_replication_connected_count", labels, stats.connected
+    yield "pulsar_replication_disconnected_count", labels, not stats.connected
+    yield "pulsar_replication_rate_expired", labels, stats.expired.message_rate
+    yield "pulsar_replication_delay_in_seconds", labels, stats.delay_seconds
 
 
 def of_subscription(labels: str, stats: SubscriptionStats) -> Iterator[Sample]:

@@ -7,7 +7,7 @@ Subscriptions and consumers are in `subscription_stats`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from broker_core.publishing.access import AccessMode
 from broker_core.rates.traffic import Traffic
 from broker_core.rates.turns import in_turns
 from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
+from broker_core.stats.replicator_stats import ReplicatorStats, replication_stats
 from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
 from broker_core.tenancy.system_topics import is_system_topic
 
@@ -95,6 +96,7 @@ class TopicStats:
     has_chunks: bool = False
     lost_entries: int = 0
     is_system: bool = False
+    replication: Mapping[str, ReplicatorStats] = field(default_factory=dict)
 
     @property
     def earliest_backlog_ms(self) -> int:
@@ -122,6 +124,8 @@ async def topic_stats(
         outgoing += found.traffic
         if found.durable:
             backlog_bytes = max(backlog_bytes, found.backlog_bytes)
+    replication = await replication_stats(topic)
+    backlog_bytes = max([backlog_bytes, *(one.backlog_bytes for one in replication.values())])
     compaction = topic.compaction
     if compaction.cursor is not None:
         found = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
@@ -152,6 +156,7 @@ async def topic_stats(
         has_chunks=topic.special_entries.has_chunks,
         is_system=is_system_topic(topic.name),
         lost_entries=sum(lost.last - lost.first + 1 for lost in topic.ledger.lost),
+        replication=replication,
     )
 
 

@@ -2,7 +2,7 @@
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.names import NamespaceName, TopicName
-from broker_core.policies.topic_policies import NOTHING_SET, PolicySet, TopicPolicies, resolve
+from broker_core.policies.topic_policies import PolicySet, TopicPolicies, resolve
 from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.records import Records
 from broker_core.tenancy.system_topics import is_system_topic
@@ -23,7 +23,7 @@ class EffectivePolicies:
         own = [found for found in (one.get(topic.base) for one in sets) if found is not None]
         if not own and not is_system_topic(topic):
             return self.in_namespace(topic.namespace)
-        levels = [*own, self._policies_of(topic.namespace)]
+        levels = [*own, *self._levels_of(self._records.namespaces.get(topic.namespace))]
         if is_system_topic(topic):  # brokers of several versions write to it
             anything = PolicySet(schema_compatibility_strategy=self._config.schema.system_compatibility)
             levels = [PolicySet(allow_schema_update=True), *levels, anything]
@@ -36,7 +36,7 @@ class EffectivePolicies:
             return resolve([], self._config)
         known = self._of_namespaces.get(name)
         if known is None or known[0] is not namespace:
-            known = self._of_namespaces[name] = (namespace, resolve([namespace.policies], self._config))
+            known = self._of_namespaces[name] = (namespace, resolve(self._levels_of(namespace), self._config))
         return known[1]
 
     def forget_all(self) -> None:
@@ -47,6 +47,9 @@ class EffectivePolicies:
         """The namespace is deleted."""
         self._of_namespaces.pop(name, None)
 
-    def _policies_of(self, name: NamespaceName) -> PolicySet:
-        found = self._records.namespaces.get(name)
-        return found.policies if found else NOTHING_SET
+    @staticmethod
+    def _levels_of(namespace: Namespace | None) -> list[PolicySet]:
+        """A namespace's clusters are kept beside its policies, because it always has some."""
+        if namespace is None:
+            return []
+        return [namespace.policies, PolicySet(replication_clusters=namespace.replication_clusters)]

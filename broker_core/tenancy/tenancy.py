@@ -6,7 +6,7 @@ empty. Reasons of refusals are those of Pulsar's admin REST API.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -32,6 +32,7 @@ from broker_core.tenancy.namespace import Namespace
 from broker_core.tenancy.partitioned_metadata import PartitionedMetadata
 from broker_core.tenancy.permissions import PERMISSIONS, Permissions
 from broker_core.tenancy.records import Documents, Records
+from broker_core.tenancy.replication import ReplicationRules
 from broker_core.tenancy.tool_records import ToolRecords
 from broker_core.tenancy.topic_level import TopicLevelPolicies
 
@@ -45,6 +46,7 @@ class Tenancy:
         self._config = config
         self.cluster = records.cluster
         self.effective = EffectivePolicies(records, config)
+        self.replication = ReplicationRules(records.cluster, tool_records)
         self._changes = Changes()
         self.on_change, self.on_permissions = self._changes.on_change, self._changes.on_permissions
         self.topic_policies = TopicLevelPolicies(records, self._changes, config)
@@ -69,10 +71,12 @@ class Tenancy:
         return sorted({self.cluster, *self.tool_records.keys(CLUSTER)})
 
     def uses_cluster(self, name: str) -> bool:
-        """Whether a tenant or a namespace names the cluster."""
+        """Whether a tenant, a namespace, or a topic names the cluster."""
         tenants = (tenant.allowed_clusters for tenant in self._records.tenants.values())
         namespaces = (namespace.replication_clusters for namespace in self._records.namespaces.values())
-        return any(name in clusters for clusters in chain(tenants, namespaces))
+        sets = (self._records.topic_policies, self._records.global_topic_policies)
+        topics = (policies.get("replication_clusters") or () for one in sets for policies in one.values())
+        return any(name in clusters for clusters in chain(tenants, namespaces, topics))
 
     def tenants(self) -> list[str]:
         return sorted(self._records.tenants)
@@ -140,7 +144,7 @@ class Tenancy:
                     raise Forbidden(f"{refused} for tenant [{name.tenant}]")
             if name in self._records.namespaces:
                 raise AlreadyExists("Namespace already exists")
-            self.check_replication(namespace.replication_clusters)
+            self.replication.check(namespace.replication_clusters, tenant, namespace)
             await self._records.put_namespace(namespace)
 
     async def delete_namespace(self, name: NamespaceName, is_empty: Callable[[], bool]) -> None:
@@ -208,20 +212,16 @@ class Tenancy:
             return None
         return Permissions.of(found.kept.get(PERMISSIONS, {}), found.policies.get("subscription_auth_mode"))
 
-    def check_replication(self, clusters: Iterable[str]) -> None:
-        """Raises `Forbidden` for a cluster that does not exist, and `InvalidValue` for one that is not ours."""
-        for name in clusters:
-            if name not in self.clusters():
-                raise Forbidden(f"Invalid cluster id: {name}")
-            if name != self.cluster:
-                raise InvalidValue(
-                    f"cannot replicate to cluster {name}: this broker replicates to no other cluster; leave it out"
-                )
+    def check_replication(self, name: NamespaceName, clusters: Sequence[str]) -> None:
+        """Raises the refusal of `ReplicationRules.check`."""
+        self.replication.check(clusters, self.tenant(name.tenant), self.namespace(name))
 
     async def set_replication_clusters(self, name: NamespaceName, clusters: tuple[str, ...]) -> None:
-        """The caller checks that the clusters exist."""
+        """The topics of the namespace follow before this returns. Raises as `check_replication`."""
         async with self._changes.alone:
+            self.check_replication(name, clusters)
             await self._records.put_namespace(dataclasses.replace(self.namespace(name), replication_clusters=clusters))
+        await self._changes.tell(name, None)
 
     def bundles_of(self, name: NamespaceName) -> Bundles:
         """The bundles of a namespace, also of one that exists only by use."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_core.config.features import BacklogQuotaConfig
     from broker_core.policies.values import BacklogQuota
     from broker_core.publishing.producer import Producer
-    from broker_core.topic.subscription import Subscription
+    from broker_core.topic.backlogs import Backlogged
     from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class BacklogQuotas:
         context: TopicContext,
         config: BacklogQuotaConfig,
         producers: Mapping[str, Producer],
-        subscriptions: Mapping[str, Subscription],
+        subscriptions: Mapping[str, Backlogged],
     ) -> None:
         self._context = context
         self._producers = producers
@@ -138,7 +138,7 @@ class BacklogQuotas:
                 found = subscription.name, published
         return found
 
-    def _durable(self) -> list[Subscription]:
+    def _durable(self) -> list[Backlogged]:
         return [one for one in self._subscriptions.values() if one.durable]
 
     async def _is_too_old(self, seconds: int) -> bool:
@@ -147,7 +147,7 @@ class BacklogQuotas:
         oldest = await self.oldest()
         return oldest is not None and self._context.expiry.now_ms() - oldest[1] > seconds * 1000
 
-    def _whole_ledgers(self, subscription: Subscription, seconds: int) -> Position | None:
+    def _whole_ledgers(self, subscription: Backlogged, seconds: int) -> Position | None:
         """The end of the unacknowledged sealed ledgers that are older; None when there are none."""
         oldest = subscription.cursor.oldest_unacknowledged()
         if oldest is None:

@@ -21,8 +21,8 @@ from broker_core.storage.retention import Retention
 
 if TYPE_CHECKING:
     from broker_core.compaction.compaction import Compaction
+    from broker_core.topic.backlogs import Backlogged
     from broker_core.topic.offloading import Offloading
-    from broker_core.topic.subscription import Subscription
     from broker_core.topic_context import TopicContext
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Housekeeping:
     def __init__(
         self,
         context: TopicContext,
-        subscriptions: Mapping[str, Subscription],
+        subscriptions: Mapping[str, Backlogged],
         compaction: Compaction,
         offloading: Offloading,
         *,
@@ -177,6 +177,6 @@ class Housekeeping:
         dated = [moment for moment in due if moment is not None]
         return max(0.0, (min(dated) - now) / 1000) if dated else None
 
-    async def _oldest_unacknowledged_ms(self, subscription: Subscription) -> int | None:
+    async def _oldest_unacknowledged_ms(self, subscription: Backlogged) -> int | None:
         oldest = subscription.cursor.oldest_unacknowledged() if subscription.durable else None
         return None if oldest is None else await self._context.log.publish_time(oldest)

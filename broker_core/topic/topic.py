@@ -26,10 +26,12 @@ from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.replication.replicators import Replicators
 from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.topic.backlog_quota import BacklogQuotas
+from broker_core.topic.backlogs import Backlogs
 from broker_core.topic.housekeeping import Housekeeping
 from broker_core.topic.last_message import last_message
 from broker_core.topic.offloading import Offloading
@@ -104,12 +106,14 @@ class Topic:
             self._subscription_context(services), self.lifecycle, self.subscription_type, self.acknowledged
         )
         subscriptions = self.subscriptions.by_name
-        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, subscriptions)
+        self.replicators = Replicators(context, services.replication, self.acknowledged)
+        backlogs = self.backlogs = Backlogs(self.name, subscriptions, self.replicators.by_cursor)
+        self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, backlogs)
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
         self.offloading = Offloading(context, services.tier, ended=self.acknowledged)
         self._housekeeping = Housekeeping(
             context,
-            subscriptions,
+            backlogs,
             self.compaction,
             self.offloading,
             compaction_seconds=services.limits.compaction_seconds,
@@ -143,9 +147,10 @@ class Topic:
         async for name, cursor in in_turns(list(self.ledger.cursors.items())):
             if name == self.compaction.CURSOR:
                 await self.compaction.load(cursor)
-            elif name != deduplication_snapshot.CURSOR:
+            elif name != deduplication_snapshot.CURSOR and not self.replicators.is_cursor(name):
                 self.subscriptions.restore(name, cursor)
         await self.deduplication.load()
+        await self.replicators.follow_policies()
         self.offloading.renew()
         self._housekeeping.rearm()
 
@@ -225,6 +230,8 @@ class Topic:
         )
         for subscription in list(self.subscriptions.by_name.values()):
             yield from subscription.rates()
+        for replicator in list(self.replicators.values()):
+            yield from replicator.rates()
 
     # -- out ---------------------------------------------------------------------------------------------
 
@@ -233,6 +240,8 @@ class Topic:
         served = [one.dispatcher for one in self.subscriptions.by_name.values() if one.dispatcher.consumers]
         for dispatcher in served:  # of many thousands of subscriptions, few have consumers
             dispatcher.work()
+        if self.replicators.by_cursor:
+            self.replicators.wake()
 
     async def last_entry(self, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
@@ -272,6 +281,7 @@ class Topic:
         self.offloading.renew()
         self._housekeeping.rearm()
         await self.subscriptions.policies_changed()
+        await self.replicators.follow_policies()
 
     def _renew_publish_rate(self) -> None:
         if self.throttles.renew():
@@ -304,6 +314,7 @@ class Topic:
         for producer in list(self.producers.values()):
             producer.disconnect()
         self.quotas.close()
+        await self.replicators.close()
         await self.deduplication.close()
         await self._housekeeping.close()
         await self.offloading.close()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.policies.expiry_clock import ExpiryClock
     from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.replication.services import ReplicationServices
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
     from broker_core.tenancy.tenancy import Tenancy
@@ -39,6 +40,7 @@ class TopicOpener:
         tenancy: Tenancy,
         spawn: Spawn,
         tier: TieredStorage | None,
+        replication: ReplicationServices,
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -58,6 +60,7 @@ class TopicOpener:
             rates=BrokerRates.of(config.rates, clock),
             backlog_quota=config.backlog_quota,
             tier=tier,
+            replication=replication,
         )
 
     async def open(self, name: TopicName) -> Topic:

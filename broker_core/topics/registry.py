@@ -25,7 +25,10 @@ from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicNa
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
 from broker_core.rates.turns import in_turns
+from broker_core.replication.remote_cluster import RemoteClusters
+from broker_core.replication.services import ReplicationServices
 from broker_core.storage.errors import StorageError
+from broker_core.tenancy.documents import CLUSTER
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.documents import TopicDocuments
 from broker_core.topics.opening import TopicOpener, ledger_name
@@ -63,6 +66,10 @@ class TopicRegistry:
         service_url: Callable[[], str],
         tier: TieredStorage | None = None,
     ) -> None:
+        self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
+        replication = ReplicationServices(
+            config.server.cluster_name, config.replication, self.remotes, schemas, tenancy.partitioned.count
+        )
         self.loaded: dict[str, Topic] = {}
         self.loads = Tally()
         self._documents = TopicDocuments(storage.metadata)
@@ -78,7 +85,7 @@ class TopicRegistry:
         self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
-        self._opener = TopicOpener(config, clock, self.expiry, storage, tenancy, spawn, tier)
+        self._opener = TopicOpener(config, clock, self.expiry, storage, tenancy, spawn, tier, replication)
         self.auto_creation = AutoCreation(tenancy)
         self.room = TopicRoom(tenancy, self.of_namespace)
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
@@ -266,7 +273,7 @@ class TopicRegistry:
             yield from topic.rates()
 
     async def load_aging(self, prefix: str = "") -> None:
-        """Loads topics with a TTL or retention by time, which must run housekeeping whether used or not.
+        """Loads topics that have work to do whether used or not: with a TTL, retention by time, or replication.
 
         `prefix` limits the search to topics whose full names start with it.
         """
@@ -276,11 +283,12 @@ class TopicRegistry:
 
     async def _load_if_aging(self, name: TopicName) -> None:
         policies = self._tenancy.effective.of(name)
-        if (policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0) and self.exists(name):
+        ages = policies.ttl_seconds > 0 or policies.retention.limits.time_ms > 0
+        if (ages or len(policies.replication_clusters) > 1) and self.exists(name):
             try:
                 await self.get(name)
             except BrokerError as error:  # one failure must not stop the others
-                log.warning("topic %s: cannot run housekeeping: %s", name, error)
+                log.warning("topic %s: cannot load it for housekeeping and replication: %s", name, error)
 
     async def policies_changed(self, namespace: NamespaceName, topic: TopicName | None) -> None:
         """Applies a policy change to the loaded topics. A caller that stops waiting does not stop it."""
@@ -311,6 +319,7 @@ class TopicRegistry:
             if isinstance(error, Exception):
                 log.error("cannot unload a topic cleanly: %s", error)
         await self._opener.close()
+        self.remotes.close()
 
 
 def check_unused(topic: Topic) -> None:

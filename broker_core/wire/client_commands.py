@@ -1,4 +1,4 @@
-"""One constructor per command that our raw entry reader sends; each returns a complete frame.
+"""One constructor per command that our raw entry reader and our replicators send; each returns a complete frame.
 
 PING, PONG and CLOSE_CONSUMER are the same in both directions: see commands.py.
 """
@@ -6,7 +6,7 @@ PING, PONG and CLOSE_CONSUMER are the same in both directions: see commands.py.
 from collections.abc import Iterable
 
 from broker_core.wire.commands import frame
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAck, CommandSubscribe, MessageIdData
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandAck, CommandSubscribe, MessageIdData, Schema
 
 PROTOCOL_VERSION = 21
 
@@ -21,7 +21,9 @@ def connect(
     proxy_to_broker_url: str | None = None,
     original_principal: str | None = None,
     supports_auth_refresh: bool = False,
+    supports_source_positions: bool = False,
 ) -> bytes:
+    """`supports_source_positions`: this is a replicator that names the source position of each copy."""
     command = BaseCommand(type=BaseCommand.CONNECT)
     body = command.connect
     body.client_version = client_version
@@ -38,6 +40,8 @@ def connect(
         body.feature_flags.supports_broker_entry_metadata = True
     if supports_auth_refresh:
         body.feature_flags.supports_auth_refresh = True
+    if supports_source_positions:
+        body.feature_flags.supports_repl_dedup_by_lid_and_eid = True
     return frame(command)
 
 
@@ -168,4 +172,59 @@ def unsubscribe(consumer_id: int, request_id: int) -> bytes:
     command = BaseCommand(type=BaseCommand.UNSUBSCRIBE)
     command.unsubscribe.consumer_id = consumer_id
     command.unsubscribe.request_id = request_id
+    return frame(command)
+
+
+def producer(
+    request_id: int, topic: str, producer_id: int, name: str, *, encrypted: bool = False, schema: Schema | None = None
+) -> bytes:
+    """Shared access, under a name that the client chose."""
+    command = BaseCommand(type=BaseCommand.PRODUCER)
+    body = command.producer
+    body.request_id = request_id
+    body.topic = topic
+    body.producer_id = producer_id
+    body.producer_name = name
+    body.user_provided_producer_name = True
+    body.encrypted = encrypted
+    if schema is not None:
+        body.schema.CopyFrom(schema)
+    return frame(command)
+
+
+def send(
+    producer_id: int,
+    sequence_id: int,
+    entry: bytes,
+    *,
+    messages: int = 1,
+    is_chunk: bool = False,
+    is_marker: bool = False,
+) -> bytes:
+    """`entry`: headers and payload as stored. `messages`: how many are in it."""
+    command = BaseCommand(type=BaseCommand.SEND)
+    command.send.producer_id = producer_id
+    command.send.sequence_id = sequence_id
+    if messages != 1:
+        command.send.num_messages = messages
+    if is_chunk:
+        command.send.is_chunk = True
+    if is_marker:
+        command.send.marker = True
+    return frame(command, entry)
+
+
+def get_schema(request_id: int, topic: str) -> bytes:
+    """Asks for the latest schema of a topic."""
+    command = BaseCommand(type=BaseCommand.GET_SCHEMA)
+    command.getSchema.request_id = request_id
+    command.getSchema.topic = topic
+    return frame(command)
+
+
+def get_or_create_schema(request_id: int, topic: str, schema: Schema) -> bytes:
+    command = BaseCommand(type=BaseCommand.GET_OR_CREATE_SCHEMA)
+    command.getOrCreateSchema.request_id = request_id
+    command.getOrCreateSchema.topic = topic
+    command.getOrCreateSchema.schema.CopyFrom(schema)
     return frame(command)

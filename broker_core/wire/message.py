@@ -63,6 +63,13 @@ def parse_metadata(entry: bytes) -> MessageMetadata:
     return with_readable_texts(metadata)
 
 
+def entry_parts(entry: bytes) -> tuple[bytes, bytes]:
+    """The encoded metadata and the payload, as stored. Raises `MalformedEntry`."""
+    start = _after_checksum(entry, _broker_metadata_end(entry), False)
+    end = _metadata_end(entry, start)
+    return entry[start + 4 : end], entry[end:]
+
+
 def checksum_of(entry: bytes) -> bytes:
     """The checksum in an entry, four bytes; the entry must have one."""
     return entry[len(MAGIC) : len(MAGIC) + SIZE.size]

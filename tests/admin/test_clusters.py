@@ -75,15 +75,77 @@ async def test_a_cluster_without_data_is_refused(admin: Admin) -> None:
     assert (await admin("PUT", "clusters/a$b", {})).reason == "Cluster name is not valid"
 
 
-async def test_a_registered_cluster_is_no_target_of_replication(shop: Admin) -> None:
+async def test_a_registered_cluster_is_a_target_of_replication(shop: Admin) -> None:
     await shop("PUT", "clusters/r1", ADDRESSES)
     await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
-    reason = "cannot replicate to cluster r1: this broker replicates to no other cluster; leave it out"
+    for path in (NAMESPACE, TOPIC):
+        assert (await shop("POST", path, ["standalone", "r1"])).status in (200, 204)
+        assert (await shop("GET", path)).json == ["standalone", "r1"]
+    assert (await shop("PUT", "namespaces/acme/far", {"replication_clusters": ["standalone", "r1"]})).status == 204
+
+
+async def test_a_cluster_that_is_not_allowed_or_unknown_is_no_target(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", ADDRESSES)
     for path in (NAMESPACE, TOPIC):
         reply = await shop("POST", path, ["standalone", "r1"])
-        assert (reply.status, reply.reason) == (412, reason)
-    reply = await shop("PUT", "namespaces/acme/far", {"replication_clusters": ["standalone", "r1"]})
-    assert (reply.status, reply.reason) == (412, reason)
+        reason = "Cluster [r1] is not in the list of allowed clusters list for tenant [acme]"
+        assert (reply.status, reply.reason) == (403, reason)
+        reply = await shop("POST", path, ["standalone", "nowhere"])
+        assert (reply.status, reply.reason) == (403, "Invalid cluster id: nowhere")
+
+
+async def test_the_allowed_clusters_of_a_namespace_replace_those_of_its_tenant(shop: Admin) -> None:
+    for name in ("r1", "r2"):
+        await shop("PUT", f"clusters/{name}", ADDRESSES)
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1", "r2"]})
+    await shop("POST", "namespaces/acme/shop/allowedClusters", ["standalone", "r1"])
+    assert (await shop("POST", NAMESPACE, ["standalone", "r1"])).status == 200
+    reply = await shop("POST", NAMESPACE, ["standalone", "r2"])
+    reason = "Cluster [r2] is not in the list of allowed clusters list for namespace [acme/shop]"
+    assert (reply.status, reply.reason) == (403, reason)
+
+
+async def test_peers_do_not_replicate_to_each_other(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", {**ADDRESSES, "peerClusterNames": ["standalone"]})
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
+    reply = await shop("POST", NAMESPACE, ["standalone", "r1"])
+    reason = "r1's peer-clusters [standalone] can't be part of replication-clusters [standalone, r1]"
+    assert (reply.status, reply.reason) == (409, reason)
+
+
+async def test_a_namespace_stays_in_this_cluster(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", ADDRESSES)
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
+    reply = await shop("POST", NAMESPACE, ["r1"])
+    assert reply.status == 412 and "delete them, or list it, too" in reply.reason
+
+
+async def test_a_global_policy_of_a_topic_stays_within_the_clusters_of_its_namespace(shop: Admin) -> None:
+    for name in ("r1", "r2"):
+        await shop("PUT", f"clusters/{name}", ADDRESSES)
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1", "r2"]})
+    reply = await shop("POST", f"{TOPIC}?isGlobal=true", ["standalone", "r1"])
+    assert reply.status == 412 and reply.reason.startswith("Please do not use the global topic level policy")
+    await shop("POST", NAMESPACE, ["standalone", "r1"])
+    assert (await shop("POST", f"{TOPIC}?isGlobal=true", ["standalone", "r1"])).status == 204
+    reply = await shop("POST", f"{TOPIC}?isGlobal=true", ["standalone", "r2"])
+    assert reply.status == 412 and "will only be copied to the clusters included" in reply.reason
+
+
+async def test_the_clusters_of_a_namespace_apply_to_its_topics(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", ADDRESSES)
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
+    await shop("POST", NAMESPACE, ["standalone", "r1"])
+    assert (await shop("GET", TOPIC)).status == 204
+    assert (await shop("GET", f"{TOPIC}?applied=true")).json == ["standalone", "r1"]
+
+
+async def test_a_cluster_that_a_topic_names_is_not_deleted(shop: Admin) -> None:
+    await shop("PUT", "clusters/r1", ADDRESSES)
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone", "r1"]})
+    await shop("POST", TOPIC, ["standalone", "r1"])
+    await shop("POST", "tenants/acme", {"allowedClusters": ["standalone"]})
+    assert (await shop("DELETE", "clusters/r1")).reason == "Cluster not empty"
 
 
 async def test_peers_are_known_clusters_other_than_the_cluster_itself(admin: Admin) -> None:

@@ -1,0 +1,44 @@
+"""The section of the configuration for geo-replication. Read `config` first. Keys and defaults are Pulsar's."""
+
+from dataclasses import dataclass
+
+from broker_core.config.setting import MB, setting
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationConfig:
+    queue_size: int = setting(
+        "replicationProducerQueueSize",
+        1000,
+        "Maximum number of entries of a topic that are on their way to another cluster.",
+        least=1,
+    )
+    read_bytes: int = setting(
+        "replicationReadSizeBytes",
+        MB // 4,
+        "Bytes that a replicator reads and sends at a time; an entry may be larger.",
+        least=1,
+    )
+    start_at: str = setting(
+        "replicationStartAt",
+        "latest",
+        "Where the replication of a topic to a new cluster begins: latest, earliest, or ledger:entry.",
+    )
+    create_topics: bool = setting(
+        "createTopicToRemoteClusterForReplication",
+        True,
+        "Whether replicators create topics and partitions that are missing in another cluster.",
+    )
+    rate_messages: int = setting(
+        "dispatchThrottlingRatePerReplicatorInMsg",
+        0,
+        "Maximum rate of a topic to one other cluster (entries/s); 0 is no limit.",
+        dynamic=True,
+    )
+    rate_bytes: int = setting(
+        "dispatchThrottlingRatePerReplicatorInByte",
+        0,
+        "Maximum rate of a topic to one other cluster (bytes/s); 0 is no limit.",
+        dynamic=True,
+    )
+    metrics: bool = setting("replicationMetricsEnabled", True, "Whether /metrics shows replicators.")

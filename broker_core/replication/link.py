@@ -1,0 +1,76 @@
+"""What connects a topic to its copy in another cluster: a connection, a producer, and the schemas over there.
+
+Opening it follows Pulsar's order: the topic is looked up, its partitions over there are compared with ours, and only
+then the producer is created, which creates a missing topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.publishing.replication import REPLICATOR_PREFIX
+from broker_core.replication.remote_producer import Confirmed, RemoteProducer
+from broker_core.replication.remote_schemas import RemoteSchemas
+from broker_core.replication.remote_topic import check_topic
+
+if TYPE_CHECKING:
+    from broker_core.replication.connection import RemoteConnection
+    from broker_core.replication.remote_cluster import RemoteCluster
+    from broker_core.replication.services import ReplicationServices
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_context import TopicContext
+
+EXISTED_PROPERTY = "pulsarctl.replicated"
+"""Our own property of a replicator's cursor: the topic has existed in the other cluster."""
+
+
+def producer_name(source: str, target: str) -> str:
+    """The name under which a replicator publishes, as in Pulsar; the receiver reads the source cluster from it."""
+    return f"{REPLICATOR_PREFIX}{source}-->{target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    connection: RemoteConnection
+    producer: RemoteProducer
+    schemas: RemoteSchemas
+
+    @classmethod
+    async def open(
+        cls,
+        context: TopicContext,
+        services: ReplicationServices,
+        remote: RemoteCluster,
+        cursor: ManagedCursor,
+        confirmed: Confirmed,
+        woken: Callable[[], None],
+    ) -> Link:
+        """`confirmed` and `woken`: as in `RemoteProducer`. Raises `CannotReplicate`."""
+        connection = await remote.connect(str(context.name))
+        await check_topic(connection, remote, context.name, services, existed=EXISTED_PROPERTY in cursor.properties)
+        schemas = RemoteSchemas(context.name, services.schemas, connection)
+        producer = RemoteProducer(connection, confirmed, woken)
+        try:
+            await producer.attach(
+                str(context.name),
+                producer_name(services.cluster, remote.name),
+                encrypted=context.policies.encryption_required,
+                schema=await schemas.latest(),
+            )
+            if EXISTED_PROPERTY not in cursor.properties:
+                properties = {**cursor.properties, EXISTED_PROPERTY: "true"}
+                await context.log.set_cursor_properties(cursor.name, properties)
+        except BaseException:
+            producer.close()
+            raise
+        return cls(connection, producer, schemas)
+
+    async def schema_version(self, version: bytes) -> bytes:
+        """The other cluster's version of one of our schemas. Raises `CannotReplicate`."""
+        known = self.schemas.known(version)
+        if known is None:
+            await self.schemas.learn(version)
+            known = self.schemas.known(version)
+        return known or b""

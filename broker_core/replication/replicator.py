@@ -1,0 +1,348 @@
+"""A replicator: sends the entries of one topic to one other cluster, in order, from a durable cursor.
+
+One task does it: it connects, reads at the cursor's read position, sends copies, and waits for receipts, which
+acknowledge the entries. Whatever goes wrong ends the connection's part: after a pause it begins again at the first
+entry that is not acknowledged. Entries are never skipped because the other cluster refuses them; the reason is in the
+stats, and the replicator keeps trying. Only entries that are not for the other cluster are passed over (`copies`).
+
+What is in flight is bounded by `replicationProducerQueueSize` entries, and what is in memory by one block of
+`replicationReadSizeBytes` for each connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import logging
+from collections.abc import Callable
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from broker_core.limits.rate_limit import RateLimit
+from broker_core.publishing.replication import MARKER_MESSAGES
+from broker_core.rates.rate import Rate
+from broker_core.replication.backoff import Backoff
+from broker_core.replication.connection import FRAME_PADDING_BYTES
+from broker_core.replication.copies import Copy, copy_of, stays_here
+from broker_core.replication.errors import CannotReplicate, DeletedThere
+from broker_core.replication.link import Link
+from broker_core.storage.block import EMPTY
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import Position
+from broker_core.wire.errors import MalformedEntry
+from broker_core.wire.message import parse_metadata
+
+if TYPE_CHECKING:
+    from broker_core.replication.services import ReplicationServices
+    from broker_core.storage.block import Block
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_context import TopicContext
+
+log = logging.getLogger(__name__)
+
+STUCK_SECONDS = 60.0  # without a receipt while entries are in flight
+HEADERS_BYTES = 256  # of a SEND beyond its entry
+FLUSH_SECONDS = 5.0
+DELETED_SECONDS = 60.0
+
+
+class ReplicatorState(enum.Enum):
+    """Names as in Pulsar's logs."""
+
+    DISCONNECTED = "Disconnected"
+    STARTING = "Starting"
+    STARTED = "Started"
+    TERMINATED = "Terminated"
+
+
+class Replicator:
+    """`moved` is called when its cursor passed entries, so that the topic may trim them."""
+
+    durable = True
+
+    def __init__(
+        self,
+        context: TopicContext,
+        services: ReplicationServices,
+        cluster: str,
+        cursor: ManagedCursor,
+        moved: Callable[[], None],
+    ) -> None:
+        self.cluster = cluster
+        self.cursor = cursor
+        self.name = cursor.name
+        self.state = ReplicatorState.DISCONNECTED
+        self.last_error = ""
+        self.sent = Rate(context.clock)
+        self.expired = Rate(context.clock)
+        self.connected_since_ms = 0
+        self.last_receipt_ms = 0
+        self.limit = RateLimit((), ())
+        self.rate = (0, 0, 1)  # entries and bytes per period of seconds; 0 or less is no limit
+        self.link: Link | None = None
+        self._context = context
+        self._services = services
+        self._remote = services.remotes.get(cluster)
+        self._moved_hook = moved
+        self._log = context.log
+        self._backoff = Backoff()
+        self._blocked: CannotReplicate | None = None  # why the entry at the read position cannot be sent
+        self._careful_until: Position | None = None  # up to this entry, one at a time
+        self._progress = 0.0  # monotonic, of the last receipt, or of what was sent since
+        self._awake = asyncio.Event()
+        self._again = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def topic_name(self) -> str:
+        return str(self._context.name)
+
+    def rates(self) -> tuple[Rate, Rate]:
+        return self.sent, self.expired
+
+    # -- life
+
+    def start(self) -> None:
+        self._remote.on_change.add(self.retry_now)
+        self._task = self._context.spawn(self._run())
+
+    def wake(self) -> None:
+        """There are new entries, receipts, or tokens. Hot path: called once per group of confirmed entries."""
+        self._awake.set()
+
+    def retry_now(self) -> None:
+        """What made it wait may have changed: it does not wait for the end of its pause."""
+        self._backoff.reset()
+        self._again.set()
+        self._awake.set()
+
+    async def close(self) -> None:
+        """Stops sending. The cursor stays, with what was confirmed on disk."""
+        self._remote.on_change.discard(self.retry_now)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self.state = ReplicatorState.TERMINATED
+        with contextlib.suppress(StorageError, TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await self.cursor.flush()
+
+    async def _run(self) -> None:
+        while True:
+            pause = 0.0
+            try:
+                await self._replicate()
+            except DeletedThere as error:
+                self._failed(error)
+                pause = DELETED_SECONDS
+            except (CannotReplicate, StorageError, OSError) as error:
+                self._failed(error)
+                pause = self._backoff.next_seconds()
+            finally:
+                self.state = ReplicatorState.DISCONNECTED
+            self._again.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._again.wait()
+
+    def _failed(self, error: Exception) -> None:
+        """Logs a reason once, not at each attempt."""
+        reason = str(error) or type(error).__name__
+        if reason != self.last_error:
+            self.last_error = reason
+            log.warning("topic %s: cannot replicate to cluster %s: %s", self.topic_name, self.cluster, reason)
+
+    async def _replicate(self) -> None:
+        """Connects and sends until something fails."""
+        self.state = ReplicatorState.STARTING
+        link = await Link.open(self._context, self._services, self._remote, self.cursor, self._confirmed, self.wake)
+        self.link, self.state = link, ReplicatorState.STARTED
+        self.connected_since_ms = self._context.clock.wall_ms()
+        try:
+            self.cursor.rewind()
+            self._blocked = None
+            await self._pump(link)
+        finally:
+            self.link = None
+            self._careful_until = link.producer.refused_at or self._careful_until
+            link.producer.close()
+
+    # -- sending
+
+    async def _pump(self, link: Link) -> None:
+        while True:
+            self._awake.clear()  # before the look at what there is: what comes later wakes
+            link.producer.check()
+            if self._blocked is not None and not link.producer.in_flight:
+                raise self._blocked
+            if await self._send_some(link):
+                continue
+            await self._wait(link)
+            if link.producer.in_flight and self._context.clock.monotonic() - self._progress > STUCK_SECONDS:
+                raise CannotReplicate(f"{link.connection.url} confirmed nothing for {STUCK_SECONDS:.0f} s")
+
+    async def _wait(self, link: Link) -> None:
+        """Until `wake`, until the rate allows more, or until something in flight takes too long."""
+        limits = [STUCK_SECONDS] if link.producer.in_flight else []
+        if self.limit and (tokens := self.limit.wait_seconds()):
+            limits.append(tokens)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(limits, default=None)):
+                await self._awake.wait()
+
+    def _room(self, link: Link) -> int:
+        """How many entries may be sent now."""
+        if self._blocked is not None:
+            return 0
+        most = self._services.config.queue_size
+        if self._careful_until is not None:  # what follows a refused entry would be stored again at each attempt
+            most = 1
+        room = most - link.producer.in_flight
+        return min(room, self.limit.allowed(room, 1)) if self.limit and room > 0 else room
+
+    async def _send_some(self, link: Link) -> bool:
+        """Sends the next entries, if there are any and they may go; returns whether it made progress."""
+        if self._room(link) <= 0 or self.cursor.read_position > self._log.last_confirmed:
+            return False
+        async with link.connection.turn:
+            room = self._room(link)
+            link.producer.check()
+            if room <= 0:
+                return False
+            block = await self._read(room)
+            if not len(block):
+                return False
+            copies = await self._copies(block, link)
+            if copies:
+                if not link.producer.in_flight:
+                    self._progress = self._context.clock.monotonic()
+                self.limit.take(len(copies), sum(copy.size for copy in copies))
+                await link.producer.send(copies)
+            return True
+
+    async def _read(self, room: int) -> Block:
+        start, size = self.cursor.read_position, self._services.config.read_bytes
+        block = self._log.read_cached(start, room, size)
+        if block is None:
+            block = await self._log.read(start, room, size)
+        if self.cursor.read_position != start:
+            return EMPTY  # the cursor was moved in the meantime
+        return block if len(block) <= room else block.slice(0, room)
+
+    async def _copies(self, block: Block, link: Link) -> list[Copy]:
+        """The copies of the block's entries that are for the other cluster; acknowledges the others."""
+        copies: list[Copy] = []
+        passed: list[int] = []
+        done = block.first_entry_id + len(block)
+        for first, stop in self.cursor.unacknowledged(block):
+            for index in range(first, stop):
+                try:
+                    copy = await self._copy(block, index, link)
+                except CannotReplicate as error:
+                    self._blocked = error
+                    done = block.first_entry_id + index
+                    break
+                if copy is None:
+                    passed.append(block.first_entry_id + index)
+                else:
+                    copies.append(copy)
+            if self._blocked is not None:
+                break
+        self.cursor.read_position = Position(block.ledger_id, done)
+        if passed:
+            self._acknowledge(block.ledger_id, passed)
+        return copies
+
+    async def _copy(self, block: Block, index: int, link: Link) -> Copy | None:
+        """None: the entry stays here. Raises `CannotReplicate` if it cannot be sent."""
+        if block.counts[index] == MARKER_MESSAGES:
+            return None
+        entry = block.entry(index)
+        try:
+            metadata = parse_metadata(entry)
+        except MalformedEntry:
+            return None  # no client could read it, either
+        if stays_here(metadata, self.cluster):
+            return None
+        if self._is_expired(block.publish_times[index]):
+            self.expired.add(block.counts[index], 0)
+            return None
+        position = Position(block.ledger_id, block.first_entry_id + index)
+        version = await link.schema_version(metadata.schema_version) if metadata.schema_version else None
+        copy = copy_of(
+            entry,
+            metadata,
+            position,
+            source=self._services.cluster,
+            producer_id=link.producer.producer_id,
+            names_position=link.connection.names_source_positions,
+            schema_version=version,
+        )
+        most = link.connection.max_message_size + FRAME_PADDING_BYTES
+        if len(copy.frame) > most:
+            raise CannotReplicate(
+                f"the entry at {position.ledger_id}:{position.entry_id} has {copy.size} bytes, and"
+                f" {link.connection.url} takes at most {link.connection.max_message_size}; raise its maxMessageSize"
+            )
+        return copy
+
+    def _is_expired(self, publish_time_ms: int) -> bool:
+        ttl_ms = self._context.policies.ttl_seconds * 1000
+        return ttl_ms > 0 and publish_time_ms + ttl_ms < self._context.expiry.now_ms()
+
+    # -- receipts
+
+    def _confirmed(self, copies: list[Copy]) -> None:
+        for ledger_id, same in groupby(copies, lambda copy: copy.position.ledger_id):
+            self._acknowledge(ledger_id, [copy.position.entry_id for copy in same])
+        if self._careful_until is not None and copies[-1].position >= self._careful_until:
+            self._careful_until = None
+        self.sent.add(sum(copy.messages for copy in copies), sum(copy.size for copy in copies))
+        self.last_receipt_ms = self._context.clock.wall_ms()
+        self._progress = self._context.clock.monotonic()
+        self.last_error = ""
+        self._backoff.reset()
+        self.wake()
+
+    def _acknowledge(self, ledger_id: int, entry_ids: list[int]) -> None:
+        self.cursor.acknowledge(ledger_id, entry_ids)
+        self._moved_hook()
+
+    # -- what housekeeping, quotas, and REST do with the cursor
+
+    async def skip(self, entries: int) -> None:
+        """Acknowledges the next `entries` unacknowledged entries: they are never sent."""
+        self.cursor.skip(entries)
+        self._moved()
+        await self.cursor.flush()
+
+    async def clear_backlog(self) -> None:
+        """Acknowledges everything in the topic now."""
+        self.cursor.expire_to(self._log.last_confirmed)
+        self._moved()
+        await self.cursor.flush()
+
+    async def expire_before(self, publish_time_ms: int) -> int:
+        """Acknowledges the messages published before that time, up to the first later one; returns how many."""
+        if not self.cursor.backlog_entries:
+            return 0
+        return await self.expire_up_to(await self._log.find_by_time(publish_time_ms), inclusive=False)
+
+    async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
+        """Acknowledges everything up to the position, or before it; returns how many messages expired."""
+        last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
+        _, expired = self.cursor.expire_to(last)
+        if expired:
+            self.expired.add(expired, 0)
+            self._moved()
+        return expired
+
+    def _moved(self) -> None:
+        """The cursor passed entries that were perhaps not sent, or that could not be sent."""
+        if self.cursor.read_position <= self.cursor.mark_delete:
+            self.cursor.rewind()
+        if self._blocked is not None:
+            self._blocked = None
+        self.retry_now()
+        self._moved_hook()

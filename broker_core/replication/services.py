@@ -1,0 +1,25 @@
+"""What the replicators of all topics share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_core.config.replication import ReplicationConfig
+    from broker_core.names import TopicName
+    from broker_core.replication.remote_cluster import RemoteClusters
+    from broker_core.schema.registry import SchemaRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationServices:
+    """`cluster`: the name of this one. `partitions_of`: the number of a topic's partitions, 0 if it has none."""
+
+    cluster: str
+    config: ReplicationConfig
+    remotes: RemoteClusters
+    schemas: SchemaRegistry
+    partitions_of: Callable[[TopicName], int]
