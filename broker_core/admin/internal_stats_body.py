@@ -158,9 +158,12 @@ def _ranges_text(ranges: list[tuple[int, int, int]]) -> str:
     return f"[{','.join(parts)}]"
 
 
+LONG_DIGITS = 18  # the numbers of a 64-bit field; the positions of a replicator's copies are longer
+
+
 def _is_number(text: str) -> bool:
     """Clients read cursor properties as numbers; those of a subscription are strings and shown in `stats`."""
-    return text.lstrip("-").isdigit()
+    return text.lstrip("-").isdigit() and len(text) <= LONG_DIGITS
 
 
 def _compacted(topic: Topic) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_core.publishing.deduplication_snapshot import Snapshot
 from broker_core.publishing.open_chunks import OpenChunks
+from broker_core.publishing.replication import is_replicator
 from broker_core.publishing.sequence_ids import NO_PRODUCER, NONE, Part, SequenceIds
 from broker_core.storage.errors import StorageError
 
@@ -218,8 +219,8 @@ class Deduplication:
 
     def producer_left(self, name: str) -> None:
         """Remembers the producer for a while; above the maximum number, those that left first are forgotten first."""
-        if name not in self._ids:
-            return
+        if name not in self._ids or is_replicator(name):
+            return  # a cluster may be away for longer than any producer, and sends again what was not confirmed before
         self._inactive[name] = self._context.clock.monotonic()
         self._arm_forgetting()
         surplus = min(len(self._ids) - self._config.max_producers, len(self._inactive))
@@ -318,7 +319,9 @@ class Deduplication:
             self.status = DeduplicationStatus.FAILED
             raise
         now = self._context.clock.monotonic()
-        self._inactive = {name: now for name in self._ids.persisted if name not in self._connected}
+        self._inactive = {
+            name: now for name in self._ids.persisted if name not in self._connected and not is_replicator(name)
+        }
         self._arm_forgetting()
         self.status = DeduplicationStatus.ENABLED
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from broker_core.publishing.open_chunks import OpenChunks
+from broker_core.publishing.replication import origin_by_position
 from broker_core.publishing.sequence_ids import SequenceIds
 from broker_core.storage.position import Position
 from broker_core.wire.errors import MalformedEntry
@@ -64,6 +65,10 @@ class Snapshot:
             metadata = parse_metadata(entry)
         except MalformedEntry as error:
             log.warning("%s: deduplication skips an entry: %s", self._ledger.name, error)
+            return
+        copied = origin_by_position(metadata)
+        if copied is not None:
+            ids.learn(copied.producer, copied.highest)
             return
         name, chunk = metadata.producer_name, None
         if metadata.num_chunks_from_msg:

@@ -68,6 +68,7 @@ class PublishTarget(Protocol):
 
 
 class Producer:
+    names_positions = False  # a replicator whose copies are told apart by their positions (`copy_producer`)
     dropped: Rate | None = None  # messages that the topic did not take, where it keeps none
 
     def __init__(
@@ -131,8 +132,10 @@ class Producer:
             self._publish_once(run, self.name)
 
     def _publish_copies(self, run: SendRun) -> None:
-        """With deduplication: checks each copy against its first producer; a marker is never a duplicate."""
-        for name, first, origins in by_original_producer(run):
+        """With deduplication: checks each copy against its origin; a marker is never a duplicate."""
+        if self.names_positions:
+            run.chunk = None  # each chunk has a position of its own
+        for name, first, origins in by_original_producer(run, by_position=self.names_positions):
             if self.closed:
                 return
             self._publish_once(run.slice(first, first + len(origins)), name, origins)

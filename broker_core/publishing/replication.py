@@ -7,6 +7,7 @@ messages, which are stored in order and never reach a consumer. This broker does
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,9 +16,14 @@ from broker_core.publishing.sequence_ids import NO_PRODUCER
 from broker_core.wire.message import parse_metadata
 
 if TYPE_CHECKING:
+    from broker_core.wire.pulsar_api_pb2 import MessageMetadata
     from broker_core.wire.send import SendRun
 
 REPLICATOR_PREFIX = "pulsar.repl."
+SOURCE_POSITION = "__MSG_PROP_REPL_SOURCE_POSITION"
+"""Pulsar's property of a copy: `ledger:entry` in the cluster that it comes from."""
+ENTRY_BITS = 64
+_POSITION = re.compile(r"(\d{1,18}):(\d{1,18})", re.ASCII)
 MARKER_TYPES = range(10, 14)  # of replicated subscriptions; those of transactions never leave their cluster
 MARKER_MESSAGES = 0
 """The message count of a marker: permits, backlogs, and message rates leave it out."""
@@ -35,7 +41,8 @@ def source_cluster(producer_name: str) -> str:
 class Origin(NamedTuple):
     """Who published an entry in the other cluster, and the sequence IDs of its first and last message.
 
-    They are those of the entry. A replicator's SEND repeats only the first one (Pulsar, `MessageDeduplication`).
+    Or the replicator, and the position in the other cluster as one number, where replicators name it (`copy_producer`).
+    Else they are those of the entry. A replicator's SEND repeats only the first one (Pulsar, `MessageDeduplication`).
     """
 
     producer: str
@@ -46,13 +53,15 @@ class Origin(NamedTuple):
 MARKER = Origin(NO_PRODUCER, 0, 0)
 
 
-def by_original_producer(run: SendRun) -> Iterator[tuple[str, int, list[Origin]]]:
+def by_original_producer(run: SendRun, *, by_position: bool = False) -> Iterator[tuple[str, int, list[Origin]]]:
     """The consecutive entries of a run with the same origin: producer, index of the first one, and their origins.
 
-    The producer of markers is `NO_PRODUCER`.
+    The producer of markers is `NO_PRODUCER`. `by_position`: copies are numbered by their positions in their cluster,
+    whatever producer they are from.
     """
+    origin_of = _position_of if by_position else _origin
     first = 0
-    for producer, entries in groupby((_origin(run, index) for index in range(len(run))), lambda one: one.producer):
+    for producer, entries in groupby((origin_of(run, index) for index in range(len(run))), lambda one: one.producer):
         origins = list(entries)
         yield producer, first, origins
         first += len(origins)
@@ -64,3 +73,32 @@ def _origin(run: SendRun, index: int) -> Origin:
     metadata = parse_metadata(run.entry(index))
     highest = max(metadata.sequence_id, metadata.highest_sequence_id)
     return Origin(str(metadata.producer_name), metadata.sequence_id, highest)
+
+
+def _position_of(run: SendRun, index: int) -> Origin:
+    found = None if run.counts[index] == MARKER_MESSAGES else origin_by_position(parse_metadata(run.entry(index)))
+    return MARKER if found is None else found
+
+
+def origin_by_position(metadata: MessageMetadata) -> Origin | None:
+    """The origin of a copy that names its position in its cluster; None for any other entry.
+
+    Its producer is the replicator, by a name that does not depend on this cluster's. Ledger and entry are one number,
+    so that no snapshot can hold one of them without the other.
+    """
+    position = source_position(metadata)
+    if position is None:
+        return None
+    number = position[0] << ENTRY_BITS | position[1]
+    return Origin(f"{REPLICATOR_PREFIX}{metadata.replicated_from}", number, number)
+
+
+def source_position(metadata: MessageMetadata) -> tuple[int, int] | None:
+    """Ledger and entry of a copy in its cluster; None if it names none."""
+    if not metadata.replicated_from:
+        return None
+    for one in reversed(metadata.properties):
+        if one.key == SOURCE_POSITION:
+            found = _POSITION.fullmatch(one.value)
+            return None if found is None else (int(found[1]), int(found[2]))
+    return None

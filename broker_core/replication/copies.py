@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crc32c import crc32c
 
+from broker_core.publishing.replication import SOURCE_POSITION
 from broker_core.wire import client_commands
 from broker_core.wire.message import MAGIC, entry_parts
 from broker_core.wire.pulsar_api_pb2 import KeyValue, MessageMetadata
 
 if TYPE_CHECKING:
     from broker_core.storage.position import Position
-
-SOURCE_POSITION = "__MSG_PROP_REPL_SOURCE_POSITION"
-"""Pulsar's property of a copy: `ledger:entry` in the cluster that it comes from."""
 
 _SIZE = struct.Struct(">I")
 

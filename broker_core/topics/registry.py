@@ -135,6 +135,8 @@ class TopicRegistry:
             with room:
                 await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
             self._tell(name, exists=True)
+            if len(self._tenancy.effective.of(name).replication_clusters) > 1:
+                self._spawn(self._load_if_aging(name))  # its replicators create the topic in the other clusters
         finally:
             del self._creating[str(name)]
 

@@ -32,6 +32,7 @@ def on_connect(session: Session, command: pb.CommandConnect) -> bytes | Coroutin
         )
     session.client_version = command.client_version
     session.protocol_version = min(command.protocol_version, PROTOCOL_VERSION)
+    session.names_source_positions = command.feature_flags.supports_repl_dedup_by_lid_and_eid
     if session.broker.security.authentication is None:
         session.become(SessionState.READY)
         return _connected(session)
@@ -66,6 +67,7 @@ def _connected(session: Session) -> bytes:
         feature_flags={
             "supports_topic_watchers": session.broker.config.topic_lists.watchers,
             "supports_get_partitioned_metadata_without_auto_creation": True,
+            "supports_repl_dedup_by_lid_and_eid": True,
         },
     )
 

@@ -9,8 +9,10 @@ from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound
 from broker_core.names import TopicName, parse_topic
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.admission import AccessRequest
+from broker_core.publishing.copy_producer import CopyProducer
 from broker_core.publishing.policy_checks import check_producer
 from broker_core.publishing.producer import Producer
+from broker_core.publishing.replication import is_replicator
 from broker_core.security.authorization import Target
 from broker_core.server import needs
 from broker_core.server.handlers.schema import version_for_producer
@@ -46,7 +48,8 @@ async def _create(
     await _initial_subscription(session, topic, command.initial_subscription_name)
     name = command.producer_name or await session.broker.new_producer_name()
     metadata = {pair.key: pair.value for pair in command.metadata}
-    producer = topic.producer_type(session, topic, command.producer_id, name, metadata)
+    named = session.names_source_positions and is_replicator(name) and topic.name.is_persistent
+    producer = (CopyProducer if named else topic.producer_type)(session, topic, command.producer_id, name, metadata)
     if producer.is_replicator:
         await topic.special_entries.expect_markers()
     producer.schema_version = schema_version

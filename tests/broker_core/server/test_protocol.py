@@ -37,7 +37,11 @@ def test_the_handshake_announces_only_supported_features(raw: RawClient) -> None
     assert raw.connected.protocol_version == 21
     assert raw.connected.max_message_size == 5 * 1024 * 1024
     flags = [field.name for field, value in raw.connected.feature_flags.ListFields() if value]
-    assert flags == ["supports_topic_watchers", "supports_get_partitioned_metadata_without_auto_creation"]
+    assert flags == [
+        "supports_topic_watchers",
+        "supports_get_partitioned_metadata_without_auto_creation",
+        "supports_repl_dedup_by_lid_and_eid",
+    ]
 
 
 def test_an_older_client_gets_its_own_version_back(pulsar_broker: EmbeddedBroker) -> None:
