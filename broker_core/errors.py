@@ -10,7 +10,7 @@
     ├── BundleNotFound, NoSuchPartition, NothingExpired, CannotShow
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
-    ├── UnknownListener
+    ├── UnknownListener, BrokerUnreachable, TargetRefused
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
     ├── ProducerHeld, ProducerBlocked
     ├── SchemaNotFound, IncompatibleSchema, InvalidSchema
@@ -303,6 +303,18 @@ class TopicFenced(BrokerError):
 
 class UnknownListener(BrokerError):
     """A lookup for a listener that the broker does not advertise."""
+
+    server_error = ServerError.SERVICE_NOT_READY
+
+
+class BrokerUnreachable(BrokerError):
+    """The proxy cannot connect to the broker, or lost it."""
+
+    server_error = ServerError.SERVICE_NOT_READY
+
+
+class TargetRefused(BrokerError):
+    """The proxy may not connect to that address for a client."""
 
     server_error = ServerError.SERVICE_NOT_READY
 

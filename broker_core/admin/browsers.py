@@ -26,29 +26,34 @@ _TRUSTED_SITES = frozenset({"same-origin", "none"})  # none: the user typed the 
 
 @dataclass(frozen=True, slots=True)
 class BrowserRules:
-    """`own`: the broker's names; `allowed`: names that the operator added. In lower case."""
+    """`own`: the names of this server; `allowed`: names that the operator added. In lower case.
+
+    `command` runs the server, for advice.
+    """
 
     own: frozenset[str]
     allowed: frozenset[str]
+    command: str = "pulsarctl standalone"
 
     @classmethod
-    def of(cls, own: Iterable[str], allowed: str) -> BrowserRules:
+    def of(cls, own: Iterable[str], allowed: str, command: str = command) -> BrowserRules:
         """`allowed` is the text of the setting: names separated by commas."""
         names = frozenset(name.lower() for name in own if name)
-        return cls(_RESERVED | names, frozenset(name.strip().lower() for name in allowed.split(",") if name.strip()))
+        added = frozenset(name.strip().lower() for name in allowed.split(",") if name.strip())
+        return cls(_RESERVED | names, added, command)
 
     def refusal(self, headers: Mapping[str, str], *, over_loopback: bool) -> str | None:
         """Why the request is refused; None if it is allowed. `headers` compares names without case."""
         host, origin, site = headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site")
         if over_loopback and host and not self._is_ours(_name(host)):
             return (
-                f"cannot answer to the host name {_name(host)!r}: it is not this broker's, so a web page may have sent"
-                f" the request. If the name is yours, allow it: pulsarctl standalone -X {SETTING}={_name(host)}"
+                f"cannot answer to the host name {_name(host)!r}: it is not this server's, so a web page may have sent"
+                f" the request. If the name is yours, allow it: {self.command} -X {SETTING}={_name(host)}"
             )
         if origin is not None and not self._may_ask(origin, host):
             return (
-                f"cannot answer a web page of {origin}: it may not use this broker. To allow the pages of a host:"
-                f" pulsarctl standalone -X {SETTING}=NAME"
+                f"cannot answer a web page of {origin}: it may not use this server. To allow the pages of a host:"
+                f" {self.command} -X {SETTING}=NAME"
             )
         if site is not None and site not in _TRUSTED_SITES:
             return "cannot answer a web page of another site; open the address directly, or use curl"

@@ -7,19 +7,28 @@ at the next look; one that cannot answer, at the first.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from broker_core.client import Outbound
     from broker_core.clock import Clock
     from broker_core.security.provider import Identity
+
+
+class Asked(Protocol):
+    """The connection whose credentials expire."""
+
+    def send(self, data: bytes) -> None:
+        """Queues complete frames; never blocks."""
+
+    def give_up(self, reason: str) -> None:
+        """Closes the connection at once; the reason goes to the log."""
 
 
 class Refresh:
     """`challenge` is the command that asks the client; None if it cannot answer. Expiry is checked every `seconds`."""
 
     def __init__(
-        self, outbound: Outbound, clock: Clock, identity: Identity, challenge: bytes | None, *, seconds: float
+        self, outbound: Asked, clock: Clock, identity: Identity, challenge: bytes | None, *, seconds: float
     ) -> None:
         self._outbound = outbound
         self._clock = clock

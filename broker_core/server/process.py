@@ -7,18 +7,16 @@ addresses to other commands on this machine (mode 0600: who may read the data ma
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
-import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_core import __version__
 from broker_core.server.collector import Collector
 from broker_core.server.idle_work import work_when_idle
+from broker_core.server.running import run_loop, stop_on_signals, write_private
 
 if TYPE_CHECKING:
     from broker_core.server.server import Server
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OWNER_FILE = "owner.json"
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def run(server: Server, announce: Callable[[dict[str, str | int]], None]) -> None:
@@ -34,19 +31,11 @@ def run(server: Server, announce: Callable[[dict[str, str | int]], None]) -> Non
 
     Raises what keeps the broker from starting: `PortInUse`, `StorageError`, `OSError`.
     """
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(_serve(server, announce))
-    else:
-        uvloop.run(_serve(server, announce))
+    run_loop(_serve(server, announce))
 
 
 async def _serve(server: Server, announce: Callable[[dict[str, str | int]], None]) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, _on_signal, stop, number)
+    stop = stop_on_signals()
     await server.start()
     urls = addresses(server)
     owner = server.directory / OWNER_FILE
@@ -71,13 +60,6 @@ async def _stop(server: Server) -> None:
         log.warning("the broker did not stop in time; what was acknowledged is on disk")
 
 
-def _on_signal(stop: asyncio.Event, number: int) -> None:
-    if stop.is_set():
-        os._exit(128 + number)
-    log.info("stopping; a second signal ends the process at once", extra={"signal": signal.Signals(number).name})
-    stop.set()
-
-
 def addresses(server: Server) -> dict[str, str | int]:
     """What the ready file, `--print-urls json` and `owner.json` say."""
     broker = server.broker
@@ -90,13 +72,3 @@ def addresses(server: Server) -> dict[str, str | int]:
         "version": __version__,
         **{key: url for key, url in tls.items() if url},
     }
-
-
-def write_private(path: Path, text: str) -> None:
-    """Whole or not at all, readable by its owner only."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # of a killed process, or a link that another user left in a shared folder
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    temporary.replace(path)

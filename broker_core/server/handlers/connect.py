@@ -17,11 +17,11 @@ from broker_core.server.handlers.authenticate import authenticate, refuse
 from broker_core.server.session import Session, SessionState
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
+from broker_core.wire.client_versions import ignores_error_before_connected
 
 PROTOCOL_VERSION = 21
 OLDEST_PROTOCOL_VERSION = 11  # before it, clients misread the checksum of a message
 SERVER_VERSION = f"pulsarctl-{__version__}"
-_CPP_FAMILY = ("Pulsar-CPP", "Python", "Pulsar-Python", "Pulsar-Node")
 
 
 def on_connect(session: Session, command: pb.CommandConnect) -> bytes | Coroutine[Any, Any, bytes | None]:
@@ -48,15 +48,10 @@ async def _authenticated(session: Session, command: pb.CommandConnect) -> bytes 
         session.refusal = AuthenticationFailed(REFUSED)
     except Unauthorized as error:
         session.refusal = error
-    if session.refusal is not None and not _ignores_errors(session.client_version):
+    if session.refusal is not None and not ignores_error_before_connected(session.client_version):
         refuse(session, session.refusal)
         return None
     return _connected(session)
-
-
-def _ignores_errors(client_version: str) -> bool:
-    """Whether the client takes an ERROR before CONNECTED for a lost connection: the C++ client and its bindings do."""
-    return client_version.startswith(_CPP_FAMILY)
 
 
 def _connected(session: Session) -> bytes:

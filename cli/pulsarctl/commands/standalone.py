@@ -1,6 +1,5 @@
 """`pulsarctl standalone`: run the bundled broker in the foreground."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pulsarctl.errors import AlreadyRunning, CliError, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.serving import Announcement, check_print_urls, start_logging
 
 if TYPE_CHECKING:
     from broker_core.config.sources import LoadedConfig
@@ -120,8 +120,7 @@ def standalone(
         raise UsageProblem("cannot use --embedded with standalone, which is a broker itself", hint=hint)
     if no_broker:
         raise UsageProblem("cannot use --no-broker: the broker is all that this process runs")
-    if print_urls not in (None, "json"):
-        raise UsageProblem(f"unknown format '{print_urls}' of --print-urls", hint="use json")
+    check_print_urls(print_urls)
     if bookkeeper_dir or bookkeeper_port or num_bookies:
         render.notice(NO_BOOKIES)
     directory = data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())
@@ -133,8 +132,9 @@ def standalone(
         "allowUnauthenticatedAccess": allow_unauthenticated or None,
     }
     loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
-    _start_logging(log_format, broker_log_level)
-    announcement = Announcement(ready_file, as_json=print_urls == "json", warnings=loaded.warnings)
+    start_logging(log_format, broker_log_level)
+    says = "broker at {service_url}, admin API at {http_url}, data in {data_dir}"
+    announcement = Announcement(says, ready_file, print_urls, loaded.warnings)
     _run(loaded, directory.absolute(), announcement, wipe_data=wipe_data)
 
 
@@ -155,19 +155,7 @@ def _load(file: Path | None, settings: list[str], flags: dict[str, Any]) -> "Loa
         raise UsageProblem(str(error)) from error
 
 
-def _start_logging(form: str, level: str) -> None:
-    from broker_core import log
-
-    level = {"warn": "warning"}.get(level, level)
-    if form not in log.FORMATS or level not in log.LEVELS:
-        raise UsageProblem(
-            "unknown log format or level",
-            hint=f"use --log-format {' or '.join(log.FORMATS)}, --log-level {', '.join(log.LEVELS)}",
-        )
-    log.start_logging(form, level)
-
-
-def _run(loaded: "LoadedConfig", directory: Path, announcement: "Announcement", *, wipe_data: bool) -> None:
+def _run(loaded: "LoadedConfig", directory: Path, announcement: Announcement, *, wipe_data: bool) -> None:
     from broker_core.errors import InvalidConfiguration
     from broker_core.server import process
     from broker_core.server.ports import PortInUse
@@ -198,31 +186,3 @@ def _prepare(directory: Path, *, wipe_data: bool) -> None:
 
         wipe(RealDisk(), directory)
     data_directory.prepare(directory)
-
-
-class Announcement:
-    """Announces that the broker is ready: to people (stderr), scripts (stdout), and supervisors (a file)."""
-
-    def __init__(self, ready_file: Path | None, *, as_json: bool, warnings: tuple[str, ...]) -> None:
-        self._ready_file = ready_file
-        self._as_json = as_json
-        self._warnings = warnings
-
-    def say(self, urls: dict[str, str | int]) -> None:
-        from broker_core.server.process import write_private
-
-        for warning in self._warnings:
-            render.notice(f"warning: {warning}")
-        render.notice(f"broker at {urls['service_url']}, admin API at {urls['http_url']}, data in {urls['data_dir']}")
-        if self._ready_file is not None:
-            try:
-                write_private(self._ready_file, json.dumps(urls))
-            except OSError as error:
-                raise CliError(f"cannot write {self._ready_file}: {error.strerror}") from error
-        if self._as_json:
-            render.line(json.dumps(urls))
-            render.flush()
-
-    def retract(self) -> None:
-        if self._ready_file is not None:
-            self._ready_file.unlink(missing_ok=True)

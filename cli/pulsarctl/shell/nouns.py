@@ -2,6 +2,7 @@
 
 COMMANDS = {
     "standalone": "Run a broker on this machine.",
+    "proxy": "Run a proxy in front of brokers.",
     "produce": "Publish messages from arguments, files, or stdin.",
     "consume": "Subscribe to a topic, and print and acknowledge its messages.",
     "read": "Print messages without a subscription.",

@@ -1,9 +1,12 @@
+import dataclasses
 import runpy
 from pathlib import Path
 
 import pytest
 
 from broker_core.config.broker import BrokerConfig
+from broker_core.config.proxy import ProxyBrokersConfig, ProxyConfig
+from broker_core.config.proxy_sources import load_proxy_config
 from broker_core.config.sources import load_config
 from broker_core.errors import InvalidConfiguration
 
@@ -219,3 +222,57 @@ def test_no_key_is_used_twice_and_each_has_a_sentence() -> None:
     keys = [setting.key for setting in settings]
     assert len(keys) == len(set(keys))
     assert all(setting.doc.endswith(".") for setting in settings)
+
+
+def test_the_generated_file_of_the_proxy_is_current_and_loads_as_the_defaults() -> None:
+    generated = runpy.run_path(str(ROOT / "conf" / "generate.py"))["proxy_yaml"]()
+    assert (ROOT / "conf" / "proxy.yaml").read_text(encoding="utf-8") == generated, "run `make docs`"
+    loaded = load_proxy_config(ROOT / "conf" / "proxy.yaml", environment={}, options=["brokerServiceURL=pulsar://b"])
+    assert dataclasses.replace(loaded.config, brokers=ProxyBrokersConfig()) == ProxyConfig()
+    assert loaded.warnings == ()
+
+
+RELEASED_PROXY = """\
+metadataStoreUrl=
+brokerServiceURL=pulsar://broker:6650
+brokerWebServiceURL=http://broker:8080
+brokerProxyAllowedHostNames=*
+brokerProxyAllowedIPAddresses=*
+brokerProxyAllowedTargetPorts=6650,6651
+bindAddress=127.0.0.1
+servicePort=16650
+servicePortTls=
+httpNumThreads=8
+httpProxyTimeout=60000
+"""
+
+
+def test_a_proxy_conf_of_a_release_is_read_unchanged(tmp_path: Path) -> None:
+    file = write(tmp_path, "proxy.conf", RELEASED_PROXY)
+    loaded = load_proxy_config(environment={"PULSAR_PROXY_CONF": str(file)})
+    assert (loaded.config.server.port, loaded.config.tls.broker_port) == (16650, -1)
+    assert loaded.config.brokers.allowed_hosts == "*"
+    assert loaded.config.http.request_seconds == 60.0
+    assert loaded.warnings == (f"{file}: ignoring keys that this proxy does not have: httpNumThreads",)
+
+
+def test_a_proxy_without_brokers_is_refused() -> None:
+    with pytest.raises(InvalidConfiguration, match=r"set brokerServiceURL; it finds no brokers in metadataStoreUrl"):
+        load_proxy_config(environment={}, options=["metadataStoreUrl=zk:2181"])
+
+
+def test_a_proxy_for_everyone_without_authentication_is_refused() -> None:
+    options = ["brokerServiceURL=pulsar://broker:6650", "bindAddress=0.0.0.0"]
+    with pytest.raises(InvalidConfiguration, match=r"bindAddress=0\.0\.0\.0 \(-X .*--allow-unauthenticated"):
+        load_proxy_config(environment={}, options=options)
+    for accepted in (
+        "allowUnauthenticatedAccess=true",
+        "authenticationEnabled=true",
+        "forwardAuthorizationCredentials=true",
+    ):
+        assert load_proxy_config(environment={}, options=[*options, accepted]).config.server.bind_address
+
+
+def test_a_key_of_the_broker_is_unknown_to_the_proxy() -> None:
+    with pytest.raises(InvalidConfiguration, match=r"unknown key 'proxyRoles'"):
+        load_proxy_config(environment={}, options=["proxyRoles=a"])

@@ -1,0 +1,67 @@
+"""Where the proxy's configuration comes from: as for the broker, and `PULSAR_PROXY_CONF` names the file."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from broker_core.config.proxy import ProxyConfig
+from broker_core.config.reading import Gathered, gather, named_file
+from broker_core.config.sources import is_loopback
+from broker_core.errors import InvalidConfiguration
+
+FILE_VARIABLE = "PULSAR_PROXY_CONF"
+
+
+def load_proxy_config(
+    file: Path | None = None,
+    *,
+    environment: Mapping[str, str],
+    options: Sequence[str] = (),
+    flags: Mapping[str, Any] | None = None,
+) -> Gathered[ProxyConfig]:
+    """Returns the configuration from all sources; raises `InvalidConfiguration` naming key, value, and source.
+
+    `options` are the `key=value` texts of `-X`; `flags` holds values of other flags by their Pulsar key.
+    """
+    file = file or named_file(environment, FILE_VARIABLE)
+    found = gather(ProxyConfig(), file, environment=environment, options=options, flags=flags, process="this proxy")
+    _require_brokers(found.config)
+    _refuse_exposure(found)
+    return dataclasses.replace(found, warnings=(*found.warnings, *_risks(found.config)))
+
+
+def _require_brokers(config: ProxyConfig) -> None:
+    brokers = config.brokers
+    key, url = (
+        ("brokerServiceURLTLS", brokers.service_url_tls) if brokers.tls else ("brokerServiceURL", brokers.service_url)
+    )
+    if url:
+        return
+    why = "; it finds no brokers in metadataStoreUrl" if brokers.metadata_store else ""
+    raise InvalidConfiguration(f"the proxy needs the addresses of its brokers: set {key}{why}")
+
+
+def _refuse_exposure(found: Gathered[ProxyConfig]) -> None:
+    """A proxy must not open to the network what brokers on loopback keep to the machine."""
+    address, config = found.config.server.bind_address, found.config
+    checked = config.security.authentication or config.security.allow_unauthenticated or _passes_on(config)
+    if address and not is_loopback(address) and not checked:
+        raise InvalidConfiguration(
+            f"bindAddress={address} ({found.by_key['bindAddress'].source}): everyone who can reach this address would"
+            " act on the brokers as this proxy. Set authenticationEnabled=true (docs/proxy.md), or leave the check to"
+            " the brokers with forwardAuthorizationCredentials=true, or accept the risk with --allow-unauthenticated"
+        )
+
+
+def _passes_on(config: ProxyConfig) -> bool:
+    """Whether brokers judge the clients by their own credentials."""
+    return config.brokers.forward_credentials and not config.brokers.plugin
+
+
+def _risks(config: ProxyConfig) -> Iterator[str]:
+    if config.brokers.plugin and not config.security.authentication:
+        yield (
+            "brokerClientAuthenticationPlugin without authenticationEnabled: every client acts with the proxy's own"
+            " role on the brokers"
+        )

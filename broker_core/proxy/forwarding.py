@@ -1,0 +1,245 @@
+"""Passes requests over HTTP on to the brokers: bodies as streams, headers cleaned, redirects followed.
+
+A broker of a cluster redirects a request to the broker of its topic. The client may not reach that one, so the proxy
+follows. For that it keeps the body of a request, if it is small enough; a larger one is streamed to the first broker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp import abc, web
+from yarl import URL
+
+from broker_core.errors import BrokerUnreachable, InvalidValue, TargetRefused
+from broker_core.proxy.addresses import DEFAULT_PORTS, Endpoint, configured_endpoints, parse_endpoint
+from broker_core.proxy.dialing import resolve
+from broker_core.proxy.gateway import Gateway
+from broker_core.proxy.headers import (
+    is_passed_on,
+    request_headers,
+    response_headers,
+    rewritten_lookup,
+    without_token,
+)
+from broker_core.proxy.lookups import Brokers
+from broker_core.proxy.targets import Targets
+
+REDIRECTS_MAX = 20
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+LOOKUP = "/lookup/v2/"
+
+Body = bytes | AsyncIterator[bytes]
+
+
+class Resolver(abc.AbstractResolver):
+    """Gives the HTTP library only the addresses that a client may reach, and the library connects to those."""
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+
+    async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[abc.ResolveResult]:
+        target = Endpoint(host.lower(), port)
+        found = self._targets.reachable(target, await resolve(target))
+        if not found:
+            raise OSError(f"no address of {host} is in brokerProxyAllowedIPAddresses")
+        return [
+            abc.ResolveResult(hostname=host, host=address, port=port, family=_family(address), proto=0, flags=0)
+            for address in found
+        ]
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What every broker that is asked gets."""
+
+    method: str
+    path: str  # with the query
+    headers: list[tuple[str, str]]
+    body: Body | None
+
+    @property
+    def can_be_repeated(self) -> bool:
+        return self.body is None or isinstance(self.body, bytes)
+
+
+class Forwarder:
+    """`urls`: the addresses of this proxy, under the names that they have in an answer to a lookup over HTTP.
+
+    Raises `InvalidConfiguration`.
+    """
+
+    def __init__(self, gateway: Gateway, urls: dict[str, str]) -> None:
+        brokers = gateway.config.brokers
+        self._scheme = "https" if brokers.tls else "http"
+        key, url = (
+            ("brokerWebServiceURLTLS", brokers.web_url_tls) if brokers.tls else ("brokerWebServiceURL", brokers.web_url)
+        )
+        endpoints = configured_endpoints(key, url, self._scheme)
+        self._gateway = gateway
+        self._brokers = Brokers(endpoints)
+        self._targets = Targets(brokers, endpoints)
+        self._web_ports = frozenset(endpoint.port for endpoint in endpoints)
+        self._urls = urls if len(gateway.brokers.endpoints) == 1 else {}
+        self._kept = 0  # bytes of request bodies
+        config = gateway.config.http
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0, resolver=Resolver(self._targets), use_dns_cache=False, ssl=gateway.dialer.context or True
+            ),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=brokers.connect_seconds, sock_read=config.request_seconds
+            ),
+            auto_decompress=False,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def forward(self, request: web.BaseRequest, role: str) -> web.StreamResponse:
+        """The broker's response; `role` is the client's, empty without authentication."""
+        path, separator, query = request.raw_path.partition("?")
+        if not is_passed_on(path):
+            return refused(404, f"this proxy passes nothing on at {path[:200]}; it does for /admin and /lookup")
+        keeps = self._gateway.config.brokers.forward_credentials and self._gateway.own is None
+        query = query if keeps else without_token(query)
+        kept = self._kept_size(request)
+        self._kept += kept
+        try:
+            async with AsyncExitStack() as open_responses:
+                body = await self._body(request, kept)
+                headers = self._headers(request, role, keeps=keeps)
+                asked = Request(request.method, path + separator + query, headers, body)
+                found = await self._ask(asked, open_responses)
+                return await self._pass_back(request, found)
+        except (BrokerUnreachable, TargetRefused) as error:
+            return refused(502, error.reason)
+        except TimeoutError:
+            return refused(504, "the broker did not answer in time")
+        finally:
+            self._kept -= kept
+
+    def _headers(self, request: web.BaseRequest, role: str, *, keeps: bool) -> list[tuple[str, str]]:
+        found = request_headers(request.headers.items(), keep_credentials=keeps)
+        found.append(("X-Forwarded-For", request.remote or "unknown"))
+        if self._gateway.own is not None:
+            found += self._gateway.own.headers().items()
+        if role:
+            found.append(("X-Original-Principal", role))
+        return found
+
+    def _kept_size(self, request: web.BaseRequest) -> int:
+        """How much memory the body gets; 0 for one that is streamed."""
+        config, size = self._gateway.config.http, request.content_length or 0
+        room = (config.body_memory_mb << 20) - self._kept
+        return size if size <= min(config.max_body_bytes, room) else 0
+
+    async def _body(self, request: web.BaseRequest, kept: int) -> Body | None:
+        if not request.can_read_body or request.method in ("GET", "HEAD", "OPTIONS"):
+            return None
+        if not kept:
+            return request.content.iter_any()
+        async with asyncio.timeout(self._gateway.config.http.idle_seconds):
+            return await request.content.readexactly(kept)
+
+    async def _ask(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
+        found = await self._ask_in_turn(asked, open_responses)
+        for _ in range(REDIRECTS_MAX):
+            location = found.headers.get("Location", "")
+            if found.status not in REDIRECTS or not location:
+                return found
+            if not asked.can_be_repeated:
+                raise BrokerUnreachable("a broker redirects the request, and its body is too large to be sent again")
+            found = await self._send(self._redirected(location), asked, open_responses)
+        raise BrokerUnreachable("Reached max number of redirections")
+
+    async def _ask_in_turn(self, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
+        """The first broker that can be reached."""
+        failure = BrokerUnreachable("no broker")
+        for endpoint in self._brokers.in_turn():
+            url = URL(f"{self._scheme}://{endpoint}{asked.path}", encoded=True)
+            try:
+                return await self._send(url, asked, open_responses)
+            except aiohttp.ClientConnectorError as error:  # nothing has been sent
+                failure = BrokerUnreachable(f"cannot reach the broker at {endpoint}: {error.strerror or error}")
+        raise failure
+
+    async def _send(self, url: URL, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
+        try:
+            return await open_responses.enter_async_context(
+                self._session.request(asked.method, url, headers=asked.headers, data=asked.body, allow_redirects=False)
+            )
+        except aiohttp.ClientConnectorError:
+            raise
+        except aiohttp.ClientError as error:
+            raise BrokerUnreachable(f"lost the connection to {url.authority}: {type(error).__name__}") from None
+
+    def _redirected(self, location: str) -> URL:
+        """The address in a redirect, if it is one of a broker. Raises `TargetRefused`."""
+        parts = urlsplit(location)
+        try:
+            target = parse_endpoint(parts.netloc, DEFAULT_PORTS[self._scheme])
+        except InvalidValue:
+            target = None
+        if target is None or parts.scheme != self._scheme or not is_passed_on(parts.path) or not self._allows(target):
+            raise TargetRefused(f"the proxy may not follow the broker's redirect to {location[:200]!r}")
+        return URL(location, encoded=True)
+
+    def _allows(self, target: Endpoint) -> bool:
+        """Brokers of a cluster share their web port; an address in place of a name is checked here, not resolved."""
+        if self._targets.is_configured(target):
+            return True
+        if target.port not in self._web_ports or not self._targets.allows_host(target.host):
+            return False
+        return not is_address(target.host) or bool(self._targets.reachable(target, [target.host]))
+
+    async def _pass_back(self, request: web.BaseRequest, found: aiohttp.ClientResponse) -> web.StreamResponse:
+        headers = response_headers(found.headers.items())
+        if self._urls and request.path.startswith(LOOKUP) and found.status == 200 and request.method == "GET":
+            return await self._rewritten(found)
+        response = web.StreamResponse(status=found.status, headers=headers)
+        if request.method == "HEAD" or found.status in (204, 304):
+            return web.Response(status=found.status, headers=headers)
+        await response.prepare(request)
+        async with asyncio.timeout(None) as patience:
+            async for chunk in found.content.iter_any():
+                patience.reschedule(asyncio.get_running_loop().time() + self._gateway.config.http.request_seconds)
+                await response.write(chunk)
+        await response.write_eof()
+        return response
+
+    async def _rewritten(self, found: aiohttp.ClientResponse) -> web.Response:
+        """The answer to a lookup: its addresses lead through this proxy, which has one broker."""
+        body = await found.read()
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            answer = None
+        if isinstance(answer, dict) and "brokerUrl" in answer:
+            body = json.dumps(rewritten_lookup(answer, self._urls)).encode()
+        return web.Response(body=body, content_type=found.content_type)
+
+
+def refused(status: int, reason: str) -> web.Response:
+    return web.json_response({"reason": reason}, status=status)
+
+
+def is_address(host: str) -> bool:
+    return ":" in host or host.replace(".", "").isdigit()
+
+
+def _family(address: str) -> int:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -1,0 +1,71 @@
+"""What the proxy says about itself over HTTP: metrics, readiness, and its connections. Names and texts are Pulsar's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any, NamedTuple
+
+from broker_core.proxy.gateway import Gateway
+from broker_core.proxy.lookups import METRIC_NAMES
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+NO_TOPICS = "Proxy doesn't have logging level 2"
+ONLY_LEVEL_0 = "the log level of this proxy is 0: it passes messages on unread"
+
+
+class Page(NamedTuple):
+    status: int
+    body: str = ""
+    content_type: str = "text/plain"
+
+
+def status(gateway: Gateway) -> Page:
+    """For load balancers. As in Pulsar a file can take the proxy out, and it leaves when it begins to stop."""
+    file = gateway.config.server.status_file
+    if file and not os.path.exists(file):
+        return Page(404, f"{file} does not exist")
+    return Page(503, "the proxy is stopping") if gateway.is_leaving else Page(200, "OK")
+
+
+def connections(gateway: Gateway) -> Page:
+    """Rates are those of the whole life of a connection."""
+    now = asyncio.get_running_loop().time()
+    rows = []
+    for splice, (client, broker) in gateway.splices.items():
+        seconds = max(now - splice.started, 1.0)
+        rows.append(
+            {
+                "requestRate": sum(splice.progress) / seconds,
+                "byteRate": splice.bytes / seconds,
+                "clientAddress": client,
+                "brokerAddress": broker,
+            }
+        )
+    return Page(200, json.dumps(rows), "application/json")
+
+
+def metrics(gateway: Gateway) -> Page:
+    lines = []
+    cluster = json.dumps(gateway.config.server.cluster_name, ensure_ascii=False)
+    for name, kind, value in _figures(gateway):
+        lines += [f"# TYPE {name} {kind}", f"{name}{{cluster={cluster}}} {value}"]
+    return Page(200, "\n".join(lines) + "\n", TEXT)
+
+
+def _figures(gateway: Gateway) -> list[tuple[str, str, Any]]:
+    counts, live = gateway.counts, list(gateway.splices)
+    found: list[tuple[str, str, Any]] = [
+        ("pulsar_proxy_active_connections", "gauge", gateway.places.taken),
+        ("pulsar_proxy_spliced_connections", "gauge", len(live)),
+        ("pulsar_proxy_lookups_in_flight", "gauge", gateway.looking_up),
+        ("pulsar_proxy_new_connections_total", "counter", counts.new),
+        ("pulsar_proxy_rejected_connections_total", "counter", counts.rejected_connections),
+        ("pulsar_proxy_binary_ops_total", "counter", counts.chunks + sum(sum(one.progress) for one in live)),
+        ("pulsar_proxy_binary_bytes_total", "counter", counts.bytes + sum(one.bytes for one in live)),
+    ]
+    for name in METRIC_NAMES.values():
+        found.append((f"pulsar_proxy_{name}_requests_total", "counter", counts.requests[name]))
+        found.append((f"pulsar_proxy_rejected_{name}_requests_total", "counter", counts.rejected[name]))
+    return found

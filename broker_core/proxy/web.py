@@ -1,0 +1,130 @@
+"""The web port of the proxy: its own pages, and everything that it passes on to the brokers."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Sequence
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+
+from broker_core.admin.browsers import BrowserRules, is_loopback
+from broker_core.admin.protocol import Connections
+from broker_core.client_log import ClientLog
+from broker_core.config.security import names
+from broker_core.errors import AuthenticationFailed
+from broker_core.proxy import pages
+from broker_core.proxy.forwarding import Forwarder, refused
+from broker_core.proxy.gateway import Gateway
+
+log = ClientLog(__name__)
+
+CLOSE_SECONDS = 2.0
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
+STATS = "/proxy-stats"
+
+
+class WebServer:
+    """`forwarder`: None where no admin API of the brokers is configured."""
+
+    def __init__(self, gateway: Gateway, forwarder: Forwarder | None) -> None:
+        server, machine = gateway.config.server, socket.gethostname()
+        own = (machine, machine.partition(".")[0], server.advertised_address, server.bind_address)
+        self._browsers = BrowserRules.of(own, server.allowed_hosts, "pulsarctl proxy")
+        self._gateway = gateway
+        self._forwarder = forwarder
+        self._super_users = names(gateway.config.security.super_users)
+        self._under_way = 0
+
+    async def start(
+        self, sockets: Sequence[socket.socket], tls_sockets: Sequence[socket.socket], context: ssl.SSLContext | None
+    ) -> None:
+        connections = Connections(self.answer, self._gateway.config.http)
+        self._runner = web.ServerRunner(connections, shutdown_timeout=CLOSE_SECONDS)
+        await self._runner.setup()
+        for one in sockets:
+            await web.SockSite(self._runner, one).start()
+        for one in tls_sockets:
+            await web.SockSite(self._runner, one, ssl_context=context).start()
+
+    async def close(self) -> None:
+        """Gives running requests two seconds."""
+        await self._runner.cleanup()
+        if self._forwarder is not None:
+            await self._forwarder.close()
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        most = self._gateway.config.http.max_requests
+        if self._under_way >= most:
+            return refused(503, f"more than {most} requests at a time")
+        self._under_way += 1
+        try:
+            return await self._answer(request)
+        except AuthenticationFailed as error:
+            client = request.remote or "a disconnected client"
+            log.info(client, "", "cannot authenticate a request of %s: %s", client, error)
+            return refused(401, "Authentication required")
+        finally:
+            self._under_way -= 1
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.raw_path.partition("?")[0].rstrip("/")
+        refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
+        if refusal is not None:
+            return refused(403, refusal)
+        if request.method not in METHODS:
+            return refused(405, f"{request.method} is not allowed")
+        if path == "/status.html":
+            return _response(pages.status(self._gateway))
+        if path == "/metrics":
+            if self._gateway.config.security.authenticate_metrics:
+                await self._role(request)
+            return _response(pages.metrics(self._gateway))
+        role = await self._role(request)
+        if path.startswith(STATS):
+            return self._stats(request.method, path, role)
+        if self._forwarder is None:
+            return refused(404, "this proxy passes no requests on: brokerWebServiceURL is not set")
+        return await self._forwarder.forward(request, role)
+
+    async def _role(self, request: web.BaseRequest) -> str:
+        """Empty while authentication is switched off. Raises `AuthenticationFailed`."""
+        security = self._gateway.security
+        if security.authentication is None:
+            return ""
+        query = dict(reversed(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True)))
+        host = request.remote or "gone"
+        identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
+        return identity.role
+
+    def _stats(self, method: str, path: str, role: str) -> web.Response:
+        if self._gateway.security.authentication is not None and role not in self._super_users:
+            return refused(403, f"role {role!r} is not in superUserRoles")
+        if method == "GET" and path == f"{STATS}/connections":
+            return _response(pages.connections(self._gateway))
+        if method == "GET" and path == f"{STATS}/topics":
+            return refused(412, pages.NO_TOPICS)
+        if method == "GET" and path == f"{STATS}/logging":
+            return _response(pages.Page(200, "0"))
+        if path == f"{STATS}/logging/0":
+            return web.Response(status=204)
+        if path.startswith(f"{STATS}/logging/"):
+            return refused(412, pages.ONLY_LEVEL_0)
+        return refused(404, f"this proxy has no resource at {path[:200]}")
+
+
+def _response(page: pages.Page) -> web.Response:
+    return web.Response(status=page.status, body=page.body.encode(), headers={"Content-Type": page.content_type})
+
+
+def _certificate(request: web.BaseRequest) -> bytes:
+    transport = request.transport
+    found = transport.get_extra_info("ssl_object") if transport is not None else None
+    return (found.getpeercert(True) or b"") if found is not None else b""
+
+
+def _is_over_loopback(request: web.BaseRequest) -> bool:
+    transport = request.transport
+    own_end = transport.get_extra_info("sockname") if transport is not None else None
+    return own_end is None or is_loopback(str(own_end[0]))

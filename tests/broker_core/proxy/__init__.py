@@ -1,0 +1,1 @@
+"""A proxy in front of brokers."""
