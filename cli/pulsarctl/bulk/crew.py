@@ -67,7 +67,8 @@ class Crew:
             if not under_way:
                 break
             item, future = under_way.popleft()
-            outcome = Outcome[Item, Found](item, error=lost) if lost and future.cancel() else future.result()
+            outcome: Outcome[Item, Found]
+            outcome = Outcome(item, error=lost) if lost is not None and future.cancel() else future.result()
             lost = lost or (outcome.error if isinstance(outcome.error, CannotConnect) else None)
             yield outcome
         for item in waiting:

@@ -74,16 +74,18 @@ class Number:
     whole: bool = True
 
     def read(self, value: Any, at: Path, report: Report) -> Any:
-        number = self._with_unit(value, at, report) if isinstance(value, str) and self.unit is not Unit.NONE else value
+        number = self._of_text(value, at, report) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int if self.whole else (int, float)):
             report(at, f"expected {self.unit.value}, got {shown(value)}")
         elif self.least is not None and number < self.least:
             report(at, f"expected {self.least} or more, got {shown(value)}")
         return number
 
-    def _with_unit(self, text: str, at: Path, report: Report) -> Any:
-        if re.fullmatch(r"-?\d+", text):  # a quoted number means the same as without quotes
+    def _of_text(self, text: str, at: Path, report: Report) -> Any:
+        if re.fullmatch(r"-?\d{1,19}", text):  # in JSON, a variable can only be inside quotes
             return int(text)
+        if self.unit is Unit.NONE:
+            return text
         try:
             return self.unit.parse(text)
         except UsageProblem as problem:
@@ -104,9 +106,10 @@ class Number:
 @dataclass(frozen=True, slots=True)
 class Truth:
     def read(self, value: Any, at: Path, report: Report) -> Any:
-        if not isinstance(value, bool):
+        truth = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+        if not isinstance(truth, bool):
             report(at, f"expected true or false, got {shown(value)}")
-        return value
+        return truth
 
     def stored(self, value: Any) -> Any:
         return value
