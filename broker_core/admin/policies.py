@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from broker_core.admin import policy_places
+from broker_core.admin import policy_places, quotas
 from broker_core.admin.call import Answer, Call, json_answer
 from broker_core.admin.policy_places import READ_POLICY, WRITE_POLICY, PolicyPlace
 from broker_core.admin.routes import Route
@@ -104,6 +104,14 @@ async def remove_of_topic(place: PolicyPlace, call: Call) -> None:
     await call.broker.tenancy.topic_policies.set(topic, is_global=is_global(call), **{place.field: None})
 
 
+async def get_all_of_topic(call: Call) -> dict[str, Any]:
+    """Every policy that is set on the topic, by the name of its path. Pulsar has no such request, only one for each."""
+    own = call.broker.tenancy.topic_policies.of(policy_topic(call), is_global=is_global(call))
+    found = {_NAME_OF[field]: as_json(value) for field, value in own if field in _NAME_OF}
+    quota_map = quotas.quota_map(own.get)
+    return found | ({"backlogQuotaMap": quota_map} if quota_map else {})
+
+
 async def remove_all_of_topic(call: Call) -> None:
     """Removes every policy of the topic, local and global; a missing topic has none, as in Pulsar."""
     topic = call.topic()
@@ -112,6 +120,10 @@ async def remove_all_of_topic(call: Call) -> None:
 
 
 TTL_OF_TOPIC = PolicyPlace("messageTTL", "ttl_seconds", "TTL")
+_NAME_OF = {place.field: place.name for place in (*policy_places.TOPIC, TTL_OF_TOPIC)} | {
+    "replication_clusters": "replication",
+    "dispatch_rates": "subscriptionDispatchRates",
+}
 
 
 async def set_topic_ttl(call: Call) -> None:
@@ -186,5 +198,13 @@ ROUTES = (
     Route("GET", _RATE, get_rate_of_subscription, topic_policy("RATE", "GET"), READ_POLICY),
     Route("POST", _RATE, set_rate_of_subscription, _SET_RATE, WRITE_POLICY, of(DispatchRate)),
     Route("DELETE", _RATE, remove_rate_of_subscription, _SET_RATE, WRITE_POLICY),
+    Route(
+        "GET",
+        f"{_TOPIC}/policies",
+        get_all_of_topic,
+        topic_policy("MAX_PRODUCERS", "GET"),
+        ("isGlobal",),
+        summary="Get all policies of a topic. Apache Pulsar has no such request",
+    ),
     Route("DELETE", f"{_TOPIC}/policies", remove_all_of_topic, topic_policy("MAX_PRODUCERS", "DELETE")),
 )

@@ -33,14 +33,14 @@ def _quota(call: Call) -> BacklogQuota | None:
         raise InvalidRequest(f"{name}{error}") from None
 
 
-def _map(values: Any) -> dict[str, Any]:
+def quota_map(values: Any) -> dict[str, Any]:
     """`values(field)` gives a quota, or None if there is none."""
     found = {kind: values(field) for kind, field in FIELDS.items()}
     return {kind: as_json(quota) for kind, quota in found.items() if quota is not None}
 
 
 async def map_of_namespace(call: Call) -> dict[str, Any]:
-    return _map(call.broker.tenancy.namespace(call.namespace()).policies.get)
+    return quota_map(call.broker.tenancy.namespace(call.namespace()).policies.get)
 
 
 async def set_of_namespace(call: Call) -> None:
@@ -54,11 +54,13 @@ async def remove_of_namespace(call: Call) -> None:
 async def map_of_topic(call: Call) -> dict[str, Any]:
     """With `applied` and without a quota of the topic, the namespace's map, else the configuration's, as in Pulsar."""
     topic, tenancy = policy_topic(call), call.broker.tenancy
-    found = _map(tenancy.topic_policies.of(topic, is_global=is_global(call)).get)
+    found = quota_map(tenancy.topic_policies.of(topic, is_global=is_global(call)).get)
     if found or not call.flag("applied"):
         return found
     in_force = tenancy.effective.of(topic)
-    return _map(tenancy.namespace(topic.namespace).policies.get) or _map(lambda field: getattr(in_force, field))
+    return quota_map(tenancy.namespace(topic.namespace).policies.get) or quota_map(
+        lambda field: getattr(in_force, field)
+    )
 
 
 async def set_of_topic(call: Call) -> None:

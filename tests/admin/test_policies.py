@@ -194,3 +194,31 @@ class TestWithoutTopicPolicies:
         reply = await shop("POST", f"{TOPIC}/retention", RETENTION)
         assert reply.status == 405
         assert reply.reason.startswith("Topic level policies is disabled")
+
+
+@pytest.mark.parametrize("domain", ["persistent", "non-persistent"])
+async def test_all_policies_of_a_topic_come_with_one_request(shop: Admin, domain: str) -> None:
+    topic = f"{domain}/acme/shop/whole"
+    await shop("PUT", topic)
+    assert (await shop("GET", f"{topic}/policies")).json == {}
+    quota = {"limitSize": 5, "policy": "producer_exception"}
+    await shop("POST", f"{topic}/retention", RETENTION)
+    await shop("POST", f"{topic}/messageTTL?messageTTL=9")
+    await shop("POST", f"{topic}/backlogQuota?backlogQuotaType=message_age", quota)
+    await shop("POST", f"{topic}/replication", ["standalone"])
+    await shop("POST", f"{topic}/maxConsumers?isGlobal=true", 3)
+    shown = {"limit": 5, "limitSize": 5, "limitTime": 0, "policy": "producer_exception"}
+    found = (await shop("GET", f"{topic}/policies")).json
+    assert found == {
+        "retention": RETENTION,
+        "messageTTL": 9,
+        "replication": ["standalone"],
+        "backlogQuotaMap": {"message_age": shown},
+    }
+    for name, value in found.items():
+        assert (await shop("GET", f"{topic}/{name}")).json == value
+    assert (await shop("GET", f"{topic}/policies?isGlobal=true")).json == {"maxConsumers": 3}
+
+
+async def test_the_policies_of_a_missing_topic_are_not_found(shop: Admin) -> None:
+    assert (await shop("GET", "persistent/acme/shop/missing/policies")).status == 404

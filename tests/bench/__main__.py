@@ -35,6 +35,7 @@ STANDING = (
     "lines",
     "backlog",
     "tables",
+    "state",
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.bench.backlog import backlog
 from tests.bench.brokers import scratch_dir
+from tests.bench.declared_state import declared_state
 from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.delivery_times import delivery_times
 from tests.bench.lines import lines
@@ -138,4 +139,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "lines": lines,
     "backlog": backlog,
     "tables": tables,
+    "state": declared_state,
 }

@@ -255,6 +255,10 @@ class Topics:
         """The value of the policy with this path, None if it is unset."""
         return self._http.get(f"{_path(topic)}/{name}", **query)
 
+    def policies(self, topic: str) -> Document:
+        """All policies set on a topic, by path. Only pulsarctl's broker has this request: Pulsar answers 405."""
+        return _document(self._http.get(f"{_path(topic)}/policies"))
+
     def set_policy(self, topic: str, name: str, value: Any, *, method: str = "POST", **query: object) -> None:
         self._http.request(method, f"{_path(topic)}/{name}", body=value, query=query)
 

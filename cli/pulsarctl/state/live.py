@@ -1,7 +1,8 @@
 """What a broker has, read in parallel, in the form of a document.
 
-A tenant, a namespace, and a cluster are one request each. A topic is one request for each thing that is wanted of it,
-because Pulsar has no request for all policies of a topic. What disappears while it is read counts as absent.
+A tenant, a namespace, and a cluster are one request each. A topic is one request for each thing that is wanted of it.
+Pulsar has no request for all policies of a topic, as pulsarctl's broker has. What disappears while it is read counts as
+absent.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,12 +25,15 @@ Step = Callable[[str, int, int], None]  # what is read, how many of them, and ho
 UNCOVERED = (
     "allowed_clusters",
     "resource_group_name",
+    "offload_threshold",
+    "offload_deletion_lag_ms",
     "offload_threshold_in_seconds",
     "latency_stats_sample_rate",
     "replicate_subscription_state",
     "allowed_topic_properties_for_metrics",
     "migrated",
 )
+METHOD_NOT_ALLOWED = 405  # Pulsar can only delete at that path
 _CHEAP_STATS = {
     "getPreciseBacklog": False,
     "subscriptionBacklogSize": False,
@@ -81,6 +85,7 @@ class Reader:
     def __init__(self, crew: Crew, step: Step = lambda *_: None) -> None:
         self._crew = crew
         self._step = step
+        self._reads_all_policies = True  # until a broker says that it cannot
 
     def read(self, needed: Needed) -> Found:
         """Raises the error of the first request that fails."""
@@ -113,7 +118,7 @@ class Reader:
             kinds.update(topics)
             self._step("lists of topics", count, len(listed))
         wanted = [(name, one, kinds[name]) for name in sorted(kinds) if (one := needed.topics(name)) is not None]
-        for count, (name, topic) in enumerate(self._crew.results(wanted, _topic), 1):
+        for count, (name, topic) in enumerate(self._crew.results(wanted, self._topic), 1):
             self._step("topics", count, len(wanted))
             if topic is not None:
                 grants = _grants(documents[namespace_of(name)])["destination_auth"].get(name)
@@ -126,6 +131,49 @@ class Reader:
             if outcome is not None:
                 found[wanted[count - 1]] = outcome
         return found
+
+    def _topic(self, admin: AdminClient, asked: tuple[str, Wanted, bool]) -> tuple[str, Document | None]:
+        name, wanted, is_partitioned = asked
+        try:
+            return name, self._read_topic(admin, name, wanted, is_partitioned)
+        except NotFound:
+            return name, None
+
+    def _read_topic(self, admin: AdminClient, name: str, wanted: Wanted, is_partitioned: bool) -> Document:
+        found: Document = {"partitions": 0}
+        if is_partitioned:
+            metadata = admin.topics.partitioned_metadata(name) if wanted.partitions or wanted.properties else {}
+            found["partitions"] = int(metadata.get("partitions", 1))
+            found["properties"] = dict(sorted((metadata.get("properties") or {}).items()))
+        elif wanted.properties:
+            found["properties"] = dict(sorted((admin.topics.properties(name) or {}).items()))
+        found["policies"] = self._policies(admin, name, wanted.policies)
+        if wanted.schema:
+            found["schema"] = schema_of(admin, name)
+        if wanted.subscriptions:
+            found["subscriptions"] = subscriptions_of(admin, name, is_partitioned)
+        return found
+
+    def _policies(self, admin: AdminClient, name: str, wanted: frozenset[str] | None) -> Document:
+        chosen = [one for one in settings.TOPIC.values() if wanted is None or one.name in wanted]
+        whole = self._all_policies(admin, name) if len(chosen) > 1 else None
+        found = {
+            one.name: one.found(admin.topics.policy(name, one.read) if whole is None else whole.get(one.read), "")
+            for one in chosen
+        }
+        return {key: value for key, value in found.items() if value is not None}
+
+    def _all_policies(self, admin: AdminClient, name: str) -> Document | None:
+        """By path; None if the broker has no such request."""
+        if not self._reads_all_policies:
+            return None
+        try:
+            return admin.topics.policies(name)
+        except CliError as error:
+            if error.status != METHOD_NOT_ALLOWED:
+                raise
+        self._reads_all_policies = False
+        return None
 
 
 def own_cluster(admin: AdminClient) -> str:
@@ -143,7 +191,7 @@ def own_cluster(admin: AdminClient) -> str:
 def namespace_of_document(document: Document, cluster: str) -> Document:
     """A namespace, from Pulsar's `Policies`."""
     grants = _grants(document)
-    policies = {one.name: one.in_namespace(document, cluster) for one in settings.NAMESPACE.values() if one.document}
+    policies = {one.name: one.in_namespace(document, cluster) for one in settings.NAMESPACE.values()}
     return {
         "bundles": (document.get("bundles") or {}).get("numBundles"),
         "properties": dict(sorted((document.get("properties") or {}).items())),
@@ -199,36 +247,6 @@ def _topics_of(admin: AdminClient, namespace: str) -> dict[str, bool]:
     found = dict.fromkeys(partitioned, True)
     found |= {name: False for name in names if not is_partition(name) or without_partition(name) not in found}
     return {name: kind for name, kind in found.items() if not is_system_topic(name)}
-
-
-def _topic(admin: AdminClient, asked: tuple[str, Wanted, bool]) -> tuple[str, Document | None]:
-    name, wanted, is_partitioned = asked
-    try:
-        return name, _read_topic(admin, name, wanted, is_partitioned)
-    except NotFound:
-        return name, None
-
-
-def _read_topic(admin: AdminClient, name: str, wanted: Wanted, is_partitioned: bool) -> Document:
-    found: Document = {"partitions": 0}
-    if is_partitioned:
-        metadata = admin.topics.partitioned_metadata(name) if wanted.partitions or wanted.properties else {}
-        found["partitions"] = int(metadata.get("partitions", 1))
-        found["properties"] = dict(sorted((metadata.get("properties") or {}).items()))
-    elif wanted.properties:
-        found["properties"] = dict(sorted((admin.topics.properties(name) or {}).items()))
-    found["policies"] = _policies_of_topic(admin, name, wanted.policies)
-    if wanted.schema:
-        found["schema"] = schema_of(admin, name)
-    if wanted.subscriptions:
-        found["subscriptions"] = subscriptions_of(admin, name, is_partitioned)
-    return found
-
-
-def _policies_of_topic(admin: AdminClient, name: str, wanted: frozenset[str] | None) -> Document:
-    chosen = [one for one in settings.TOPIC.values() if wanted is None or one.name in wanted]
-    found = {one.name: one.found(admin.topics.policy(name, one.read), "") for one in chosen}
-    return {key: value for key, value in found.items() if value is not None}
 
 
 def schema_of(admin: AdminClient, topic: str) -> Document | None:

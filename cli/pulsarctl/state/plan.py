@@ -12,13 +12,10 @@ from pulsarctl.state import settings
 from pulsarctl.state.live import Document, Found, Objects
 from pulsarctl.state.scope import Scope, is_kept
 from pulsarctl.values.names import namespace_of
-from pulsarctl.verbs.policies.values import OFFLOAD_NUMBERS
 
 KINDS = {"clusters": "cluster", "tenants": "tenant", "namespaces": "namespace", "topics": "topic"}
 NOT_COMPARED = ("bundles", "position")  # they only count when something is created
 BY_NAME = ("properties", "policies", "permissions", "subscription-permissions", "subscriptions")
-# Members of offload policies that Pulsar shows with their defaults where they are not set.
-_SHOWN_BY_DEFAULT = {"managedLedgerOffloadedReadPriority", *OFFLOAD_NUMBERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +195,6 @@ class _Comparison:
 def _equal(key: str, new: Any, old: Any) -> bool:
     if key == "schema":
         return bool(new["type"] == old.get("type") and new.get("schema", "") == old.get("schema", ""))
-    if key == "offload-policies":
-        return bool(new == {name: value for name, value in old.items() if name in new or name not in _SHOWN_BY_DEFAULT})
     return bool(new == old)
 
 

@@ -119,5 +119,5 @@ _ONLY_NAMESPACES = (
         unset="None",
     ),
 )
-NAMESPACE = {one.name: one for one in (*map(Setting.of, OF_NAMESPACES), *_ONLY_NAMESPACES)}
+NAMESPACE = {one.name: one for one in (*map(Setting.of, OF_NAMESPACES), *_ONLY_NAMESPACES) if one.document}
 TOPIC = {one.name: one for one in map(Setting.of, OF_TOPICS)}

@@ -183,12 +183,16 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`default` is stored where the member is absent: REQUIRED for none, None to leave it absent."""
+    """`default` is stored where the member is absent: REQUIRED for none, None to leave it absent.
+
+    `implied`: the value that brokers show for a member that is absent. The two are not distinguished.
+    """
 
     name: str
     shape: Shape
     default: Any = None
     help: str = ""
+    implied: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +216,11 @@ class Fields:
         for name, member in self.by_name.items():
             if member.default is REQUIRED and value.get(name) is None:
                 report(at, f"'{name}' is missing")
-        return {
+        found = {
             name: member.shape.read(value[name], (*at, name), report) if value.get(name) is not None else member.default
             for name, member in self.by_name.items()
-            if value.get(name) is not None or member.default not in (None, REQUIRED)
         }
+        return self._without_implied(found)
 
     def stored(self, value: Any) -> Any:
         found = value if isinstance(value, Mapping) else {}
@@ -224,7 +228,11 @@ class Fields:
             name: member.default if found.get(name) is None else member.shape.stored(found[name])
             for name, member in self.by_name.items()
         }
-        return {name: one for name, one in known.items() if one is not None and one is not REQUIRED}
+        return self._without_implied(known)
+
+    def _without_implied(self, found: dict[str, Any]) -> dict[str, Any]:
+        absent = (None, REQUIRED)
+        return {name: one for name, one in found.items() if one not in (*absent, self.by_name[name].implied)}
 
     def json_schema(self) -> JsonSchema:
         properties = {}

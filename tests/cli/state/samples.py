@@ -65,8 +65,6 @@ BOTH: dict[str, list[Any]] = {
 }
 OF_NAMESPACES: dict[str, list[Any]] = BOTH | {
     "entry-filters": [],  # this broker has none, and refuses their names
-    "offload-threshold": [0, 1 << 30],
-    "offload-deletion-lag": [0, 3_600_000],
     "encryption-required": [True],
     "max-producers-per-topic": COUNTS,
     "max-consumers-per-topic": COUNTS,

@@ -125,8 +125,6 @@ OF_NAMESPACES = (
         method="PUT",
         clear="",
         value=values.UNLIMITED_SIZE,
-        document="offload_threshold",
-        unset=-1,
     ),
     Policy(
         Heading.OFFLOAD,
@@ -137,7 +135,6 @@ OF_NAMESPACES = (
         method="PUT",
         remover="clear-offload-deletion-lag",
         value=values.UNLIMITED_MILLISECONDS,
-        document="offload_deletion_lag_ms",
     ),
 )
 OF_TOPICS = (

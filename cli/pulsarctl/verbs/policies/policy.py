@@ -45,7 +45,8 @@ class Policy:
              it, where it differs, and `remover` another name of the verb
     reading  the query options of its get verb, where they differ from the level's; `changing`: of set and remove
     value    the shape of its value in the REST API
-    document where the document of a namespace has it, as a path; `{cluster}` stands for the broker's own cluster
+    document where the document of a namespace has it, as a path; `{cluster}` stands for the broker's own cluster. The
+             rows of namespaces without one are also members of another policy
     unset    the value that the API shows, or takes, where nothing is set; None if it shows none
     """
 

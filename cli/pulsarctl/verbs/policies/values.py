@@ -103,17 +103,17 @@ AUTO_UPDATE_STRATEGY = Text(
 )
 DRIVERS = ("S3", "aws-s3", "google-cloud-storage", "filesystem", "azureblob", "aliyun-oss")
 PRIORITIES = ("tiered-storage-first", "bookkeeper-first")
-OFFLOAD_NUMBERS = (
-    "managedLedgerOffloadMaxThreads",
-    "managedLedgerOffloadReadThreads",
-    "managedLedgerOffloadPrefetchRounds",
-    "s3ManagedLedgerOffloadMaxBlockSizeInBytes",
-    "s3ManagedLedgerOffloadReadBufferSizeInBytes",
-    "gcsManagedLedgerOffloadMaxBlockSizeInBytes",
-    "gcsManagedLedgerOffloadReadBufferSizeInBytes",
-    "managedLedgerOffloadMaxBlockSizeInBytes",
-    "managedLedgerOffloadReadBufferSizeInBytes",
-)
+_OFFLOAD_NUMBERS = {  # with the values that Pulsar shows where they are not set
+    "managedLedgerOffloadMaxThreads": 2,
+    "managedLedgerOffloadReadThreads": 2,
+    "managedLedgerOffloadPrefetchRounds": 1,
+    "s3ManagedLedgerOffloadMaxBlockSizeInBytes": 64 << 20,
+    "s3ManagedLedgerOffloadReadBufferSizeInBytes": 1 << 20,
+    "gcsManagedLedgerOffloadMaxBlockSizeInBytes": 128 << 20,
+    "gcsManagedLedgerOffloadReadBufferSizeInBytes": 1 << 20,
+    "managedLedgerOffloadMaxBlockSizeInBytes": None,
+    "managedLedgerOffloadReadBufferSizeInBytes": None,
+}
 _OFFLOAD_TEXTS = (
     "s3ManagedLedgerOffloadRegion",
     "s3ManagedLedgerOffloadBucket",
@@ -121,7 +121,6 @@ _OFFLOAD_TEXTS = (
     "s3ManagedLedgerOffloadCredentialId",
     "s3ManagedLedgerOffloadCredentialSecret",
     "s3ManagedLedgerOffloadRole",
-    "s3ManagedLedgerOffloadRoleSessionName",
     "gcsManagedLedgerOffloadRegion",
     "gcsManagedLedgerOffloadBucket",
     "gcsManagedLedgerOffloadServiceAccountKeyFile",
@@ -137,8 +136,9 @@ OFFLOAD = Fields(
         Member("managedLedgerOffloadThresholdInBytes", UNLIMITED_SIZE),
         Member("managedLedgerOffloadThresholdInSeconds", Number(Unit.SECONDS, least=-1)),
         Member("managedLedgerOffloadDeletionLagInMillis", UNLIMITED_MILLISECONDS),
-        Member("managedLedgerOffloadedReadPriority", Text(PRIORITIES)),
-        *(Member(name, COUNT) for name in OFFLOAD_NUMBERS),
+        Member("managedLedgerOffloadedReadPriority", Text(PRIORITIES), implied=PRIORITIES[0]),
+        Member("s3ManagedLedgerOffloadRoleSessionName", Text(), implied="pulsar-s3-offload"),
+        *(Member(name, COUNT, implied=shown) for name, shown in _OFFLOAD_NUMBERS.items()),
         *(Member(name, Text()) for name in _OFFLOAD_TEXTS),
     )
 )

@@ -1,0 +1,52 @@
+"""Export, diff, and apply of 1,000 namespaces with 10,000 topics: time of each command, and its memory."""
+
+import os
+import subprocess
+from pathlib import Path
+from time import monotonic
+
+from tests.bench.brokers import scratch_dir
+from tests.bench.procfs import resident_mb
+from tests.broker_process import PULSARCTL, BrokerProcess
+
+NAMESPACES, TOPICS = 1_000, 10_000
+
+
+def declared_state(directory: Path) -> str:
+    state, exported, nothing = (directory / f"state-{name}.yaml" for name in ("wanted", "exported", "nothing"))
+    state.write_text("\n".join(document()))
+    nothing.write_text("scope: [shop]")
+    with BrokerProcess(scratch_dir(directory, "declared-state")) as process:
+        steps = [
+            f"apply {timed(process, 'apply', '-f', str(state))}",
+            f"diff {timed(process, 'diff', '-f', str(state))}",
+            f"diff --prune {timed(process, 'diff', '-f', str(state), '--prune')}",
+            f"export {timed(process, 'export', into=exported)}",
+            f"diff --prune of the export {timed(process, 'diff', '-f', str(exported), '--prune')}",
+            f"apply --prune of nothing {timed(process, 'apply', '-f', str(nothing), '--prune', '--yes')}",
+        ]
+        broker = resident_mb(process.pid)
+    return f"{NAMESPACES:,} namespaces with {TOPICS:,} topics: {'; '.join(steps)}; broker {broker:.0f} MB"
+
+
+def document() -> list[str]:
+    """A policy and a role for each namespace; half of the topics with partitions, a policy, and a subscription."""
+    lines = ["scope: [shop]", "tenants: {shop: {}}", "namespaces:"]
+    for number in range(NAMESPACES):
+        lines += [f"  shop/n{number}:", "    policies: {message-ttl: 7d}", "    permissions: {app: [produce, consume]}"]
+    lines.append("topics:")
+    for number in range(TOPICS):
+        lines.append(f"  shop/n{number % NAMESPACES}/t{number}:")
+        if number % 2:
+            lines += ["    partitions: 2", "    policies: {max-producers: 10}", "    subscriptions: {billing: }"]
+    return lines
+
+
+def timed(process: BrokerProcess, *words: str, into: Path | None = None) -> str:
+    """Wall time and peak memory of a command, which must find nothing wrong."""
+    started = monotonic()
+    with open(into or os.devnull, "wb") as out:
+        command = subprocess.Popen([PULSARCTL, *words, "--admin-url", process.http_url, "--no-context"], stdout=out)
+        _, status, usage = os.wait4(command.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, words
+    return f"{monotonic() - started:.1f} s and {usage.ru_maxrss / 1024:.0f} MB"
