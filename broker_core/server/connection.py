@@ -20,6 +20,7 @@ from broker_core.limits.incomplete_frames import COUNTED_FROM
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
 from broker_core.server.handlers import publish
+from broker_core.server.liveness import Liveness
 from broker_core.server.session import Session, SessionState
 from broker_core.storage.errors import StorageError
 from broker_core.wire import commands
@@ -54,10 +55,12 @@ class Connection(asyncio.Protocol):
         self._holds_much = False  # of an unfinished frame, so that it counts against the limit
         self._tasks: set[asyncio.Task[None]] = set()
         self.writable = True  # a plain attribute: each step of a dispatcher asks
-        self._heard = False  # something arrived since the last PING
-        self._ping_sent = False
-        self._listening: list[asyncio.Future[bool]] = []  # callers that wait to learn whether the peer is alive
-        self._keep_alive: asyncio.TimerHandle | None = None
+        self._liveness = Liveness(
+            self,
+            self._config.keep_alive_seconds,
+            lambda: self.session.state is SessionState.READY,
+            lambda: self._gate.excuses_silence,
+        )
         self._released = asyncio.Event()
 
     # -- life --------------------------------------------------------------------------------------------
@@ -81,7 +84,7 @@ class Connection(asyncio.Protocol):
         if self._broker.security.authentication is not None and not self._expect_authentication():
             self._refuse_and_close("Reached the maximum number of connections that have not authenticated")
             return
-        self._arm_keep_alive()
+        self._liveness.start()
 
     def _expect_authentication(self) -> bool:
         """A client that has not proved who it is gets little memory and little time; False if it gets none."""
@@ -109,15 +112,13 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.session.become(SessionState.CLOSED)
         self.authenticated()
-        if self._keep_alive is not None:
-            self._keep_alive.cancel()
         self._gate.close()
         if self._holds_much:
             self._broker.incomplete_frames.holds(self, 0, began=False)
         # A connection is part of cycles, which the collector may find much later: its megabytes must not wait for that.
         self._decoder.forget()
         self._outgoing = []
-        self._hear(alive=False)
+        self._liveness.stop()
         self._broker.spawn(self._release())
 
     async def _release(self) -> None:
@@ -157,9 +158,9 @@ class Connection(asyncio.Protocol):
     # -- in ----------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        self._heard = True
-        if self._listening:
-            self._hear(alive=True)
+        self._liveness.heard = True
+        if self._liveness.listening:
+            self._liveness.answer(alive=True)
         broken: ProtocolError | None = None
         try:
             items: Sequence[Any] = self._decoder.feed(data)
@@ -327,48 +328,15 @@ class Connection(asyncio.Protocol):
     def give_up(self, reason: str) -> None:
         self._violated(ProtocolViolation(reason))
 
-    # -- is the peer alive? ------------------------------------------------------------------------------
-
-    def _arm_keep_alive(self) -> None:
-        self._keep_alive = self._loop.call_later(self._config.keep_alive_seconds, self._keep_alive_tick)
-
-    def _keep_alive_tick(self) -> None:
-        """As in Pulsar, a peer that sent nothing since the last PING is gone, unless we do not read its socket."""
-        if self.session.state is not SessionState.READY:
-            self._violated(ProtocolViolation("no CONNECT in time"))
-            return
-        if self._ping_sent and not self._heard and not self._gate.excuses_silence:
-            self._violated(ProtocolViolation("the peer does not answer"))
-            return
-        self._heard = False
-        self._ping_sent = True
-        self.send(commands.ping())
-        self._arm_keep_alive()
-
     async def is_alive(self) -> bool:
         """Sends a PING. Disconnects a peer that is silent for the liveness timeout, which frees its names."""
         timeout = self._config.liveness_timeout_ms / 1000
         if timeout <= 0:
             return True
-        if not self.session.is_closed:
-            heard: asyncio.Future[bool] = self._loop.create_future()
-            self._listening.append(heard)
-            self.send(commands.ping())
-            try:
-                if await asyncio.wait_for(heard, timeout):
-                    return True
-            except TimeoutError:
-                if self._gate.excuses_silence:
-                    return True
-                self._violated(ProtocolViolation("the peer does not answer, and another wants its place"))
-        await self.closed()
-        return False
-
-    def _hear(self, *, alive: bool) -> None:
-        for waiting in self._listening:
-            if not waiting.done():
-                waiting.set_result(alive)
-        self._listening.clear()
+        if self.session.is_closed:
+            await self.closed()
+            return False
+        return await self._liveness.ask(timeout)
 
 
 def _name(command: Command) -> str:
