@@ -9,6 +9,7 @@ from pulsarctl.shell.arguments import csv
 from pulsarctl.verbs.policies.flags import one_of
 from pulsarctl.verbs.requests.request import REQUIRED, Field, Place
 
+OF_NAMESPACE = "namespaces/{namespace}"  # the start of the path
 NAMESPACE = Field("namespace", "Name of the namespace, as TENANT/NAMESPACE.", metavar="NAMESPACE")
 TOPIC = Field("topic", "Name of the topic, as TOPIC, TENANT/NAMESPACE/TOPIC, or a persistent:// URL.", metavar="TOPIC")
 CLUSTER = Field("cluster", "Name of the cluster.", metavar="CLUSTER")
