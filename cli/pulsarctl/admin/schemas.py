@@ -38,6 +38,16 @@ class Schemas:
         found = self._http.get(f"{_path(topic)}/schemas") or {}
         return [_with_version(topic, one) for one in found.get("getSchemaResponses", [])]
 
+    def stored_versions(self, topic: str) -> list[SchemaInfo]:
+        """All versions, oldest first, with their definitions exactly as stored."""
+        found = self._http.get(f"{_path(topic)}/schemas") or {}
+        versions = sorted(found.get("getSchemaResponses", []), key=lambda one: int(one.get("version") or 0))
+        return [
+            SchemaInfo(one["type"], one.get("data") or "", dict(one.get("properties") or {}))
+            for one in versions
+            if one.get("type") not in (None, "NONE")
+        ]
+
     def upload(self, topic: str, schema: SchemaInfo) -> None:
         """Raises `Conflict` if the schema is not compatible with the existing versions."""
         self._http.post(f"{_path(topic)}/schema", schema.body())

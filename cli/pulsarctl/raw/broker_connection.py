@@ -1,8 +1,8 @@
 """A blocking connection to a broker's binary port, for the raw entry reader.
 
-Replies match requests by request ID. MESSAGE and CLOSE_CONSUMER, which the broker sends without a request, stay in
-`arrived` until the reader takes them. PING is answered whenever it arrives. The socket is read only during a wait, so a
-slow reader pushes back through TCP, and at most one chunk of frames is in memory. Every wait has a deadline. When
+Replies match requests by request ID. What the broker sends without a request, such as MESSAGE and SEND_RECEIPT, stays
+in `arrived` until it is taken. PING is answered whenever it arrives. The socket is read only during a wait, so a slow
+reader pushes back through TCP, and at most one chunk of frames is in memory. Every wait has a deadline. When
 credentials expire, the broker sends AUTH_CHALLENGE, and the answer has those of that moment.
 docs/protocol.md "Connections" states the rules.
 """
@@ -16,7 +16,15 @@ from typing import Any, TypeVar
 from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
-from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandCloseConsumer, ProtocolVersion, ServerError
+from broker_core.wire.pulsar_api_pb2 import (
+    BaseCommand,
+    CommandCloseConsumer,
+    CommandCloseProducer,
+    CommandSendError,
+    CommandSendReceipt,
+    ProtocolVersion,
+    ServerError,
+)
 from pulsarctl.auth.authentication import not_accepted
 from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, TimedOut, UsageProblem
@@ -28,7 +36,8 @@ MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
 NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
-Arrived = MessageFrame | CommandCloseConsumer
+Arrived = MessageFrame | CommandCloseConsumer | CommandSendReceipt | CommandSendError | CommandCloseProducer
+UNASKED = (BaseCommand.CLOSE_CONSUMER, BaseCommand.SEND_RECEIPT, BaseCommand.SEND_ERROR, BaseCommand.CLOSE_PRODUCER)
 Reply = TypeVar("Reply")
 
 
@@ -214,7 +223,7 @@ class BrokerConnection:
             self.send(commands.pong())
         elif kind == BaseCommand.CONNECTED:
             self._connected = message
-        elif kind == BaseCommand.CLOSE_CONSUMER:
+        elif kind in UNASKED:
             self.arrived.append(message)
         elif kind == BaseCommand.ERROR and (self._connected is None or message.request_id == NO_REQUEST):
             self.close()

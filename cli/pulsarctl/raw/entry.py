@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from broker_core.wire import batch
 from broker_core.wire.errors import EntryError
-from broker_core.wire.message import parse_entry
+from broker_core.wire.message import build_entry, parse_entry
 from broker_core.wire.pulsar_api_pb2 import (
     BrokerEntryMetadata,
     CompressionType,
@@ -132,6 +132,10 @@ class Entry:
 
     def __repr__(self) -> str:
         return f"Entry({self.topic}, {self.id}, messages={self.message_count}, bytes={self.stored_bytes})"
+
+    def stored(self) -> bytes:
+        """The headers and the payload as a producer sends them, without what the broker has added."""
+        return build_entry(self.metadata, self.payload)
 
     @property
     def id(self) -> MessageId:

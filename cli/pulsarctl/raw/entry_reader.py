@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
+from broker_core.wire.frame import MessageFrame
 from broker_core.wire.pulsar_api_pb2 import CommandCloseConsumer
 from pulsarctl.errors import CannotConnect, CliError, TimedOut, UsageProblem
 from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady
@@ -159,15 +160,19 @@ class EntryReader:
                 self._subscribe(consumer, patient_with=CannotConnect)
 
     def _last_id(self, consumer: PartitionConsumer) -> tuple[MessageId | None, bool]:
-        try:
-            return consumer.last_id()
-        except ConnectionLost:
-            self._reconnect(consumer.connection)
-        except CliError:
-            if not consumer.connection.take_close(consumer.consumer_id):
-                raise
-            self._subscribe(consumer, patient_with=CannotConnect)  # the consumer was closed before the request arrived
-        return consumer.last_id()
+        """Asks again after a lost connection while time is left."""
+        deadline = time.monotonic() + self._timeout_seconds
+        while True:
+            try:
+                return consumer.last_id()
+            except ConnectionLost:
+                if time.monotonic() > deadline:
+                    raise
+                self._reconnect(consumer.connection)
+            except CliError:
+                if not consumer.connection.take_close(consumer.consumer_id):
+                    raise
+                self._subscribe(consumer, patient_with=CannotConnect)  # it was closed before the request arrived
 
     def _close_reached(self, open_ends: dict[int, tuple[int, int]]) -> None:
         """Removes the ends before which no entry is left: the topic is empty, trimmed, or read to its end."""
@@ -197,6 +202,8 @@ class EntryReader:
     def _take(self, connection: BrokerConnection) -> tuple[PartitionConsumer, Entry | None] | None:
         """Handles the first arrival on a connection. None if it is not a message for this reader."""
         item = connection.arrived.popleft()
+        if not isinstance(item, CommandCloseConsumer | MessageFrame):
+            return None
         consumer_id = item.consumer_id if isinstance(item, CommandCloseConsumer) else item.message.consumer_id
         consumer = self._by_connection[connection].get(consumer_id)
         if consumer is None:

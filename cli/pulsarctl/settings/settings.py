@@ -62,6 +62,12 @@ def resolve(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Pat
     return Settings(**values, origins=origins, notices=_notices(origins, layers))
 
 
+def of_context(name: str, flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path) -> Settings:
+    """The settings of another cluster: its context, and of the flags only those that are not about a cluster."""
+    general = {key: value for key, value in flags.items() if key in _GENERAL}
+    return resolve(general | {"context": name}, environ, directory)
+
+
 def environment_variable(name: str) -> str:
     """The variable that sets a field: the name of its flag in capitals, such as `PULSARCTL_ADMIN_URL`."""
     return "PULSARCTL_" + _FLAG_NAMES.get(name, name).upper()
@@ -79,6 +85,7 @@ _FROM_ENVIRONMENT = [
 _BOOLEANS = ("tls_allow_insecure", "tls_verify_hostname", "quiet", "verbose", "dry_run")
 _DURATIONS = ("request_timeout_seconds", "lock_timeout_seconds")
 _CONNECTION = ("web_url", "service_url")
+_GENERAL = ("request_timeout_seconds", "output", "quiet", "verbose", "dry_run", "log_level")
 
 
 def _flag(name: str) -> str:

@@ -12,6 +12,7 @@ from pulsarctl.commands.topics import (
     subscriptions,
 )
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.copying import install_copying
 from pulsarctl.verbs.policies.installing import install_topic_policies
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_topics import ROWS
@@ -29,5 +30,6 @@ app = Noun(
     compaction.app,
     offloading.app,
 )
+install_copying(app)
 install_requests(app, ROWS)
 install_topic_policies(app)

@@ -1,0 +1,126 @@
+"""The durable subscriptions of one partition -> its copy: the mark-delete position, and what is acknowledged above it.
+
+A batch of which a part is acknowledged counts as not acknowledged, because brokers do not tell which part. Its messages
+are delivered again, so a consumer sees each message at least once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.wire import client_commands
+from broker_core.wire.pulsar_api_pb2 import CommandAckResponse, CommandSubscribe, CommandSuccess, MessageIdData
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.errors import Conflict
+from pulsarctl.migration.endpoint import Endpoint
+from pulsarctl.migration.entry_copy import entries_of
+from pulsarctl.migration.holds import HOLD
+from pulsarctl.migration.runs import Runs
+from pulsarctl.raw.broker_connection import BrokerConnection, refusal
+from pulsarctl.tables.ack_holes import Cursor
+from pulsarctl.values.message_ids import LATEST, MessageId
+
+CONSUMER_ID = 1
+IDS_PER_REQUEST = 1000
+NOT_COPIED = (HOLD, "__compaction", "pulsar.repl.", "pulsar.dedup")  # beginnings of names; brokers keep their own
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """`next` is the number of the first entry above the mark-delete position."""
+
+    name: str
+    next: int
+    cursor: Cursor
+    properties: dict[str, str]
+    replicated: bool
+
+
+def subscriptions(admin: AdminClient, topic: str, runs: Runs) -> list[Subscription]:
+    """Those of the source, by the entries that were copied."""
+    stats = admin.topics.stats(topic, excludePublishers=True, excludeConsumers=True).get("subscriptions") or {}
+    cursors = admin.topics.internal_stats(topic)["cursors"]
+    return [
+        _subscription(name, one, Cursor.from_stats(cursors[name]), runs)
+        for name, one in sorted(stats.items())
+        if name in cursors and one.get("isDurable", True) and not name.startswith(NOT_COPIED)
+    ]
+
+
+def _subscription(name: str, stats: Mapping[str, Any], cursor: Cursor, runs: Runs) -> Subscription:
+    properties = dict(stats.get("subscriptionProperties") or {})
+    return Subscription(name, runs.up_to(cursor.mark_delete), cursor, properties, bool(stats.get("isReplicated")))
+
+
+class CursorCopy:
+    """`runs`: what was copied from the source. All of `target_topic` is the copy."""
+
+    def __init__(self, target: Endpoint, target_topic: str, runs: Runs) -> None:
+        self._target = target
+        self._topic = target_topic
+        self._runs = runs
+
+    def copy(self, found: list[Subscription]) -> None:
+        """Creates or moves them. Raises `Conflict` for one that has consumers."""
+        admin = self._target.admin()
+        try:
+            stored = entries_of(admin, self._topic)
+            there = admin.topics.stats(self._topic).get("subscriptions") or {}
+            for one in found:
+                if (there.get(one.name) or {}).get("consumers"):
+                    raise Conflict(f"cannot move subscription {one.name} of {self._topic}: it has consumers")
+                self._place(admin, one, stored, exists=one.name in there)
+                self._acknowledge(one, stored)
+        finally:
+            admin.close()
+
+    def _place(self, admin: AdminClient, one: Subscription, stored: Runs, *, exists: bool) -> None:
+        start = LATEST if one.next >= stored.count else MessageId(*stored.position(one.next))
+        if not exists:
+            admin.topics.create_subscription(
+                self._topic, one.name, start, replicated=one.replicated or None, properties=one.properties
+            )
+        elif one.next < stored.count:
+            admin.topics.reset_cursor(self._topic, one.name, start)
+        else:
+            admin.topics.clear_backlog(self._topic, one.name)
+
+    def _acknowledge(self, one: Subscription, stored: Runs) -> None:
+        """What the source has acknowledged above the mark-delete position."""
+        numbers = [
+            number
+            for ledger_id, ranges in sorted(one.cursor.ranges.items())
+            for first, last in zip(*ranges.bounds, strict=True)
+            for number in self._runs.numbers(ledger_id, first, last)
+        ]
+        if not numbers:
+            return
+        lookup = self._target.lookup()
+        try:
+            connection = lookup.connect(self._topic)
+            self._subscribe(connection, one.name)
+            for begin in range(0, len(numbers), IDS_PER_REQUEST):
+                positions = map(stored.position, numbers[begin : begin + IDS_PER_REQUEST])
+                ids = [MessageIdData(ledgerId=ledger_id, entryId=entry_id) for ledger_id, entry_id in positions]
+                self._confirm(connection, ids)
+        finally:
+            lookup.close()
+
+    def _subscribe(self, connection: BrokerConnection, name: str) -> None:
+        """Without permits: nothing is delivered."""
+        connection.request(
+            lambda request_id: client_commands.subscribe(
+                request_id, self._topic, name, CONSUMER_ID, sub_type=CommandSubscribe.Shared, force_topic_creation=False
+            ),
+            CommandSuccess,
+            topic=self._topic,
+        )
+
+    def _confirm(self, connection: BrokerConnection, ids: list[MessageIdData]) -> None:
+        answer = connection.request(
+            lambda request_id: client_commands.acknowledge(CONSUMER_ID, ids, request_id=request_id),
+            CommandAckResponse,
+            topic=self._topic,
+        )
+        if answer.HasField("error"):
+            raise refusal(answer.error, answer.message, f"cannot acknowledge in {self._topic}")

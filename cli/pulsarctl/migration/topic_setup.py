@@ -1,0 +1,108 @@
+"""The topic that a copy needs before it gets messages: partitions, properties, and every version of the schema."""
+
+import json
+
+from broker_core.wire.pulsar_api_pb2 import KeyValue, Schema
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.admin.schemas import SchemaInfo
+from pulsarctl.errors import CliError, Conflict, NotFound
+from pulsarctl.migration.endpoint import Endpoint
+from pulsarctl.migration.holds import HOLD
+from pulsarctl.migration.topic_copy import PartitionCopy
+from pulsarctl.values.names import partition_name
+
+
+def prepare(source: Endpoint, source_topic: str, target: Endpoint, target_topic: str) -> list[PartitionCopy]:
+    """Creates the topic unless an earlier run has done so; returns what is to be copied.
+
+    Raises `Conflict` for a topic that does not fit or has messages of its own, and what the requests raise.
+    """
+    there, here = source.admin(), target.admin()
+    try:
+        partitions = there.topics.partitions(source_topic)
+        _create(here, target_topic, partitions, _properties(there, source_topic, partitions))
+        names = [(name, _part(target_topic, index, partitions)) for index, name in _parts(source_topic, partitions)]
+        for _, part in names:
+            _check_ours(here, part, source_topic)
+        schema = _copy_schemas(there, source_topic, here, target_topic)
+        return [PartitionCopy(source, name, target, part, schema) for name, part in names]
+    finally:
+        there.close()
+        here.close()
+
+
+def _parts(topic: str, partitions: int) -> list[tuple[int, str]]:
+    return [(index, _part(topic, index, partitions)) for index in range(max(partitions, 1))]
+
+
+def _part(topic: str, index: int, partitions: int) -> str:
+    return partition_name(topic, index) if partitions else topic
+
+
+def _properties(admin: AdminClient, topic: str, partitions: int) -> dict[str, str]:
+    found = admin.topics.partitioned_metadata(topic).get("properties") if partitions else admin.topics.properties(topic)
+    return dict(found or {})
+
+
+def _create(admin: AdminClient, topic: str, partitions: int, properties: dict[str, str]) -> None:
+    try:
+        if partitions:
+            admin.topics.create_partitioned(topic, partitions, properties)
+        else:
+            admin.topics.create(topic, properties or None)
+    except Conflict:
+        found = admin.topics.partitions(topic)
+        if found != partitions:
+            raise Conflict(
+                f"cannot copy to {topic}: it has {found} partitions, and the source has {partitions}",
+                hint="name another topic, or delete it",
+            ) from None
+
+
+def _check_ours(admin: AdminClient, topic: str, source: str) -> None:
+    """Only an earlier copy may have messages: it holds the topic."""
+    try:
+        found = admin.topics.internal_stats(topic)
+    except NotFound:  # a partition that was never loaded
+        return
+    if found.get("numberOfEntries") and HOLD not in found.get("cursors", {}):
+        raise Conflict(
+            f"cannot copy {source} to {topic}: it has messages already", hint="name another topic, or delete it"
+        )
+
+
+def _copy_schemas(there: AdminClient, source: str, here: AdminClient, target: str) -> Schema | None:
+    """Entries name the version of their schema by its number, so both sides must have the same versions."""
+    wanted = there.schemas.stored_versions(source)
+    known = here.schemas.stored_versions(target)
+    if [_identity(one) for one in known] != [_identity(one) for one in wanted[: len(known)]]:
+        raise Conflict(f"cannot copy to {target}: it has schemas that {source} does not have")
+    for version, schema in enumerate(wanted[len(known) :], len(known)):
+        try:
+            here.schemas.upload(target, schema)
+        except CliError as error:
+            raise Conflict(
+                f"cannot copy version {version} of the schema of {source}: {error.message}",
+                hint="set the namespace's schema compatibility strategy to ALWAYS_COMPATIBLE while it is copied",
+            ) from error
+    return _wire_schema(wanted[-1]) if wanted else None
+
+
+def _identity(schema: SchemaInfo) -> tuple[str, str]:
+    """Brokers may format JSON in their own way."""
+    try:
+        return schema.type, json.dumps(json.loads(schema.definition), sort_keys=True)
+    except ValueError:
+        return schema.type, schema.definition
+
+
+def _wire_schema(schema: SchemaInfo) -> Schema | None:
+    """For the producer, in case the namespace admits none without a schema."""
+    kind = _WIRE_TYPES.get(schema.type.replace("_", ""))
+    if kind is None:
+        return None
+    properties = [KeyValue(key=key, value=value) for key, value in schema.properties.items()]
+    return Schema(name="", schema_data=schema.definition.encode(), type=kind, properties=properties)
+
+
+_WIRE_TYPES = {name.upper(): number for name, number in Schema.Type.items()}
