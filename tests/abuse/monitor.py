@@ -17,7 +17,7 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """`own`: seconds for which the loop was blocked while its thread had a processor or needed none."""
+    """`own`: seconds for which the loop was blocked while the process had a processor, or needed none."""
 
     ended: float
     own: float

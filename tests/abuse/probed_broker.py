@@ -2,8 +2,8 @@
 
 The watch is a 10 ms timer on the event loop. The loop's own work, a thread that holds the interpreter, or the machine
 can delay it. The kernel reports how long each thread was ready but had no processor (`/proc/self/task/*/schedstat`,
-second number); that time of the loop's thread, or of a thread that it may have waited for, is subtracted. The time that
-the loop's thread computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
+second number); that time of all threads is subtracted, since the loop may have waited for one after the other. The time
+that the process computes always counts. Each stall adds one line of JSON to the file STALLS, with the stack that a
 second thread saw during the stall.
 """
 
@@ -43,7 +43,7 @@ class LoopWatch:
         self._thread = threading.get_ident()
         self._due = time.monotonic() + TICK_SECONDS
         self._waited = self._queued()
-        self._cpu = time.thread_time()
+        self._cpu = time.process_time()
         self._stack: list[str] = []
         self._loop.call_later(TICK_SECONDS, self._tick)
         threading.Thread(target=self._look, daemon=True).start()
@@ -68,9 +68,9 @@ class LoopWatch:
                 self._threads[new] = os.open(f"/proc/self/task/{new}/schedstat", os.O_RDONLY)
 
     def _tick(self) -> None:
-        now, waited, cpu = time.monotonic(), self._queued(), time.thread_time()
+        now, waited, cpu = time.monotonic(), self._queued(), time.process_time()
         late, computed = now - self._due, cpu - self._cpu
-        noise = max(seconds - self._waited.get(thread, seconds) for thread, seconds in waited.items())
+        noise = sum(seconds - self._waited.get(thread, seconds) for thread, seconds in waited.items())
         own = max(late - noise, min(late, computed))
         if own >= REPORTED_SECONDS:
             self._report(own, late, computed)
