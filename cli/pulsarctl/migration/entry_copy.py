@@ -28,7 +28,7 @@ Step = Callable[[int, int], None]  # entries and bytes that were sent
 
 
 def _ignore(entries: int, size: int) -> None:
-    """Nobody watches."""
+    """Shows no progress."""
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class EntryCopy:
         if self._was_open:
             known = self._count() - self._stored
             if not 0 <= known <= len(self._unconfirmed):
-                raise Conflict(f"cannot copy to {self._topic} at {self._target.name}: somebody else writes to it")
+                raise Conflict(f"cannot copy to {self._topic} at {self._target.name}: another producer writes to it")
             self._stored += known
             del self._unconfirmed[:known]
         self._was_open = True
