@@ -49,6 +49,13 @@ class TlsConfig:
         least=0,
     )
 
+    local_authority: bool = setting(
+        "tlsLocalAuthority",
+        False,
+        "Whether the broker makes and renews its own authority and certificates, in tls/ of its data directory"
+        " (pulsarctl standalone --tls auto).",
+    )
+
     @property
     def enabled(self) -> bool:
         return self.broker_port >= 0 or self.web_port >= 0

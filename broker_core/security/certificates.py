@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from broker_core.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_core.config.tls import TlsConfig
 
 log = logging.getLogger(__name__)
@@ -24,10 +26,11 @@ _State = tuple[tuple[int, int, int], ...]
 
 
 class Certificates:
-    """`context`: for `create_server`."""
+    """`context`: for `create_server`. `renew` replaces files that expire soon, before each look at them."""
 
-    def __init__(self, config: TlsConfig) -> None:
+    def __init__(self, config: TlsConfig, renew: Callable[[], None] | None = None) -> None:
         """Raises `InvalidConfiguration`."""
+        self._renew = renew
         if config.allow_insecure:
             raise InvalidConfiguration(
                 "cannot use tlsAllowInsecureConnection: with it, everyone can make a certificate of any role;"
@@ -101,7 +104,16 @@ class Certificates:
     async def watch(self) -> None:
         while self._config.refresh_seconds:
             await asyncio.sleep(self._config.refresh_seconds)
-            await asyncio.to_thread(self.reload)
+            await asyncio.to_thread(self.renew)
+
+    def renew(self) -> None:
+        """Replaces files that expire soon, and uses those that have changed."""
+        if self._renew is not None:
+            try:
+                self._renew()
+            except (InvalidConfiguration, OSError) as error:
+                log.error("cannot renew the certificates: %s; the broker keeps those that it has", error)
+        self.reload()
 
 
 def _no_password() -> str:

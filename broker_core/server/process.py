@@ -71,4 +71,5 @@ def addresses(server: Server) -> dict[str, str | int]:
         "data_dir": str(server.directory),
         "version": __version__,
         **{key: url for key, url in tls.items() if url},
+        **({"tls_trust_cert": server.authority_file} if server.authority_file else {}),
     }

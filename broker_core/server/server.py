@@ -21,6 +21,7 @@ from broker_core.broker import Broker
 from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
+from broker_core.server.local_certificates import authority_file, check_local_authority, local_certificates
 from broker_core.server.ports import LOOPBACK, bind, port_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,11 @@ class Server:
         self.config = config
         self.directory = directory
         self.broker = Broker(config, clock=clock)
-        self._certificates = Certificates(config.tls) if config.tls.enabled else None
+        self._certificates: Certificates | None = None  # those of a local authority need the directory
+        if config.tls.local_authority:
+            check_local_authority(config.tls)
+        elif config.tls.enabled:
+            self._certificates = Certificates(config.tls)
         self.port = 0
         self.web_port = 0
         self._disk = disk
@@ -89,6 +94,7 @@ class Server:
             if self._prepare is not None:
                 self._prepare()
             await self.broker.start(self.directory, disk=self._disk)
+            await self._make_certificates()
             taken.pop_all()
         self.port, self.web_port = port_of(ports.plain), port_of(ports.web)
         self._advertise(ports)
@@ -99,6 +105,22 @@ class Server:
         self._admin_start = self.broker.spawn(self._start_admin(ports.web, ports.web_tls))
         if self._certificates is not None:
             self.broker.spawn(self._certificates.watch())
+
+    @property
+    def authority_file(self) -> str:
+        """What clients must trust; empty without a local authority."""
+        tls = self.config.tls
+        return str(authority_file(self.directory)) if tls.enabled and tls.local_authority else ""
+
+    async def _make_certificates(self) -> None:
+        """Only while this process owns the directory, where the local authority has its files."""
+        if not self.config.tls.enabled or not self.config.tls.local_authority:
+            return
+        try:
+            self._certificates = local_certificates(self.config, self.directory, self.broker.clock)
+        except BaseException:
+            await self.broker.stop()
+            raise
 
     def _take_ports(self, taken: contextlib.ExitStack) -> Ports:
         """Binds every port; `taken` closes them if the start fails."""

@@ -1,7 +1,9 @@
 """`pulsarctl standalone`: run the bundled broker in the foreground."""
 
 import os
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +18,9 @@ from pulsarctl.shell.serving import Announcement, check_print_urls, start_loggin
 
 if TYPE_CHECKING:
     from broker_core.config.sources import LoadedConfig
+    from broker_core.config.tls import TlsConfig
 
+TLS_PORT, WEB_TLS_PORT = 6651, 8443
 NO_BOOKIES = "ignored --bookkeeper-dir, --bookkeeper-port, and --num-bookies: the bundled broker has no bookies"
 
 app = Noun("standalone", "Run a broker on this machine.")
@@ -38,6 +42,14 @@ Bind = Annotated[
 Advertised = Annotated[
     str | None,
     typer.Option("-a", "--advertised-address", metavar="HOST", help="Host name that the broker advertises to clients."),
+]
+Tls = Annotated[
+    str | None,
+    typer.Option(
+        "--tls",
+        metavar="auto",
+        help="Serve TLS, too, with an authority and certificates that the broker makes in its data directory.",
+    ),
 ]
 AllowUnauthenticated = Annotated[
     bool,
@@ -85,6 +97,7 @@ def standalone(
     http_port: HttpPort = None,
     bind: Bind = None,
     advertised_address: Advertised = None,
+    tls: Tls = None,
     allow_unauthenticated: AllowUnauthenticated = False,
     config: ConfigFile = None,
     settings: Settings = None,
@@ -112,7 +125,7 @@ def standalone(
     The broker serves Pulsar's binary protocol and admin API on the loopback addresses. It keeps every message that it
     acknowledged, even after kill -9. It accepts the flags of Apache Pulsar's `pulsar standalone`.
 
-    Example: pulsarctl standalone --data-dir ./data --port 6650 --http-port 8080
+    Example: pulsarctl standalone --data-dir ./data --port 6650 --http-port 8080 --tls auto
     """
     _check_platform()
     if (call.obj or {}).get("embedded"):
@@ -121,6 +134,10 @@ def standalone(
     if no_broker:
         raise UsageProblem("cannot use --no-broker: the broker is all that this process runs")
     check_print_urls(print_urls)
+    if tls not in (None, "auto"):
+        raise UsageProblem(
+            f"unknown value '{tls}' of --tls", hint="use auto, or set tlsCertificateFilePath and tlsKeyFilePath"
+        )
     if bookkeeper_dir or bookkeeper_port or num_bookies:
         render.notice(NO_BOOKIES)
     directory = data_dir or metadata_dir or data_directory.default_directory(os.environ, Path.home())
@@ -132,8 +149,11 @@ def standalone(
         "allowUnauthenticatedAccess": allow_unauthenticated or None,
     }
     loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
-    start_logging(log_format, broker_log_level)
     says = "broker at {service_url}, admin API at {http_url}, data in {data_dir}"
+    if tls:
+        loaded = _with_local_authority(loaded)
+        says += f"\nfor TLS: {_tls_options(loaded.config.tls, directory.absolute())}"
+    start_logging(log_format, broker_log_level)
     announcement = Announcement(says, ready_file, print_urls, loaded.warnings)
     _run(loaded, directory.absolute(), announcement, wipe_data=wipe_data)
 
@@ -153,6 +173,25 @@ def _load(file: Path | None, settings: list[str], flags: dict[str, Any]) -> "Loa
         return load_config(file, environment=os.environ, options=settings, flags=flags)
     except InvalidConfiguration as error:
         raise UsageProblem(str(error)) from error
+
+
+def _with_local_authority(loaded: "LoadedConfig") -> "LoadedConfig":
+    """TLS on Pulsar's ports, unless the configuration names others; free ports beside free ports."""
+    server, tls = loaded.config.server, loaded.config.tls
+    if not tls.enabled:
+        broker_port = 0 if server.broker_port == 0 else TLS_PORT
+        tls = replace(tls, broker_port=broker_port, web_port=0 if server.web_port == 0 else WEB_TLS_PORT)
+    return replace(loaded, config=replace(loaded.config, tls=replace(tls, local_authority=True)))
+
+
+def _tls_options(tls: "TlsConfig", directory: Path) -> str:
+    """What a command needs to use the TLS listeners; the names of their addresses are in braces."""
+    from broker_core.server.local_certificates import authority_file
+
+    urls = ["--admin-url {http_url_tls}"] if tls.web_port >= 0 else []
+    urls += ["--url {service_url_tls}"] if tls.broker_port >= 0 else []
+    trusted = shlex.quote(str(authority_file(directory))).replace("{", "{{").replace("}", "}}")
+    return " ".join((*urls, "--tls-trust-cert", trusted))
 
 
 def _run(loaded: "LoadedConfig", directory: Path, announcement: Announcement, *, wipe_data: bool) -> None:

@@ -190,3 +190,20 @@ def test_ctrl_c_stops_standalone_cleanly(tmp_path: Path) -> None:
         program.send(signal.SIGINT)
         assert program.finish() == 0
     assert not (tmp_path / "data" / "owner.json").exists()
+
+
+def test_tls_auto_prints_the_options_that_a_client_needs(tmp_path: Path) -> None:
+    with standalone(tmp_path, "--data-dir", "data", "--tls", "auto") as (program, urls):
+        authority = str(tmp_path / "data" / "tls" / "ca.pem")
+        options = ["--admin-url", urls["http_url_tls"], "--url", urls["service_url_tls"], "--tls-trust-cert", authority]
+        assert run(tmp_path, "produce", "t", "-m", "x", *options).exit_code == 0
+        assert run(tmp_path, "topics", "list", "public/default", *options).exit_code == 0
+        assert run(tmp_path, "read", "t", "-m", "earliest", "-n", "1", *options).exit_code == 0
+        assert stop(program) == 0
+    assert f"for TLS: {' '.join(options)}\n".encode() in program.stderr
+
+
+def test_tls_knows_no_other_word_than_auto(tmp_path: Path) -> None:
+    ended = run(tmp_path, "standalone", "--data-dir", "data", *FREE, "--tls", "on")
+    assert (ended.exit_code, "unknown value 'on' of --tls" in ended.stderr) == (2, True)
+    assert not (tmp_path / "data").exists()
