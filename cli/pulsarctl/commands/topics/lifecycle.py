@@ -1,20 +1,21 @@
 """Verbs that create, list, end, and delete topics."""
 
-import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsarctl.commands.topics.partitions import Metadata, SystemTopics, show_ends
-from pulsarctl.errors import CliError, PartialFailure, UsageProblem
+from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output, Table, resolve
-from pulsarctl.shell.arguments import Force, Namespace, Topic, Yes, pairs
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parallel, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.names import full_topic, namespace_of, partition_name
+from pulsarctl.values.names import partition_name, without_partition
+from pulsarctl.verbs.many_topics import FromFile, Regex, Topics, act_on, chosen, shown
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 app = Noun("topics", "")
 
@@ -75,43 +76,44 @@ def create(call: Call, topic: Topic, partitions: CreatePartitions = None, metada
 @app.verb("delete", "d", heading=Heading.LIFECYCLE, loses_data=True)
 def delete(
     call: Call,
-    topics: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="Names of the topics.")] = None,
+    topics: Topics = None,
     force: Force = False,
-    regex: Annotated[
-        bool, typer.Option("-r", "--regex", help="Treat each TOPIC as a regular expression within its namespace.")
-    ] = False,
-    from_file: Annotated[
-        str | None, typer.Option("--from-file", metavar="FILE", help="File of topic names, one per line.")
-    ] = None,
+    regex: Regex = False,
+    from_file: FromFile = None,
     delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
     non_partitioned: Annotated[bool, typer.Option("-n", "--non-partitioned", hidden=True)] = False,
+    parallel: Parallel = PARALLEL_DEFAULT,
     yes: Yes = False,
 ) -> None:
     """Delete topics, partitioned or not.
 
     A topic that is in use is deleted only with --force. Without a terminal, deleting several topics or using --regex
-    requires --yes.
+    requires --yes. If some topics cannot be deleted, the others are, and the exit code is 10.
 
     Example: pulsarctl topics delete orders
     """
-    names = list(topics or []) + (_lines(from_file) if from_file else [])
-    if not names:
-        raise UsageProblem("no topic given", hint="pulsarctl topics delete TOPIC...")
-    if regex:
-        names = [name for pattern in names for name in _matching(call, pattern)]
-    call.confirm(f"Delete {', '.join(names)}?", yes=yes, several=regex or len(names) > 1)
-    _each(call, names, lambda name: _delete_one(call, name, force))
+    names = chosen(call, topics, regex=regex, from_file=from_file)
+    if names:
+        call.confirm(f"Delete {shown(names)}?", yes=yes, several=regex or len(names) > 1)
+        act_on(call, names, lambda admin, name: _delete_one(admin, name, force=force), verb="delete", parallel=parallel)
 
 
 @app.verb("unload", heading=Heading.LIFECYCLE)
-def unload(call: Call, topic: Topic) -> None:
-    """Unload a topic from its broker.
+def unload(
+    call: Call,
+    topics: Topics = None,
+    regex: Regex = False,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+) -> None:
+    """Unload topics from their broker.
 
-    The topic keeps its data and loads again on the next use. Clients reconnect automatically.
+    A topic keeps its data and loads again on the next use. Clients reconnect automatically.
 
     Example: pulsarctl topics unload orders
     """
-    call.admin.topics.unload(topic)
+    names = chosen(call, topics, regex=regex, from_file=from_file)
+    act_on(call, names, lambda admin, name: admin.topics.unload(name), verb="unload", parallel=parallel)
 
 
 @app.verb("terminate", heading=Heading.LIFECYCLE, loses_data=True)
@@ -138,55 +140,31 @@ def terminate(
 
 
 @app.verb("trim", "trim-topic", heading=Heading.LIFECYCLE, loses_data=True)
-def trim(call: Call, topic: Topic) -> None:
+def trim(
+    call: Call,
+    topics: Topics = None,
+    regex: Regex = False,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+) -> None:
     """Delete the ledgers that every subscription has acknowledged and retention does not keep.
 
     Example: pulsarctl topics trim orders
     """
-    call.admin.topics.trim(topic)
+    names = chosen(call, topics, regex=regex, from_file=from_file)
+    act_on(call, names, lambda admin, name: admin.topics.trim(name), verb="trim", parallel=parallel)
 
 
-def _delete_one(call: Call, topic: str, force: bool) -> None:
-    if call.admin.topics.partitions(topic):
-        call.admin.topics.delete_partitioned(topic, force=force)
+def _delete_one(admin: "AdminClient", topic: str, *, force: bool) -> None:
+    if admin.topics.partitions(topic):
+        admin.topics.delete_partitioned(topic, force=force)
     else:
-        call.admin.topics.delete(topic, force=force)
-
-
-def _each(call: Call, names: list[str], act: Callable[[str], None]) -> None:
-    """Acts on every name, even after a failure. The failure of a single name keeps its own exit code."""
-    failures: list[CliError] = []
-    for name in names:
-        try:
-            act(name)
-        except CliError as error:
-            failures.append(error)
-            if len(names) > 1:
-                call.notice(f"error: {name}: {error.message}", quiet=False)
-    if failures and len(names) == 1:
-        raise failures[0]
-    if failures:
-        raise PartialFailure(f"cannot delete {len(failures)} of {len(names)} topics")
-
-
-def _matching(call: Call, pattern: str) -> list[str]:
-    """Topics of the pattern's namespace whose full name matches, with partitions as their partitioned topic."""
-    expression = re.compile(full_topic(pattern))
-    found = call.admin.topics.list(namespace_of(pattern))
-    return [row for row in dict.fromkeys(_base(name) for name in found) if expression.fullmatch(row)]
+        admin.topics.delete(topic, force=force)
 
 
 def _rolled_up(names: list[str]) -> Table:
     counts: dict[str, int] = {}
     for name in names:
-        base = _base(name)
+        base = without_partition(name)
         counts[base] = counts.get(base, 0) + (base != name)
     return Table(("TOPIC", "PARTITIONS"), [(name, count or "-") for name, count in counts.items()])
-
-
-def _base(name: str) -> str:
-    return re.sub(r"-partition-\d+$", "", name)
-
-
-def _lines(path: str) -> list[str]:
-    return [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -1,0 +1,101 @@
+"""Verbs on several topics: named, from a file, from stdin, or matched; failures by name."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import Cli
+
+NAMESPACE = "public/many"
+
+
+@pytest.fixture(autouse=True)
+def place(cli: Cli) -> None:
+    cli("namespaces", "create", NAMESPACE)
+    cli("topics", "delete", f"{NAMESPACE}/.*", "-r", "--yes", "--force")
+
+
+def create(cli: Cli, *names: str) -> list[str]:
+    topics = [f"persistent://{NAMESPACE}/{name}" for name in names]
+    for topic in topics:
+        cli("topics", "create", topic)
+    return topics
+
+
+def left(cli: Cli) -> list[str]:
+    return cli("topics", "list", NAMESPACE).stdout.split()
+
+
+@pytest.mark.parametrize("verb", ["unload", "trim"])
+def test_a_verb_acts_on_several_named_topics(cli: Cli, verb: str) -> None:
+    topics = create(cli, "a", "b", "c")
+    done = cli("topics", verb, *topics, "-v")
+    sent = [line.split()[1] for line in done.stderr.splitlines() if line.startswith(("PUT", "POST"))]
+    assert done.exit_code == 0
+    assert sorted(url.split("/")[-2] for url in sent) == ["a", "b", "c"]
+
+
+def test_topics_come_from_stdin(cli: Cli) -> None:
+    topics = create(cli, "a", "b")
+    assert cli("topics", "delete", "--from-file", "-", "--yes", stdin="\n".join(topics)).exit_code == 0
+    assert left(cli) == []
+
+
+def test_a_pattern_matches_whole_names_and_partitioned_topics_once(cli: Cli) -> None:
+    create(cli, "day-1", "day-2", "other-day-1")
+    cli("topics", "create", f"{NAMESPACE}/day-3", "4")
+    done = cli("topics", "delete", f"{NAMESPACE}/day-.", "--regex", "--dry-run")
+    assert [line.partition("/admin/v2/")[2] for line in done.stdout.splitlines()] == [
+        f"persistent/{NAMESPACE}/day-1?force=false",
+        f"persistent/{NAMESPACE}/day-2?force=false",
+        f"persistent/{NAMESPACE}/day-3/partitions?force=false",
+    ]
+    assert cli("topics", "delete", f"{NAMESPACE}/day-.", "--regex", "--yes").exit_code == 0
+    assert left(cli) == [f"persistent://{NAMESPACE}/other-day-1"]
+
+
+def test_a_topic_that_is_named_twice_is_deleted_once(cli: Cli) -> None:
+    (topic,) = create(cli, "a")
+    assert cli("topics", "delete", topic, topic, "--yes").exit_code == 0
+
+
+def test_what_fails_is_named_and_the_rest_is_done(cli: Cli) -> None:
+    topics = create(cli, *(f"t{number}" for number in range(20)))
+    missing = f"persistent://{NAMESPACE}/missing"
+    done = cli("topics", "delete", *topics[:10], missing, *topics[10:], "--yes", "--parallel", "4")
+    assert done.exit_code == 10
+    assert f"error: {missing}: " in done.stderr
+    assert "error: cannot delete 1 of 21 topics" in done.stderr
+    assert left(cli) == []
+
+
+def test_a_single_failure_keeps_its_exit_code(cli: Cli) -> None:
+    assert cli("topics", "unload", f"{NAMESPACE}/missing").exit_code == 3
+
+
+def test_no_match_is_no_failure_and_is_said(cli: Cli) -> None:
+    done = cli("topics", "delete", f"{NAMESPACE}/none-.*", "--regex", "--yes")
+    assert (done.exit_code, done.stderr) == (0, f"no topic matches {NAMESPACE}/none-.*\n")
+
+
+def test_a_wrong_pattern_is_refused(cli: Cli) -> None:
+    done = cli("topics", "delete", f"{NAMESPACE}/(", "--regex", "--yes")
+    assert done.exit_code == 2
+    assert "is not a regular expression" in done.stderr
+
+
+def test_no_topic_is_refused(cli: Cli) -> None:
+    assert cli("topics", "unload").exit_code == 2
+
+
+def test_a_file_that_is_not_text_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "names").write_bytes(b"\xff\xfe")
+    done = cli("topics", "delete", "--from-file", str(tmp_path / "names"), "--yes")
+    assert (done.exit_code, "it is not UTF-8" in done.stderr) == (2, True)
+
+
+def test_the_question_shows_some_names_and_the_number(cli: Cli) -> None:
+    topics = create(cli, *(f"t{number}" for number in range(7)))
+    done = cli("topics", "delete", *topics)
+    assert done.exit_code == 2
+    assert f"Delete 7 topics: {', '.join(topics[:5])}, and 2 more?" in done.stderr
