@@ -17,6 +17,9 @@ from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import colors, pretty, streams
 from pulsarctl.output.terminal_text import escaped, escaped_cell
 
+HOME, CLEAR_LINE, CLEAR_BELOW, NEW_LINE = "\x1b[H", "\x1b[K", "\x1b[J", "\r\n"  # of xterm and its relatives
+BEGIN_SCREEN, END_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"  # the other screen, without a cursor
+
 
 class Output(StrEnum):
     AUTO = "auto"
@@ -86,6 +89,27 @@ def marked(sign: str, text: str) -> None:
         streams.out_control(colors.painted(escaped(text), style) + "\n")
     else:
         line(text)
+
+
+def labeled(label: str, style: str, text: str) -> None:
+    """One line of data after a label, which has a color where colors are wanted."""
+    if colors.are_wanted(sys.stdout):
+        streams.out_control(f"{colors.painted(escaped_cell(label), style)}  {escaped_cell(text)}\n")
+    else:
+        line(f"{label}  {text}")
+
+
+def frame(text: str) -> None:
+    """A whole screen of text, drawn over the last one. Its cells must be safe for a terminal already."""
+    lines = text.split("\n")
+    streams.out_control(f"{HOME}{f'{CLEAR_LINE}{NEW_LINE}'.join(lines)}{CLEAR_LINE}{CLEAR_BELOW}")
+    streams.flush_out()
+
+
+def full_screen(*, begin: bool) -> None:
+    """Begins or ends the use of the terminal's other screen, on which nothing scrolls."""
+    streams.out_control(BEGIN_SCREEN if begin else END_SCREEN)
+    streams.flush_out()
 
 
 def data(chunk: bytes) -> None:
@@ -169,6 +193,11 @@ def stdin_is_terminal() -> bool:
 def is_watched() -> bool:
     """Whether stderr is a terminal."""
     return streams.is_terminal(sys.stderr)
+
+
+def can_draw() -> bool:
+    """Whether a person sees a screen and can press keys: both stdin and stdout are terminals."""
+    return streams.is_terminal(sys.stdin) and streams.is_terminal(sys.stdout)
 
 
 def can_ask() -> bool:

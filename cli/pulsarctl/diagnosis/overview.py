@@ -1,0 +1,259 @@
+"""The rows of `top`: topics, subscriptions, and consumers with their rates, from two snapshots of statistics. Pure.
+
+The rates are those of the counters between two snapshots. For what the earlier snapshot lacks, they are the broker's,
+which Apache Pulsar averages over a minute.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulsarctl.diagnosis.words import short
+from pulsarctl.errors import UsageProblem
+from pulsarctl.values.quantities import human_size
+
+Document = Mapping[str, Any]
+Key = tuple[str, ...]
+SAMPLES = 10  # of a sparkline
+BARS = "▁▂▃▄▅▆▇█"
+COMPACTOR = "__compaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The statistics of each topic and partition at a time. `total`: how many topics there are, shown or not."""
+
+    time_ms: int
+    topics: Mapping[str, Document]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`field` of a row; `shown` makes its text. The largest values come first, or the first names."""
+
+    title: str
+    field: str
+    shown: Callable[[Any], str] = str
+    is_number: bool = True
+
+
+Row = dict[str, Any]  # by the field of a column; "key" identifies it in the next snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`title` is what it lists; `rows` are made of the statistics of a topic and its name."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: Callable[[str, Document], Iterable[Row]]
+    counters: Mapping[str, str]  # field of a rate -> the counter that it comes from
+
+    def column(self, name: str) -> Column:
+        """By its field or title. Raises `UsageProblem`."""
+        for column in self.columns:
+            if name.lower() in (column.field, column.title.lower()):
+                return column
+        known = ", ".join(column.field for column in self.columns)
+        raise UsageProblem(f"cannot sort {self.title} by '{name}'", hint=f"use one of {known}")
+
+
+@dataclass
+class History:
+    """The last rates of each row."""
+
+    samples: dict[Key, list[float]] = field(default_factory=dict)
+
+    def add(self, rows: Iterable[Row], rate: str) -> None:
+        """Forgets rows that are gone."""
+        self.samples = {row["key"]: [*self.samples.get(row["key"], []), float(row[rate])][-SAMPLES:] for row in rows}
+
+    def line(self, key: Key) -> str:
+        return sparkline(self.samples.get(key, []))
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One character for each value, the largest as high as the line."""
+    largest = max(values, default=0.0)
+    if largest <= 0:
+        return BARS[0] * len(values)
+    return "".join(BARS[min(len(BARS) - 1, round(value / largest * (len(BARS) - 1)))] for value in values)
+
+
+def rows(view: View, before: Snapshot | None, now: Snapshot) -> list[Row]:
+    """Every row of the view, with its rates."""
+    earlier = {} if before is None else {row["key"]: row for row in _rows(view, before)}
+    seconds = 0.0 if before is None else (now.time_ms - before.time_ms) / 1000
+    found = list(_rows(view, now))
+    for row in found:
+        last = earlier.get(row["key"])
+        if last is not None and seconds > 0:
+            for rate, counter in view.counters.items():
+                if row[counter] >= last[counter]:  # a counter starts over when the broker loads the topic again
+                    row[rate] = (row[counter] - last[counter]) / seconds
+    return found
+
+
+def ordered(found: Iterable[Row], column: Column, *, reverse: bool = False) -> list[Row]:
+    """The largest number first, or the first name. `reverse`: the other way around."""
+    by_name = sorted(found, key=lambda row: row["key"])
+    return sorted(by_name, key=lambda row: row[column.field], reverse=column.is_number != reverse)
+
+
+def documents(view: View, found: Iterable[Row]) -> list[dict[str, Any]]:
+    return [{column.field: _rounded(row[column.field]) for column in view.columns} for row in found]
+
+
+def texts(view: View, found: Iterable[Row]) -> list[tuple[str, ...]]:
+    return [tuple(column.shown(row[column.field]) for column in view.columns) for row in found]
+
+
+def summary(now: Snapshot, found: Sequence[Row], view: View) -> str:
+    """`12 topics  in 1,200 msg/s  out 3,400 msg/s  backlog 56`."""
+    topics = rows(TOPICS, None, now)
+    backlog = sum(row["backlog"] for row in topics)
+    parts = [
+        f"{len(now.topics):,} topics"
+        if len(now.topics) == now.total
+        else f"{len(now.topics):,} of {now.total:,} topics"
+    ]
+    for rate, name in (("in", "in"), ("out", "out")):
+        if any(column.field == rate for column in view.columns):
+            parts.append(f"{name} {sum(row[rate] for row in found):,.1f} msg/s")
+    return "  ".join([*parts, f"backlog {backlog:,}"])
+
+
+def _rows(view: View, snapshot: Snapshot) -> Iterable[Row]:
+    for topic, stats in snapshot.topics.items():
+        yield from view.rows(topic, stats)
+
+
+def _of_topic(topic: str, stats: Document) -> Iterable[Row]:
+    subscriptions = [one for name, one in _subscriptions(stats)]
+    yield {
+        "key": (topic,),
+        "topic": short(topic),
+        "in": _number(stats, "msgRateIn"),
+        "out": _number(stats, "msgRateOut"),
+        "bytes_in": _number(stats, "msgThroughputIn"),
+        "backlog": sum(int(one.get("msgBacklog") or 0) for one in subscriptions),
+        "subscriptions": len(subscriptions),
+        "producers": len(stats.get("publishers") or []),
+        "storage": int(stats.get("storageSize") or 0),
+        "in_counter": _number(stats, "msgInCounter"),
+        "out_counter": _number(stats, "msgOutCounter"),
+        "bytes_in_counter": _number(stats, "bytesInCounter"),
+    }
+
+
+def _of_subscriptions(topic: str, stats: Document) -> Iterable[Row]:
+    for name, one in _subscriptions(stats):
+        yield {
+            "key": (topic, name),
+            "topic": short(topic),
+            "subscription": name,
+            "type": str(one.get("type") or "None"),
+            "consumers": len(one.get("consumers") or []),
+            "backlog": int(one.get("msgBacklog") or 0),
+            "out": _number(one, "msgRateOut"),
+            "unacked": int(one.get("unackedMessages") or 0),
+            "delayed": int(one.get("msgDelayed") or 0),
+            "out_counter": _number(one, "msgOutCounter"),
+        }
+
+
+def _of_consumers(topic: str, stats: Document) -> Iterable[Row]:
+    for name, one in _subscriptions(stats):
+        for index, consumer in enumerate(one.get("consumers") or []):
+            consumer_name = str(consumer.get("consumerName") or index)
+            yield {
+                "key": (topic, name, consumer_name, str(consumer.get("address"))),
+                "topic": short(topic),
+                "subscription": name,
+                "consumer": consumer_name,
+                "address": str(consumer.get("address") or "").lstrip("/"),
+                "out": _number(consumer, "msgRateOut"),
+                "permits": int(consumer.get("availablePermits") or 0),
+                "unacked": int(consumer.get("unackedMessages") or 0),
+                "out_counter": _number(consumer, "msgOutCounter"),
+            }
+
+
+def _subscriptions(stats: Document) -> list[tuple[str, Document]]:
+    return [(name, one) for name, one in (stats.get("subscriptions") or {}).items() if name != COMPACTOR]
+
+
+def _number(stats: Document, name: str) -> float:
+    return float(stats.get(name) or 0)
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.1f}"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _bytes(value: float) -> str:
+    return human_size(int(value))
+
+
+_TOPIC = Column("TOPIC", "topic", is_number=False)
+_SUBSCRIPTION = Column("SUBSCRIPTION", "subscription", is_number=False)
+_OUT = Column("OUT/S", "out", _rate)
+_BACKLOG = Column("BACKLOG", "backlog", _count)
+_UNACKED = Column("UNACKED", "unacked", _count)
+
+TOPICS = View(
+    "topics",
+    (
+        _TOPIC,
+        Column("IN/S", "in", _rate),
+        _OUT,
+        Column("BYTES IN/S", "bytes_in", _bytes),
+        _BACKLOG,
+        Column("SUBS", "subscriptions", _count),
+        Column("PRODUCERS", "producers", _count),
+        Column("STORAGE", "storage", _bytes),
+    ),
+    _of_topic,
+    {"in": "in_counter", "out": "out_counter", "bytes_in": "bytes_in_counter"},
+)
+SUBSCRIPTIONS = View(
+    "subscriptions",
+    (
+        _TOPIC,
+        _SUBSCRIPTION,
+        Column("TYPE", "type", is_number=False),
+        Column("CONSUMERS", "consumers", _count),
+        _BACKLOG,
+        _OUT,
+        _UNACKED,
+        Column("DELAYED", "delayed", _count),
+    ),
+    _of_subscriptions,
+    {"out": "out_counter"},
+)
+CONSUMERS = View(
+    "consumers",
+    (
+        _TOPIC,
+        _SUBSCRIPTION,
+        Column("CONSUMER", "consumer", is_number=False),
+        Column("ADDRESS", "address", is_number=False),
+        _OUT,
+        Column("PERMITS", "permits", _count),
+        _UNACKED,
+    ),
+    _of_consumers,
+    {"out": "out_counter"},
+)
+VIEWS = (TOPICS, SUBSCRIPTIONS, CONSUMERS)
+RATE = {"topics": "in", "subscriptions": "out", "consumers": "out"}  # what the sparkline shows
+SORT = {"topics": "in", "subscriptions": "backlog", "consumers": "unacked"}

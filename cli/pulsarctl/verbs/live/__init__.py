@@ -1,0 +1,1 @@
+"""What keeps running on a terminal: `tail` and `top`."""

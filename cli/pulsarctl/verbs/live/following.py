@@ -1,0 +1,149 @@
+"""Follows several topics at once, each with a reader of its own. Leaves nothing on the broker."""
+
+import queue
+import re
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from pulsarctl.consume.consuming import FOREVER, POLL_MS, RECORDS_AT_ONCE, Stops
+from pulsarctl.errors import CliError, NotFound, TimedOut, UsageProblem
+from pulsarctl.raw.reading import EntrySource
+from pulsarctl.records.record import Record
+from pulsarctl.shell.call import Call
+from pulsarctl.values.clock import monotonic
+from pulsarctl.values.names import full_topic, namespace_of
+from pulsarctl.values.positions import Position
+
+RUNS_MAX = 64  # of records that readers have and that are not printed yet
+CLOSE_SECONDS = 1.0
+DEFAULT_NAMESPACE = "public/default"
+
+Run = Sequence[Record] | CliError
+Open = Callable[[str, Position], EntrySource]  # topic and where to start
+Show = Callable[[Sequence[Record]], None]
+
+
+def matching(call: Call, patterns: Sequence[str]) -> list[str]:
+    """The topics whose whole name a pattern matches, each partitioned topic once. Raises `UsageProblem`.
+
+    A pattern is `TENANT/NAMESPACE/REGEX`, or a regular expression for topics of public/default.
+    """
+    found: dict[str, None] = {}
+    for each in patterns:
+        domain, separator, rest = each.partition("://")
+        parts = (rest if separator else each).split("/", 2)
+        namespace, pattern = ("/".join(parts[:2]), parts[2]) if len(parts) == 3 else (DEFAULT_NAMESPACE, parts[-1])
+        matches = _compiled(pattern)
+        names = call.admin.topics.list(namespace, domain=domain if separator else None)
+        whole = dict.fromkeys(name.partition("-partition-")[0] for name in names)
+        found |= dict.fromkeys(name for name in whole if matches(name.split("/", 4)[4]))
+    return list(found)
+
+
+@dataclass(eq=False)
+class Followed:
+    """The readers of topics, each in its own thread. `receive` is called by one thread only."""
+
+    open_source: Open
+    _arrived: "queue.Queue[Run]" = field(default_factory=lambda: queue.Queue(RUNS_MAX))
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _threads: dict[str, threading.Thread] = field(default_factory=dict)
+
+    def add(self, topic: str, start: Position) -> None:
+        """Raises what connecting raises. A topic that is followed already stays so."""
+        if topic in self._threads:
+            return
+        source = self.open_source(topic, start)
+        thread = threading.Thread(target=self._follow, args=(topic, source), name=f"tail {topic}", daemon=True)
+        self._threads[topic] = thread
+        thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._arrived.empty() or any(thread.is_alive() for thread in self._threads.values())
+
+    def receive(self, timeout_seconds: float) -> Run:
+        """The next records of any topic, none after the timeout, or why a topic is no longer followed."""
+        try:
+            return self._arrived.get(timeout=timeout_seconds)
+        except queue.Empty:
+            return ()
+
+    def close(self) -> None:
+        self._stopping.set()
+        deadline = monotonic() + CLOSE_SECONDS
+        for thread in self._threads.values():
+            thread.join(max(0.0, deadline - monotonic()))
+
+    def _follow(self, topic: str, source: EntrySource) -> None:
+        try:
+            while not self._stopping.is_set() and not source.ended:
+                if records := source.receive(POLL_MS, RECORDS_AT_ONCE):
+                    self._hand_over(records)
+        except CliError as error:
+            self._hand_over(type(error)(f"{topic} is no longer followed: {error.message}"))
+        finally:
+            source.close()
+
+    def _hand_over(self, run: Run) -> None:
+        """Waits while the printer is slow, which stops this reader and thereby the broker."""
+        while not self._stopping.is_set():
+            with suppress(queue.Full):
+                self._arrived.put(run, timeout=POLL_MS / 1000)
+                return
+
+
+def follow(
+    followed: Followed,
+    show: Show,
+    stops: Stops,
+    say: Callable[[str], None],
+    look: Callable[[], None] = lambda: None,
+    look_seconds: float = 0,
+) -> int:
+    """Shows records until a stop is reached; returns their number. `look` runs each `look_seconds`, 0 for never.
+
+    Raises `TimedOut` if the idle timeout passes before `stops.count`.
+    """
+    shown = 0
+    last = looked = monotonic()
+    while (stops.count == FOREVER or shown < stops.count) and (followed.is_alive or look_seconds):
+        run = followed.receive(POLL_MS / 1000)
+        if isinstance(run, CliError):
+            say(f"warning: {run.message}")
+            continue
+        if run:
+            wanted = run[: None if stops.count == FOREVER else stops.count - shown]
+            show(wanted)
+            shown, last = shown + len(wanted), monotonic()
+        elif stops.idle_seconds and monotonic() - last >= stops.idle_seconds:
+            break
+        if look_seconds and monotonic() - looked >= look_seconds:
+            looked = monotonic()
+            look()
+    if shown < stops.count:
+        raise TimedOut(f"received only {shown} of {stops.count} messages before the idle timeout")
+    return shown
+
+
+def existing(call: Call, topics: Sequence[str]) -> list[str]:
+    """The full names. Raises `NotFound` for a topic that does not exist, which a reader would create."""
+    names = [full_topic(topic) for topic in topics]
+    for name in names:
+        if not _exists(call, name):
+            raise NotFound(f"{name} does not exist", hint=f"pulsarctl topics list {namespace_of(name)}")
+    return list(dict.fromkeys(names))
+
+
+def _exists(call: Call, name: str) -> bool:
+    listed = call.admin.topics.list(namespace_of(name), domain=name.partition("://")[0])
+    return any(each == name or each.partition("-partition-")[0] == name for each in listed)
+
+
+def _compiled(pattern: str) -> Callable[[str], object]:
+    try:
+        return re.compile(pattern).fullmatch
+    except re.error as error:
+        raise UsageProblem(f"'{pattern}' is not a regular expression: {error}") from error

@@ -1,0 +1,1 @@
+"""`pulsarctl tail` and `pulsarctl top`."""
