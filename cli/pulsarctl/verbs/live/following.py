@@ -88,7 +88,7 @@ class Followed:
             source.close()
 
     def _hand_over(self, run: Run) -> None:
-        """Waits while the printer is slow, which stops this reader and thereby the broker."""
+        """Waits while the printer is slow, so that the broker sends no more."""
         while not self._stopping.is_set():
             with suppress(queue.Full):
                 self._arrived.put(run, timeout=POLL_MS / 1000)
