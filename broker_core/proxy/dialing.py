@@ -34,14 +34,14 @@ class Dialer:
         self.targets = targets
         self.seconds = config.connect_seconds
         self.context = broker_context(config) if config.tls else None
-        self._resolve = resolve
+        self.resolve = resolve
 
     async def open(self, target: Endpoint, client: str, protocol: Callable[[], P]) -> P:
         """A connected protocol; `client` is the address for whom. Raises `TargetRefused` or `BrokerUnreachable`."""
         self.check(target, client)
         try:
             async with asyncio.timeout(self.seconds):
-                addresses = await self._resolve(target)
+                addresses = await self.resolve(target)
                 allowed = self.targets.reachable(target, addresses)
                 if addresses and not allowed:
                     self._refuse(target, client, f"address {addresses[0]} is not in brokerProxyAllowedIPAddresses")

@@ -7,6 +7,7 @@ follows. For that it keeps the body of a request, if it is small enough; a large
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -21,7 +22,7 @@ from yarl import URL
 
 from broker_core.errors import BrokerUnreachable, InvalidValue, TargetRefused
 from broker_core.proxy.addresses import DEFAULT_PORTS, Endpoint, configured_endpoints, parse_endpoint
-from broker_core.proxy.dialing import resolve
+from broker_core.proxy.dialing import Resolve
 from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.headers import (
     is_passed_on,
@@ -43,12 +44,13 @@ Body = bytes | AsyncIterator[bytes]
 class Resolver(abc.AbstractResolver):
     """Gives the HTTP library only the addresses that a client may reach, and the library connects to those."""
 
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: Targets, addresses_of: Resolve) -> None:
         self._targets = targets
+        self._addresses_of = addresses_of
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[abc.ResolveResult]:
         target = Endpoint(host.lower(), port)
-        found = self._targets.reachable(target, await resolve(target))
+        found = self._targets.reachable(target, await self._addresses_of(target))
         if not found:
             raise OSError(f"no address of {host} is in brokerProxyAllowedIPAddresses")
         return [
@@ -68,6 +70,10 @@ class Request:
     path: str  # with the query
     headers: list[tuple[str, str]]
     body: Body | None
+
+    def content(self) -> io.BytesIO | AsyncIterator[bytes] | None:
+        """The body for one broker. The HTTP library sends a file in slices, and a string of bytes in one piece."""
+        return io.BytesIO(self.body) if isinstance(self.body, bytes) else self.body
 
     @property
     def can_be_repeated(self) -> bool:
@@ -96,7 +102,10 @@ class Forwarder:
         config = gateway.config.http
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, resolver=Resolver(self._targets), use_dns_cache=False, ssl=gateway.dialer.context or True
+                limit=0,
+                resolver=Resolver(self._targets, gateway.dialer.resolve),
+                use_dns_cache=False,
+                ssl=gateway.dialer.context or True,
             ),
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=brokers.connect_seconds, sock_read=config.request_seconds
@@ -122,6 +131,8 @@ class Forwarder:
             async with AsyncExitStack() as open_responses:
                 body = await self._body(request, kept)
                 headers = self._headers(request, role, keeps=keeps)
+                if body is not None and request.content_length is not None:
+                    headers.append(("Content-Length", str(request.content_length)))
                 asked = Request(request.method, path + separator + query, headers, body)
                 found = await self._ask(asked, open_responses)
                 return await self._pass_back(request, found)
@@ -180,7 +191,9 @@ class Forwarder:
     async def _send(self, url: URL, asked: Request, open_responses: AsyncExitStack) -> aiohttp.ClientResponse:
         try:
             return await open_responses.enter_async_context(
-                self._session.request(asked.method, url, headers=asked.headers, data=asked.body, allow_redirects=False)
+                self._session.request(
+                    asked.method, url, headers=asked.headers, data=asked.content(), allow_redirects=False
+                )
             )
         except aiohttp.ClientConnectorError:
             raise

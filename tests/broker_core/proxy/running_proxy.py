@@ -24,6 +24,7 @@ from broker_core.config.proxy import (
 from broker_core.proxy.dialing import Resolve, resolve
 from broker_core.proxy.server import Proxy
 from broker_core.testing import EmbeddedBroker
+from tests.broker_core.proxy.fake_broker import FakeBroker
 
 T = TypeVar("T")
 DEADLINE_SECONDS = 30.0
@@ -35,7 +36,7 @@ def proxy_config(
     broker: EmbeddedBroker,
     *,
     security: ProxySecurityConfig | None = None,
-    tls: ProxyTlsConfig | None = None,
+    listeners: ProxyTlsConfig | None = None,
     **brokers: Any,
 ) -> ProxyConfig:
     """In front of that broker; `brokers` are fields of that section."""
@@ -44,8 +45,13 @@ def proxy_config(
         server=FREE_PORTS,
         brokers=ProxyBrokersConfig(**{**urls, **brokers}),
         security=security or ProxySecurityConfig(),
-        tls=tls or ProxyTlsConfig(),
+        tls=listeners or ProxyTlsConfig(),
     )
+
+
+def proxy_config_of(fake: FakeBroker, **brokers: Any) -> ProxyConfig:
+    """In front of a broker that answers as a test says."""
+    return ProxyConfig(server=FREE_PORTS, brokers=ProxyBrokersConfig(**{"service_url": fake.service_url, **brokers}))
 
 
 class RunningProxy:
@@ -65,6 +71,10 @@ class RunningProxy:
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE_SECONDS)
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
 
     def stop(self) -> None:
         self.call(self.proxy.stop())

@@ -1,0 +1,137 @@
+"""How much of a proxy clients can take."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from broker_core.config.proxy import ProxyLimits, ProxySecurityConfig
+from broker_core.testing import EmbeddedBroker
+from broker_core.wire import client_commands
+from broker_core.wire.frame import Command
+from broker_core.wire.pulsar_api_pb2 import BaseCommand, NotAllowedError, TooManyRequests
+from tests.broker_core.proxy.fake_broker import FakeBroker, Peer, connect_to, greet
+from tests.broker_core.proxy.running_proxy import RunningProxy, proxy_config, proxy_config_of
+from tests.condition import holds_within, wait_until
+from tests.raw_client import RawClient
+
+TOPIC = "persistent://public/default/t"
+
+
+def limited(broker: EmbeddedBroker, **limits: int) -> RunningProxy:
+    return RunningProxy(dataclasses.replace(proxy_config(broker), limits=ProxyLimits(**limits)))
+
+
+def test_more_connections_than_allowed_are_refused(broker: EmbeddedBroker) -> None:
+    for limit, reason in (("max_connections", "connections"), ("max_connections_per_ip", "connections on address")):
+        with limited(broker, **{limit: 2}) as proxy:
+            clients = [RawClient(proxy.service_url) for _ in range(2)]
+            third = RawClient(proxy.service_url, handshake=False)
+            error = third.expect(BaseCommand.ERROR)
+            assert error.error == NotAllowedError
+            assert f"Reached the maximum number of {reason}" in error.message
+            assert third.is_closed()
+            clients.pop().close()
+            wait_until(lambda: proxy.gateway.places.taken == 1, 5)
+            clients.append(RawClient(proxy.service_url))
+            for client in (*clients, third):
+                client.close()
+
+
+def test_a_spliced_connection_keeps_its_place_until_it_ends(broker: EmbeddedBroker) -> None:
+    with limited(broker, max_connections=1) as proxy:
+        client = RawClient(proxy.service_url, handshake=False)
+        client.send(connect_to(broker.service_url))
+        client.expect(BaseCommand.CONNECTED)
+        assert proxy.gateway.places.taken == 1
+        client.close()
+        wait_until(lambda: proxy.gateway.places.taken == 0, 5)
+
+
+def test_more_lookups_than_allowed_are_refused() -> None:
+    def only_connects(broker: FakeBroker, peer: Peer, command: Command) -> None:
+        greet(broker, peer, command)
+
+    with FakeBroker(only_connects) as fake:
+        config = dataclasses.replace(proxy_config_of(fake), limits=ProxyLimits(max_lookups=2))
+        with RunningProxy(config) as proxy:
+            client = RawClient(proxy.service_url)
+            for number in range(3):
+                client.send(client_commands.lookup(number, TOPIC))
+                wait_until(lambda most=number: proxy.gateway.looking_up >= min(most + 1, 2), 5)  # type: ignore[misc]
+            refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
+            assert (refused.request_id, refused.error) == (2, TooManyRequests)
+            assert proxy.gateway.counts.rejected["lookup"] == 1
+            client.close()
+            wait_until(lambda: proxy.gateway.looking_up == 0, 5)
+
+
+def test_a_client_that_says_nothing_is_disconnected(broker: EmbeddedBroker) -> None:
+    config = dataclasses.replace(proxy_config(broker), security=ProxySecurityConfig(timeout_seconds=0.1))
+    with RunningProxy(config) as proxy:
+        client = RawClient(proxy.service_url, handshake=False)
+        assert client.is_closed()
+        client.close()
+
+
+def test_a_silent_lookup_connection_is_disconnected(broker: EmbeddedBroker) -> None:
+    with RunningProxy(dataclasses.replace(proxy_config(broker), limits=ProxyLimits(keep_alive_seconds=0.1))) as proxy:
+        client = RawClient(proxy.service_url)
+        assert client.is_closed()
+        client.close()
+
+
+def test_a_silent_side_of_a_splice_ends_it() -> None:
+    with FakeBroker() as fake, RunningProxy(proxy_config_of(fake, silence_seconds=0.2)) as proxy:
+        client = RawClient(proxy.service_url, handshake=False)
+        client.send(connect_to(fake.service_url))
+        client.expect(BaseCommand.CONNECTED)
+        assert client.is_closed()
+        client.close()
+
+
+CHUNK = bytes(1 << 20)
+MOST_HELD = 16 << 20  # of 64 MiB: socket buffers of the operating system on both sides, and little in the proxy
+
+
+def test_a_client_that_reads_nothing_holds_back_its_broker_and_not_memory() -> None:
+    sent = [0]
+
+    def floods(broker: FakeBroker, peer: Peer, command: Command) -> None:
+        greet(broker, peer, command)
+        peer.socket.settimeout(1.0)
+        try:
+            while sent[0] < 64 << 20:
+                sent[0] += peer.socket.send(CHUNK)
+        except TimeoutError:
+            pass
+
+    with FakeBroker(floods) as fake, RunningProxy(proxy_config_of(fake)) as proxy:
+        client = RawClient(proxy.service_url, handshake=False, receive_buffer=4096)
+        client.send(connect_to(fake.service_url))
+        wait_until(lambda: sent[0] > 0, 5)
+        assert not holds_within(lambda: sent[0] > MOST_HELD, 1.5)
+        [splice] = proxy.gateway.splices
+        assert splice.from_broker.transport.is_reading() is False
+        client.close()
+
+
+def test_a_broker_that_reads_nothing_holds_back_its_client() -> None:
+    with FakeBroker(stops_reading) as fake, RunningProxy(proxy_config_of(fake)) as proxy:
+        client = RawClient(proxy.service_url, handshake=False)
+        client.send(connect_to(fake.service_url))
+        client.expect(BaseCommand.CONNECTED)
+        client.socket.settimeout(1.0)
+        sent = 0
+        try:
+            while sent < 64 << 20:
+                sent += client.socket.send(CHUNK)
+        except TimeoutError:
+            pass
+        assert sent < MOST_HELD
+        fake.stop()
+        client.close()
+
+
+def stops_reading(broker: FakeBroker, peer: Peer, command: Command) -> None:
+    greet(broker, peer, command)
+    broker.stopped.wait(30)
