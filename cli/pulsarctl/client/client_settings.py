@@ -122,10 +122,8 @@ def consumer_settings(options: SubscribeOptions) -> dict[str, Any]:
         settings["regex_subscription_mode"] = _PATTERN_MODES[options.pattern_mode]
     if options.subscription_type == "key_shared":
         settings["key_shared_policy"] = _key_sharing(options.key_sharing)
-    if options.crypto_failure_action != "fail":
-        settings["crypto_failure_action"] = pulsar.ConsumerCryptoFailureAction.__members__[
-            options.crypto_failure_action.upper()
-        ]
+    # The client would silently keep such a message; `messaging.Subscriber` does what the user chose.
+    settings["crypto_failure_action"] = pulsar.ConsumerCryptoFailureAction.CONSUME
     if options.decryption_key_path:
         settings["crypto_key_reader"] = pulsar.CryptoKeyReader("", options.decryption_key_path)
     return settings

@@ -23,6 +23,7 @@ from pulsarctl.client.publish_window import PublishWindow
 from pulsarctl.client.reachability import check_answers
 from pulsarctl.client.routing import Router
 from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
+from pulsarctl.encryption.decryption import not_decrypted
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.message_ids import MessageId
@@ -51,6 +52,7 @@ _QUOTA_EXCEEDED = "the backlog quota is exceeded; wait until a subscription catc
 _WORDS = {
     "AuthenticationError": "the broker does not accept the credentials",
     "AuthorizationError": "not authorized",
+    "CryptoError": "the encryption key cannot be used; it must be an RSA key in PEM form",
     "BrokerPersistenceError": "the broker cannot write (disk full or failed)",
     "ConnectError": "no connection to the broker",
     "ConsumerBusy": "the subscription has another consumer, and its type allows only one",
@@ -100,7 +102,7 @@ class Messaging:
         name: Any = re.compile(topic) if options.pattern_mode else topic
         with self._translated(f"subscribe to {topic} as '{options.subscription}'"):
             consumer = self._client.subscribe(name, options.subscription, **consumer_settings(options))
-        return Subscriber(consumer, options.settlement, in_order=options.subscription_type in IN_ORDER)
+        return Subscriber(consumer, options)
 
     def reader(self, topic: str) -> "LatestReader":
         with self._translated(f"read {topic}"):
@@ -206,15 +208,19 @@ class LatestReader:
 
 
 class Subscriber:
-    """One consumer of the official client.
+    """One consumer of the official client. `discarded` counts messages that cannot be decrypted.
 
-    `in_order`: acknowledge cumulatively, because acknowledging each message takes the client three times as long as
-    receiving it.
+    Where the order allows it, it acknowledges cumulatively, because acknowledging each message takes the client three
+    times as long as receiving it.
     """
 
-    def __init__(self, consumer: Any, settlement: Settlement, *, in_order: bool) -> None:
+    def __init__(self, consumer: Any, options: SubscribeOptions) -> None:
+        settlement = options.settlement
         self._consumer = consumer
-        self._in_order = in_order and settlement is Settlement.ACKNOWLEDGE
+        self._options = options
+        self._problem: CliError | None = None  # a message that cannot be decrypted follows
+        self.discarded = 0
+        self._in_order = options.subscription_type in IN_ORDER and settlement is Settlement.ACKNOWLEDGE
         self._settle = (
             consumer.acknowledge_cumulative
             if self._in_order
@@ -226,16 +232,40 @@ class Subscriber:
         )
 
     def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]:
-        """Up to `count_max` records. Waits only for the first, and returns none after `timeout_ms`."""
+        """Up to `count_max` records. Waits only for the first, and returns none after `timeout_ms`.
+
+        Raises `NotDecrypted` at a message that cannot be decrypted, after the records before it.
+        """
         receive = self._consumer.receive
         records: list[ClientRecord] = []
+        wait = timeout_ms
         try:
-            records.append(ClientRecord(receive(timeout_ms)))
-            while len(records) < count_max:
-                records.append(ClientRecord(receive(0)))
+            while self._problem is None and len(records) < count_max:
+                message = receive(wait)
+                wait = 0
+                if message.encryption_context() is None or self._is_readable(message):
+                    records.append(ClientRecord(message))
         except pulsar.Timeout:
             pass
+        if self._problem is not None and not records:
+            raise self._problem
         return records
+
+    def _is_readable(self, message: Any) -> bool:
+        context = message.encryption_context()
+        action = self._options.crypto_failure_action
+        if not context.is_decryption_failed() or action == "consume":
+            return True
+        if action == "discard":
+            self.discarded += 1
+            self._consumer.acknowledge(message)
+        else:
+            names = [key.key for key in context.keys()]  # noqa: SIM118  # a method of the client, and no dictionary
+            has_key = self._options.decryption_key_path is not None
+            found = ClientRecord(message)
+            place = f"{found.ledger_id}:{found.entry_id}"
+            self._problem = not_decrypted(found.topic, place, names, has_key=has_key)
+        return False
 
     def last_position(self) -> tuple[int, int, int]:
         """Ledger, entry and batch index of the partition's last message; the entry is -1 if there is none."""

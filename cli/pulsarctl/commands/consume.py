@@ -48,8 +48,10 @@ from pulsarctl.consume.reading_options import (
     SchemaType,
     Timeout,
     To,
+    crypto_failure_action_of,
 )
 from pulsarctl.consume.subscribing import Reach, Subscribing
+from pulsarctl.encryption.key_source import private_key_file
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
@@ -149,6 +151,7 @@ def consume(
     show = record_output(settings.output, template, HIDDEN_FROM_CLIENT, **details)
     if not hexadecimal:
         show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
+    key_file = None if decryption_key is None else call.with_resource(private_key_file(decryption_key))
     kind = _one_of(subscription_type, TYPES, "subscription type")
     options = SubscribeOptions(
         subscription=subscription_name or f"pulsarctl-{secrets.token_hex(6)}",
@@ -167,13 +170,15 @@ def consume(
         pattern_mode=_one_of(regex_mode, PATTERN_MODES, "kind of topics") if regex else None,
         max_chunked_messages=max_chunked,
         ack_oldest_chunked=ack_chunked,
-        decryption_key_path=None if decryption_key is None else decryption_key.removeprefix("file://"),
-        crypto_failure_action=_one_of(crypto_failure_action, ("fail", "discard", "consume"), "crypto failure action"),
+        decryption_key_path=key_file,
+        crypto_failure_action=crypto_failure_action_of(crypto_failure_action),
     )
     subscribing = Subscribing(options, reach, is_temporary=subscription_name is None)
     with explained(call, topic, partition):
         printed = _run(call, subscribing, show, stops, rate, parse_duration(timeout))
     call.notice(f"{printed} messages successfully consumed")
+    if subscribing.discarded:
+        call.notice(f"{subscribing.discarded} messages discarded: they cannot be decrypted")
     if not printed and subscribing.starts_at_end:
         call.notice("a new subscription starts after the last message; use -p Earliest to start at the first")
 

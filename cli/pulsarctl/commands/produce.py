@@ -2,6 +2,7 @@
 
 import os
 
+from pulsarctl.encryption.key_source import public_key_file
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.produce.outgoing import STDIN, Outgoing
@@ -38,7 +39,7 @@ from pulsarctl.produce.produce_options import (
     SequenceId,
     Timeout,
     Tombstone,
-    key_path,
+    check_encryption,
     parse_access_mode,
     parse_compression,
     parse_headers,
@@ -49,6 +50,7 @@ from pulsarctl.shell.arguments import Topic, csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.chosen_partition import chosen, explained
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.shell.required_encryption import refusal_explained
 from pulsarctl.values import clock
 from pulsarctl.values.quantities import parse_duration
 from pulsarctl.values.times import parse_time_ms
@@ -111,6 +113,8 @@ def produce(
         raise UsageProblem(
             "cannot send KeyValue schemas: the client does not support them", hint="use -k for the message key"
         )
+    check_encryption(encryption_key_name, encryption_key_value)
+    key_file = None if encryption_key_value is None else call.with_resource(public_key_file(encryption_key_value))
     outgoing = _outgoing(messages, files, lines, separator, num_produce, tombstone)
     now_ms = clock.now_ms()
     seconds = parse_duration(timeout)
@@ -136,7 +140,7 @@ def produce(
         access_mode=parse_access_mode(access_mode),
         first_sequence_id=sequence_id,
         encryption_key_name=encryption_key_name,
-        encryption_key_path=key_path(encryption_key_value),
+        encryption_key_path=key_file,
         send_timeout_ms=max(1, round(seconds * 1000)),
         schema=schema.announced,
     )
@@ -148,7 +152,8 @@ def produce(
     try:
         with explained(call, topic, partition):
             publisher = client.publisher(name, options)
-        sent = Sending(publisher, outgoing, shape, name, quiet=settings.quiet).run(rate)
+        with refusal_explained(call, name):
+            sent = Sending(publisher, outgoing, shape, name, quiet=settings.quiet).run(rate)
     finally:
         client.close()
     if render.is_structured(settings.output):

@@ -23,8 +23,9 @@ from pulsarctl.consume.reading_options import (
     SchemaType,
     Timeout,
     To,
+    crypto_failure_action_of,
 )
-from pulsarctl.errors import UsageProblem
+from pulsarctl.encryption.key_source import private_key
 from pulsarctl.records.record_output import decoded, record_output
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
@@ -122,14 +123,14 @@ def read(
         show = decoded(show, schema_type, lambda name, version: call.admin.schemas.get(name, version))
     if isinstance(position, MessageId) and position.partition >= 0 and partition is None:
         partition = position.partition
-    if decryption_key is not None:
-        raise UsageProblem(
-            "cannot decrypt: read shows messages as they are stored", hint="decrypt them with 'pulsarctl consume'"
-        )
+    action = crypto_failure_action_of(crypto_failure_action)
 
+    from pulsarctl.encryption.decryption import Decryption
     from pulsarctl.raw.reading import Reading
+    from pulsarctl.raw.unsealing import Unsealing
 
     seconds = parse_duration(timeout)
+    unsealing = None if decryption_key is None else Unsealing(Decryption(private_key(decryption_key)), action)
     call.with_resource(orderly_end())
     check_reachable(settings, seconds)
     reading = Reading(
@@ -141,6 +142,7 @@ def read(
         inclusive=inclusive or start is not None,
         compacted=compacted,
         chunked_messages_max=max_chunked,
+        unsealing=unsealing,
     )
     with explained(call, topic, partition):
         source = reading.open()
@@ -149,5 +151,7 @@ def read(
     finally:
         source.close()
     call.notice(f"{printed} messages successfully read")
+    if unsealing is not None and unsealing.discarded:
+        call.notice(f"{unsealing.discarded} entries discarded: they cannot be decrypted")
     if not printed and isinstance(position, Latest):
         call.notice("reading starts after the last message; use -m earliest to start at the first")

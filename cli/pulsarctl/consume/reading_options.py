@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from pulsarctl.errors import UsageProblem
+
 To = Annotated[
     str | None, typer.Option("--to", metavar="POSITION", help="Stop after this position: latest, L:E, @TIME, or @-1h.")
 ]
@@ -31,8 +33,24 @@ Rate = Annotated[float, typer.Option("-r", "--rate", min=0, help="Maximum messag
 Compacted = Annotated[bool, typer.Option("--compacted", help="Read the compacted topic: the last message of each key.")]
 MaxChunked = Annotated[int, typer.Option("-mc", "--max_chunked_msg", min=0, hidden=True)]
 AckChunked = Annotated[bool, typer.Option("-ac", "--auto_ack_chunk_q_full", hidden=True)]
-DecryptionKey = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
-CryptoFailureAction = Annotated[str, typer.Option("-ca", "--crypto-failure-action", hidden=True)]
+DecryptionKey = Annotated[
+    str | None,
+    typer.Option(
+        "-ekv",
+        "--encryption-key-value",
+        metavar="KEY",
+        help="Private key to decrypt messages with: a path, file:///PATH, env:NAME, or a data: URL.",
+    ),
+]
+CryptoFailureAction = Annotated[
+    str,
+    typer.Option(
+        "-ca",
+        "--crypto-failure-action",
+        metavar="ACTION",
+        help="Action for a message that cannot be decrypted: fail, discard, or consume (show the encrypted bytes).",
+    ),
+]
 SchemaType = Annotated[
     str,
     typer.Option(
@@ -43,7 +61,17 @@ SchemaType = Annotated[
         help="Schema to decode messages with: bytes (none), or auto_consume (the topic's).",
     ),
 ]
+CRYPTO_FAILURE_ACTIONS = ("fail", "discard", "consume")
 PoolMessages = Annotated[str, typer.Option("-pm", "--pool-messages", hidden=True)]
 Timeout = Annotated[
     str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for a response from the broker.")
 ]
+
+
+def crypto_failure_action_of(text: str) -> str:
+    """The lowercase spelling, because those of pulsar-client differ only in case. Raises `UsageProblem`."""
+    if text.lower() not in CRYPTO_FAILURE_ACTIONS:
+        raise UsageProblem(
+            f"unknown crypto failure action '{text}'", hint="use one of " + ", ".join(CRYPTO_FAILURE_ACTIONS)
+        )
+    return text.lower()

@@ -48,6 +48,11 @@ class Subscribing:
         """Whether it gets only later messages. Unknown, and thus false, for a named subscription."""
         return self._is_temporary and self._reach.start is None and not self.options.from_earliest
 
+    @property
+    def discarded(self) -> int:
+        """How many messages could not be decrypted, and were acknowledged without being printed."""
+        return sum(one.discarded for one in self._subscribers)
+
     def open(self, client: "Messaging", has_backlog: Callable[[str], bool | None]) -> Source:
         """Subscribes, moves the subscription to its start, and determines the end."""
         reach = self._reach

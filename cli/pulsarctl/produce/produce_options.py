@@ -90,8 +90,19 @@ SequenceId = Annotated[
 DisableReplication = Annotated[
     bool, typer.Option("-dr", "--disable-replication", help="Do not replicate the messages to other clusters.")
 ]
-EncryptionKeyName = Annotated[str | None, typer.Option("-ekn", "--encryption-key-name", hidden=True)]
-EncryptionKeyValue = Annotated[str | None, typer.Option("-ekv", "--encryption-key-value", hidden=True)]
+EncryptionKeyName = Annotated[
+    str | None,
+    typer.Option("-ekn", "--encryption-key-name", metavar="NAME", help="Name of the key to encrypt messages for."),
+]
+EncryptionKeyValue = Annotated[
+    str | None,
+    typer.Option(
+        "-ekv",
+        "--encryption-key-value",
+        metavar="KEY",
+        help="Public key to encrypt messages with: a path, file:///PATH, env:NAME, or a data: URL.",
+    ),
+]
 Schema = Annotated[
     str,
     typer.Option(
@@ -131,10 +142,7 @@ def parse_access_mode(name: str) -> str:
     return name.lower()
 
 
-def key_path(uri: str | None) -> str | None:
-    """The path of the key: the official client reads keys from files. Takes `file:///path` and a plain path."""
-    if uri is not None and uri.startswith("data:"):
-        raise UsageProblem(
-            "cannot use a data: URL as the encryption key", hint="write the key to a file and use file:///PATH"
-        )
-    return None if uri is None else uri.removeprefix("file://")
+def check_encryption(name: str | None, key: str | None) -> None:
+    """Raises `UsageProblem` unless both are given, or neither: one alone would send messages in the clear."""
+    if (name is None) != (key is None):
+        raise UsageProblem("cannot encrypt with -ekn or -ekv alone", hint="use -ekn NAME -ekv PUBLIC_KEY")

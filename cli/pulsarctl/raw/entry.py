@@ -79,6 +79,7 @@ class Entry:
     """
 
     __slots__ = (
+        "_unsealed",
         "ack_set",
         "broker_metadata",
         "entry_id",
@@ -125,6 +126,7 @@ class Entry:
         self.ack_set = ack_set
         self.first_index = first_index
         self.stored_bytes = len(data)
+        self._unsealed: tuple[str, ...] = ()
         try:
             self.metadata, self.payload, self.broker_metadata = parse_entry(data)
         except EntryError as error:
@@ -154,6 +156,17 @@ class Entry:
     @property
     def is_encrypted(self) -> bool:
         return batch.is_encrypted(self.metadata)
+
+    @property
+    def encryption_keys(self) -> tuple[str, ...]:
+        """The names of the keys that the payload is, or was, encrypted for."""
+        return self._unsealed or tuple(key.key for key in self.metadata.encryption_keys)
+
+    def unseal(self, payload: bytes) -> None:
+        """Replaces the encrypted payload by the decrypted one."""
+        self._unsealed = self.encryption_keys
+        self.metadata.ClearField("encryption_keys")
+        self.payload = payload
 
     def pending(self, batch_index: int) -> bool:
         """Whether that message is to be read: its bit in `ack_set` is set, and it is not before `first_index`."""

@@ -97,7 +97,7 @@ class EntryRecord:
 
 def records_of(stored: Entry) -> Iterator[EntryRecord]:
     """Raises `DamagedEntry`."""
-    keys = tuple(key.key for key in stored.metadata.encryption_keys)
+    keys = stored.encryption_keys
     for message in stored.messages():
         yield EntryRecord(message, keys)
 

@@ -10,6 +10,7 @@ from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.entry_reader import EntryReader, PublishedSince, Start
 from pulsarctl.raw.entry_record import Chunks, EntryRecord, records_of
+from pulsarctl.raw.unsealing import Unsealing
 from pulsarctl.records.record import Record
 from pulsarctl.settings.settings import Settings
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
@@ -85,6 +86,7 @@ class Reading:
     inclusive: bool = True
     compacted: bool = False
     chunked_messages_max: int = 0
+    unsealing: Unsealing | None = None
 
     def open(self) -> EntrySource:
         """Raises what connecting and subscribing raise, or `UsageProblem` for an unsupported end."""
@@ -138,7 +140,9 @@ class Reading:
         for entry in entries:
             if entry is None:
                 yield None
-            elif (whole := chunks.whole(entry)) is not None:
+                continue
+            opened = entry if self.unsealing is None else self.unsealing.opened(entry)
+            if opened is not None and (whole := chunks.whole(opened)) is not None:
                 yield from (record for record in records_of(whole) if wanted is None or wanted(record))
 
 

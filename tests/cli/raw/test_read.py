@@ -150,7 +150,7 @@ def test_a_missing_broker_exits_with_5(cli_alone: Cli) -> None:
         (("-m", "here"), "'here' is not a position"),
         (("--to", "-1"), "cannot stop reading at this position"),
         (("-F", "%Q"), "unknown escape %Q"),
-        (("-ekv", "file:///k"), "cannot decrypt: read shows messages as they are stored"),
+        (("-ekv", "file:///k"), "cannot read the key /k: No such file"),
     ],
 )
 def test_an_invalid_command_line_is_refused(cli: Cli, words: tuple[str, ...], problem: str) -> None:

@@ -1,0 +1,1 @@
+"""End-to-end encryption: where keys come from, and how entries are decrypted (docs/encryption.md)."""

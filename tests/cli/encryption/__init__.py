@@ -1,0 +1,1 @@
+"""End-to-end encryption from the command line."""
