@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.errors import AuthenticationFailed, Forbidden, TenantNotFound, Unauthorized
+from broker_core.security.authentication import METHOD_HEADER
 from broker_core.security.authorization import Target, check_has_rule
 from broker_core.security.operations import Kind, Operation
 from broker_core.security.principal import Principal
@@ -25,6 +26,7 @@ NOT_AUTHENTICATED = "Authentication required"
 _ALWAYS_OPEN = "/status.html"  # for load balancers, which have no credentials
 _METRICS = "/metrics"
 _ORIGINAL_HEADER = "X-Original-Principal"
+_ONCE = ("Authorization", _ORIGINAL_HEADER, METHOD_HEADER)
 _FORBIDDEN = frozenset({Kind.NAMESPACE, Kind.NAMESPACE_POLICY, Kind.TOPIC_POLICY})
 _TENANT_FIRST = frozenset(
     {Kind.TENANT, Kind.TENANT_ADMIN, Kind.NAMESPACE, Kind.NAMESPACE_POLICY, Kind.TOPIC, Kind.TOPIC_POLICY}
@@ -43,6 +45,9 @@ class Guard:
         security = self._security
         if security.authentication is None or self._is_open(path):
             return None
+        for name in _ONCE:
+            if len(request.headers.getall(name, ())) > 1:  # a reverse proxy may have checked another one
+                raise AuthenticationFailed(f"the header {name} is there more than once")
         host = request.remote or "gone"
         identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
         original = request.headers.get(_ORIGINAL_HEADER, "").strip()
