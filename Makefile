@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills powercut damage abuse fuzz openapi proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills powercut damage abuse fuzz openapi proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,10 @@ soak-messaging: $(READY) ## test key order, deduplication, delays, and compactio
 offload-kills: ROUNDS ?= 25
 offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)
 	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker_core/offload/test_kill.py $(ARGS)
+
+replication-kills: ROUNDS ?= 50
+replication-kills: $(READY) ## kill -9 clusters that replicate to each other (ROUNDS=50)
+	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q --timeout 3600 tests/broker_core/replication/test_kills.py $(ARGS)
 
 powercut: $(READY) ## rebuild the disk as it was after each recorded call, and open it
 	@$(PY) -m tests.powercut $(ARGS)

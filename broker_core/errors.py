@@ -6,7 +6,7 @@
     ├── InvalidName, InvalidRequest, InvalidValue, ReservedName, InvalidPartitionCount, FewerPartitions,
     │   IncompatiblePolicies, FixedSetting, WholeTopicOnly
     ├── AuthenticationFailed, Unauthorized, Forbidden, NotAllowed, NeedsPersistentTopic, WrongTopicKind
-    ├── AlreadyExists, AlreadyRunning, InUse, NotEmpty, NamespaceFull, LimitReached
+    ├── AlreadyExists, AlreadyRunning, InUse, ReplicatedTopic, NotEmpty, NamespaceFull, LimitReached
     ├── BundleNotFound, NoSuchPartition, NothingExpired, CannotShow
     ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
     │   NotImplementedHere
@@ -213,6 +213,12 @@ class AlreadyRunning(BrokerError):
     """The same work is in progress."""
 
     server_error = ServerError.NOT_ALLOWED_ERROR
+
+
+class ReplicatedTopic(BrokerError):
+    """Only force deletes a topic with replicators: the other clusters keep their copies."""
+
+    server_error = ServerError.METADATA_ERROR
 
 
 class InUse(BrokerError):

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from broker_core import __version__
-from broker_core.replication.errors import CannotReplicate, ConnectionLost, Refused
+from broker_core.replication.errors import CannotReplicate, ClosedThere, ConnectionLost, Refused
 from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder
@@ -238,7 +238,7 @@ class RemoteConnection:
             producer.refused(item.message)
         else:
             del self._producers[item.message.producer_id]
-            producer.failed(CannotReplicate(f"{self.url} closed the producer"))
+            producer.failed(ClosedThere(f"{self.url} closed the producer"))
 
     def _answer(self, item: Command) -> None:
         if item.type == BaseCommand.PING:

@@ -17,5 +17,9 @@ class Refused(CannotReplicate):
         self.code = code
 
 
+class ClosedThere(CannotReplicate):
+    """The other cluster closed the producer: it unloads or deletes the topic."""
+
+
 class DeletedThere(CannotReplicate):
     """The topic was deleted in the other cluster, and a replicator must not bring it back."""

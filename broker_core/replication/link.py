@@ -11,19 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.publishing.replication import REPLICATOR_PREFIX
+from broker_core.replication.errors import DeletedThere, Refused
 from broker_core.replication.remote_producer import Confirmed, RemoteProducer
 from broker_core.replication.remote_schemas import RemoteSchemas
 from broker_core.replication.remote_topic import check_topic
+from broker_core.wire.pulsar_api_pb2 import ServerError
 
 if TYPE_CHECKING:
     from broker_core.replication.connection import RemoteConnection
     from broker_core.replication.remote_cluster import RemoteCluster
     from broker_core.replication.services import ReplicationServices
-    from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic_context import TopicContext
-
-EXISTED_PROPERTY = "pulsarctl.replicated"
-"""Our own property of a replicator's cursor: the topic has existed in the other cluster."""
 
 
 def producer_name(source: str, target: str) -> str:
@@ -43,13 +41,14 @@ class Link:
         context: TopicContext,
         services: ReplicationServices,
         remote: RemoteCluster,
-        cursor: ManagedCursor,
         confirmed: Confirmed,
         woken: Callable[[], None],
+        *,
+        existed: bool,
     ) -> Link:
-        """`confirmed` and `woken`: as in `RemoteProducer`. Raises `CannotReplicate`."""
+        """`confirmed` and `woken`: as in `RemoteProducer`; `existed`: as in `check_topic`. Raises `CannotReplicate`."""
         connection = await remote.connect(str(context.name))
-        await check_topic(connection, remote, context.name, services, existed=EXISTED_PROPERTY in cursor.properties)
+        await check_topic(connection, remote, context.name, services, existed=existed)
         schemas = RemoteSchemas(context.name, services.schemas, connection)
         producer = RemoteProducer(connection, confirmed, woken)
         try:
@@ -59,11 +58,10 @@ class Link:
                 encrypted=context.policies.encryption_required,
                 schema=await schemas.latest(),
             )
-            if EXISTED_PROPERTY not in cursor.properties:
-                properties = {**cursor.properties, EXISTED_PROPERTY: "true"}
-                await context.log.set_cursor_properties(cursor.name, properties)
-        except BaseException:
+        except BaseException as error:
             producer.close()
+            if isinstance(error, Refused) and error.code == ServerError.TopicNotFound:
+                raise DeletedThere(str(error)) from error
             raise
         return cls(connection, producer, schemas)
 

@@ -84,7 +84,10 @@ class RemoteCluster:
         task = self._connections.get(key)
         if task is None or (task.done() and _is_over(task)):
             task = self._connections[key] = self._spawn(self._opened(settings, *key))
-        found = await asyncio.shield(task)
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise ConnectionLost(f"the record of cluster {self.name} changed")
+        found = task.result()
         if isinstance(found, CannotReplicate):
             raise ConnectionLost(str(found))
         return found
@@ -109,10 +112,12 @@ class RemoteCluster:
         self._close("the broker stops")
 
     def _close(self, reason: str) -> None:
-        """Attempts that are still running end by their deadline."""
         attempts, self._connections = list(self._connections.values()), {}
         for attempt in attempts:
-            attempt.add_done_callback(lambda ended: _close_found(ended, reason))
+            if not attempt.done():
+                attempt.cancel()
+            elif not attempt.cancelled() and isinstance(found := attempt.result(), RemoteConnection):
+                found.close(reason)
 
 
 def _is_over(attempt: Attempt) -> bool:
@@ -121,11 +126,6 @@ def _is_over(attempt: Attempt) -> bool:
         return True
     found = attempt.result()
     return isinstance(found, CannotReplicate) or found.lost is not None
-
-
-def _close_found(attempt: Attempt, reason: str) -> None:
-    if not attempt.cancelled() and isinstance(found := attempt.result(), RemoteConnection):
-        found.close(reason)
 
 
 async def _lookup(

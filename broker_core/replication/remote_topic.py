@@ -2,7 +2,7 @@
 
 Both clusters must agree on whether a topic is partitioned, and partition N is copied to partition N. Missing
 partitions are created over the admin REST API of the other cluster, because the binary protocol cannot. A topic that
-existed and is gone was deleted over there: a producer would create it again, so none is created.
+is gone right after its producer was closed over there was deleted. A producer would create it again, so there is none.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ async def check_topic(
     existed: bool,
 ) -> None:
     """Returns if a producer may be created. Raises `DeletedThere`, or `CannotReplicate` if the topics do not fit.
+
+    `existed`: a missing topic was deleted by a tool. Without it, the other cluster may only have removed an unused one.
 
     Brokers that would create the topic when they are asked about it (before Pulsar 4.0) are not asked.
     """

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.publishing.replication import MARKER_MESSAGES
 from broker_core.rates.rate import Rate
+from broker_core.replication.backlog import ReplicatorBacklog
 from broker_core.replication.backoff import Backoff
 from broker_core.replication.connection import FRAME_PADDING_BYTES
 from broker_core.replication.copies import Copy, copy_of, stays_here
-from broker_core.replication.errors import CannotReplicate, DeletedThere
+from broker_core.replication.errors import CannotReplicate, ClosedThere, DeletedThere
 from broker_core.replication.link import Link
 from broker_core.storage.block import EMPTY
 from broker_core.storage.errors import StorageError
@@ -44,7 +45,10 @@ log = logging.getLogger(__name__)
 STUCK_SECONDS = 60.0  # without a receipt while entries are in flight
 HEADERS_BYTES = 256  # of a SEND beyond its entry
 FLUSH_SECONDS = 5.0
-DELETED_SECONDS = 60.0
+DELETED_SECONDS = 60.0  # until the next look at a topic that was deleted
+CLOSED_SECONDS = 30.0
+DELETED_PROPERTY = "pulsarctl.deleted-there"
+"""Our own property of a replicator's cursor: the topic was deleted in the other cluster."""
 
 
 class ReplicatorState(enum.Enum):
@@ -56,10 +60,8 @@ class ReplicatorState(enum.Enum):
     TERMINATED = "Terminated"
 
 
-class Replicator:
+class Replicator(ReplicatorBacklog):
     """`moved` is called when its cursor passed entries, so that the topic may trim them."""
-
-    durable = True
 
     def __init__(
         self,
@@ -69,13 +71,11 @@ class Replicator:
         cursor: ManagedCursor,
         moved: Callable[[], None],
     ) -> None:
+        super().__init__(context.log, cursor, Rate(context.clock), moved)
         self.cluster = cluster
-        self.cursor = cursor
-        self.name = cursor.name
         self.state = ReplicatorState.DISCONNECTED
         self.last_error = ""
         self.sent = Rate(context.clock)
-        self.expired = Rate(context.clock)
         self.connected_since_ms = 0
         self.last_receipt_ms = 0
         self.limit = RateLimit((), ())
@@ -84,11 +84,10 @@ class Replicator:
         self._context = context
         self._services = services
         self._remote = services.remotes.get(cluster)
-        self._moved_hook = moved
-        self._log = context.log
         self._backoff = Backoff()
         self._blocked: CannotReplicate | None = None  # why the entry at the read position cannot be sent
         self._careful_until: Position | None = None  # up to this entry, one at a time
+        self._closed_at = -CLOSED_SECONDS  # monotonic, when the other cluster closed the producer
         self._progress = 0.0  # monotonic, of the last receipt, or of what was sent since
         self._awake = asyncio.Event()
         self._again = asyncio.Event()
@@ -113,6 +112,7 @@ class Replicator:
 
     def retry_now(self) -> None:
         """What made it wait may have changed: it does not wait for the end of its pause."""
+        self._blocked = None
         self._backoff.reset()
         self._again.set()
         self._awake.set()
@@ -135,7 +135,12 @@ class Replicator:
                 await self._replicate()
             except DeletedThere as error:
                 self._failed(error)
+                await self._remember_deletion()
                 pause = DELETED_SECONDS
+            except ClosedThere as error:
+                self._failed(error)
+                self._closed_at = self._context.clock.monotonic()
+                pause = self._backoff.next_seconds()
             except (CannotReplicate, StorageError, OSError) as error:
                 self._failed(error)
                 pause = self._backoff.next_seconds()
@@ -145,6 +150,17 @@ class Replicator:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._again.wait()
+
+    def _existed(self) -> bool:
+        """Whether the topic was there a moment ago: clusters remove an unused one only after a minute."""
+        just_closed = self._context.clock.monotonic() - self._closed_at < CLOSED_SECONDS
+        return just_closed or DELETED_PROPERTY in self.cursor.properties
+
+    async def _remember_deletion(self) -> None:
+        """Also over a restart of this cluster."""
+        if DELETED_PROPERTY not in self.cursor.properties:
+            with contextlib.suppress(StorageError):
+                await self._log.set_cursor_properties(self.name, {DELETED_PROPERTY: "true"})
 
     def _failed(self, error: Exception) -> None:
         """Logs a reason once, not at each attempt."""
@@ -156,7 +172,11 @@ class Replicator:
     async def _replicate(self) -> None:
         """Connects and sends until something fails."""
         self.state = ReplicatorState.STARTING
-        link = await Link.open(self._context, self._services, self._remote, self.cursor, self._confirmed, self.wake)
+        link = await Link.open(
+            self._context, self._services, self._remote, self._confirmed, self.wake, existed=self._existed()
+        )
+        if DELETED_PROPERTY in self.cursor.properties:
+            await self._log.set_cursor_properties(self.name, {})
         self.link, self.state = link, ReplicatorState.STARTED
         self.connected_since_ms = self._context.clock.wall_ms()
         try:
@@ -307,42 +327,4 @@ class Replicator:
 
     def _acknowledge(self, ledger_id: int, entry_ids: list[int]) -> None:
         self.cursor.acknowledge(ledger_id, entry_ids)
-        self._moved_hook()
-
-    # -- what housekeeping, quotas, and REST do with the cursor
-
-    async def skip(self, entries: int) -> None:
-        """Acknowledges the next `entries` unacknowledged entries: they are never sent."""
-        self.cursor.skip(entries)
-        self._moved()
-        await self.cursor.flush()
-
-    async def clear_backlog(self) -> None:
-        """Acknowledges everything in the topic now."""
-        self.cursor.expire_to(self._log.last_confirmed)
-        self._moved()
-        await self.cursor.flush()
-
-    async def expire_before(self, publish_time_ms: int) -> int:
-        """Acknowledges the messages published before that time, up to the first later one; returns how many."""
-        if not self.cursor.backlog_entries:
-            return 0
-        return await self.expire_up_to(await self._log.find_by_time(publish_time_ms), inclusive=False)
-
-    async def expire_up_to(self, position: Position, *, inclusive: bool) -> int:
-        """Acknowledges everything up to the position, or before it; returns how many messages expired."""
-        last = position if inclusive else Position(position.ledger_id, position.entry_id - 1)
-        _, expired = self.cursor.expire_to(last)
-        if expired:
-            self.expired.add(expired, 0)
-            self._moved()
-        return expired
-
-    def _moved(self) -> None:
-        """The cursor passed entries that were perhaps not sent, or that could not be sent."""
-        if self.cursor.read_position <= self.cursor.mark_delete:
-            self.cursor.rewind()
-        if self._blocked is not None:
-            self._blocked = None
-        self.retry_now()
-        self._moved_hook()
+        self._passed()

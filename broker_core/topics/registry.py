@@ -18,6 +18,7 @@ from broker_core.errors import (
     InUse,
     NotAllowed,
     PersistenceFailed,
+    ReplicatedTopic,
     TopicFenced,
     TopicNotFound,
 )
@@ -30,6 +31,7 @@ from broker_core.replication.services import ReplicationServices
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.documents import CLUSTER
 from broker_core.topics.auto_creation import AutoCreation
+from broker_core.topics.deleted import DeletedTopics
 from broker_core.topics.documents import TopicDocuments
 from broker_core.topics.opening import TopicOpener, ledger_name
 from broker_core.topics.room import TopicRoom
@@ -73,6 +75,7 @@ class TopicRegistry:
         self.loaded: dict[str, Topic] = {}
         self.loads = Tally()
         self._documents = TopicDocuments(storage.metadata)
+        self._deleted = DeletedTopics(storage.metadata, clock)
         self._config = config
         self._clock = clock
         self.expiry = ExpiryClock(clock, config.policies)
@@ -92,14 +95,19 @@ class TopicRegistry:
 
     # -- for clients ------------------------------------------------------------------------------------
 
-    async def for_client(self, name: TopicName, *, create: bool = True) -> Topic:
-        """The topic that a producer or consumer asks for, created if that is wanted and allowed."""
+    async def for_client(self, name: TopicName, *, create: bool = True, from_replicator: bool = False) -> Topic:
+        """The topic that a producer or consumer asks for, created if that is wanted and allowed.
+
+        `from_replicator`: another cluster asks, which may not create a topic that was deleted here.
+        """
         if not name.is_persistent and not self._config.topics.non_persistent:
             raise NotAllowed(f"Non-persistent topics are switched off (enableNonPersistentTopics): {name}")
         if self._stopping:
             raise TopicFenced(f"Topic {name} is being unloaded: the broker stops")
         await self._settled(str(name))
         if not self.exists(name):
+            if from_replicator:
+                self._deleted.check(name)
             self.auto_creation.check_topic(name, wanted=create)
             self.room.check(name)
             await self.create(name)
@@ -134,11 +142,15 @@ class TopicRegistry:
         try:
             with room:
                 await self._documents.put(name, {"created_ms": self._clock.wall_ms(), "properties": properties})
+                await self._deleted.forget(name)
             self._tell(name, exists=True)
-            if len(self._tenancy.effective.of(name).replication_clusters) > 1:
+            if self._is_replicated(name):
                 self._spawn(self._load_if_aging(name))  # its replicators create the topic in the other clusters
         finally:
             del self._creating[str(name)]
+
+    def _is_replicated(self, name: TopicName) -> bool:
+        return len(self._tenancy.effective.of(name).replication_clusters) > 1
 
     def _tell(self, name: TopicName, *, exists: bool) -> None:
         for listener in list(self.listeners):
@@ -244,11 +256,13 @@ class TopicRegistry:
         async with self._leaves(key):
             wanted = self.loaded.get(key) is topic and still()
             if wanted:
-                await self._delete(topic.name)
+                await self._delete(topic.name, forever=False)  # a replicator may create it again
             return wanted
 
-    async def _delete(self, name: TopicName) -> None:
+    async def _delete(self, name: TopicName, *, forever: bool = True) -> None:
         await self._unload(str(name))
+        if forever and name.is_persistent and self._is_replicated(name):
+            await self._deleted.remember(name)
         if name.is_persistent:
             await self._storage.delete_ledger(ledger_name(name))
         if not name.is_partition:  # partitions share the schema of their topic
@@ -325,6 +339,9 @@ class TopicRegistry:
 
 
 def check_unused(topic: Topic) -> None:
+    if topic.replicators:
+        clusters = ", ".join(sorted(one.cluster for one in topic.replicators.values()))
+        raise ReplicatedTopic(f"Delete forbidden topic is replicated on clusters [{clusters}]")
     if topic.producers:
         raise InUse("Topic has active producers/subscriptions")
     if any(subscription.consumers for subscription in topic.subscriptions.values()):

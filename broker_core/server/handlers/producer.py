@@ -40,7 +40,8 @@ async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
 async def _create(
     session: Session, command: pb.CommandProducer, topic_name: TopicName, check_wanted: Callable[[], None]
 ) -> bytes:
-    topic = await session.broker.topics.for_client(topic_name)
+    from_replicator = is_replicator(command.producer_name)
+    topic = await session.broker.topics.for_client(topic_name, from_replicator=from_replicator)
     topic.check_publishable()
     await topic.quotas.check_producer()
     check_producer(topic.name, topic.policies, encrypted=command.encrypted)

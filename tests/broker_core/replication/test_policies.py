@@ -1,0 +1,127 @@
+"""Policies of replication: what starts and stops a replicator, limits it, and empties its backlog."""
+
+import time
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from tests.broker_core.replication.clusters import admin, new_namespace, register, replication_stats
+from tests.broker_core.replication.pair import NAMES, Pair, is_empty, publish, received
+from tests.condition import wait_until
+from tests.loaded_topics import loaded
+
+AWAY = "pulsar://127.0.0.1:1"  # no broker listens there
+
+
+def path_of(topic: str) -> str:
+    return topic.replace("://", "/")
+
+
+def away_topic(pair: Pair) -> tuple[str, str]:
+    """A topic that is replicated to a cluster that cannot be reached, and the name of that cluster."""
+    cluster = f"away{next(NAMES)}"
+    register(pair.west, cluster, AWAY)
+    return f"persistent://{new_namespace((pair.west,), f'ns{next(NAMES)}', ['west', cluster])}/t", cluster
+
+
+def test_a_policy_of_the_topic_starts_a_replicator_at_once(pair: Pair) -> None:
+    name = f"ns{next(NAMES)}"
+    for broker in (pair.west, pair.east):
+        admin(broker.http_url, "PUT", f"namespaces/public/{name}")
+    topic = f"persistent://public/{name}/t"
+    consumer = pair.of_east.subscribe(topic, "s")
+    publish(pair.of_west, topic, [b"before"])
+    admin(pair.west.http_url, "POST", f"{path_of(topic)}/replication", ["west", "east"])
+    publish(pair.of_west, topic, [b"after"])
+    assert received(consumer, 1) == [b"after"]
+
+
+def test_a_cluster_that_leaves_the_list_gets_nothing_more_and_loses_its_cursor(pair: Pair) -> None:
+    topic = pair.topic()
+    consumer = pair.of_east.subscribe(topic, "s")
+    publish(pair.of_west, topic, [b"before"])
+    assert received(consumer, 1) == [b"before"]
+    namespace = topic.removeprefix("persistent://").removesuffix("/t")
+    admin(pair.west.http_url, "POST", f"namespaces/{namespace}/replication", ["west"])
+    assert "pulsar.repl.east" not in loaded(pair.west, topic).ledger.cursors
+    publish(pair.of_west, topic, [b"after"])
+    assert is_empty(consumer)
+
+
+def test_a_policy_of_the_topic_takes_precedence_over_that_of_its_namespace(pair: Pair) -> None:
+    topic = pair.topic()
+    admin(pair.west.http_url, "PUT", path_of(topic))
+    admin(pair.west.http_url, "POST", f"{path_of(topic)}/replication", ["west"])
+    wait_until(lambda: not loaded(pair.west, topic).replicators, 10)
+    admin(pair.west.http_url, "DELETE", f"{path_of(topic)}/replication")
+    assert list(loaded(pair.west, topic).replicators) == ["pulsar.repl.east"]
+
+
+def test_replication_goes_on_after_a_topic_was_unloaded(pair: Pair) -> None:
+    topic = pair.topic()
+    consumer = pair.of_east.subscribe(topic, "s")
+    publish(pair.of_west, topic, [b"1"])
+    admin(pair.west.http_url, "PUT", f"{path_of(topic)}/unload")
+    publish(pair.of_west, topic, [b"2"])
+    assert received(consumer, 2) == [b"1", b"2"]
+    assert is_empty(consumer)
+
+
+def test_a_rate_limits_what_goes_to_another_cluster(pair: Pair) -> None:
+    topic = pair.topic()
+    consumer = pair.of_east.subscribe(topic, "s")
+    admin(pair.west.http_url, "PUT", path_of(topic))
+    rate = {"dispatchThrottlingRateInMsg": 20, "ratePeriodInSecond": 1}
+    admin(pair.west.http_url, "POST", f"{path_of(topic)}/replicatorDispatchRate", rate)
+    started = time.monotonic()
+    publish(pair.of_west, topic, [b"x"] * 40, batching_enabled=False)
+    received(consumer, 40)
+    assert time.monotonic() - started > 1.0
+
+
+def test_tools_clear_and_skip_the_backlog_of_a_replicator(pair: Pair) -> None:
+    topic, cluster = away_topic(pair)
+    publish(pair.of_west, topic, [b"x"] * 10, batching_enabled=False)
+    cursor = f"{path_of(topic)}/subscription/pulsar.repl.{cluster}"
+    assert replication_stats(pair.west, topic, cluster)["replicationBacklog"] == 10
+    admin(pair.west.http_url, "POST", f"{cursor}/skip/3")
+    assert replication_stats(pair.west, topic, cluster)["replicationBacklog"] == 7
+    admin(pair.west.http_url, "POST", f"{cursor}/skip_all")
+    assert replication_stats(pair.west, topic, cluster)["replicationBacklog"] == 0
+
+
+def test_tools_expire_the_backlog_of_a_replicator(pair: Pair) -> None:
+    topic, cluster = away_topic(pair)
+    publish(pair.of_west, topic, [b"x"] * 3, batching_enabled=False)
+    oldest = replication_stats(pair.west, topic, cluster)
+    wait_until(lambda: replication_stats(pair.west, topic, cluster)["replicationDelayInSeconds"] >= 1, 10)
+    admin(pair.west.http_url, "POST", f"{path_of(topic)}/subscription/pulsar.repl.{cluster}/expireMessages/0")
+    shown = replication_stats(pair.west, topic, cluster)
+    assert (oldest["replicationBacklog"], shown["replicationBacklog"], shown["msgExpiredCount"]) == (3, 0, 3)
+
+
+def test_a_replicator_that_does_not_exist_is_not_found(pair: Pair) -> None:
+    topic = pair.topic()
+    admin(pair.west.http_url, "PUT", path_of(topic))
+    for act in ("skip_all", "skip/1"):
+        with pytest.raises(HTTPError) as refused:
+            admin(pair.west.http_url, "POST", f"{path_of(topic)}/subscription/pulsar.repl.north/{act}")
+        assert refused.value.code == 404 and b"Replicator not found" in refused.value.read()
+
+
+def test_a_ttl_bounds_the_backlog_of_a_cluster_that_is_away(pair: Pair) -> None:
+    topic, cluster = away_topic(pair)
+    namespace = topic.removeprefix("persistent://").removesuffix("/t")
+    publish(pair.of_west, topic, [b"x"] * 3)
+    admin(pair.west.http_url, "POST", f"namespaces/{namespace}/messageTTL", 1)
+    wait_until(lambda: replication_stats(pair.west, topic, cluster)["replicationBacklog"] == 0, 10)
+
+
+def test_metrics_show_the_backlog_of_each_replicator(pair: Pair) -> None:
+    topic, cluster = away_topic(pair)
+    publish(pair.of_west, topic, [b"x"] * 3, batching_enabled=False)
+    with urlopen(f"{pair.west.http_url}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    found = [line for line in lines if line.startswith("pulsar_replication_backlog{") and cluster in line]
+    assert len(found) == 1 and found[0].endswith(" 3") and f'remote_cluster="{cluster}"' in found[0]
