@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.bulk.crew import Crew
-from pulsarctl.errors import CliError, NotFound
+from pulsarctl.errors import CliError, NotAuthorized, NotFound
 from pulsarctl.state import grammar, settings
 from pulsarctl.state.scope import Scope, is_system, is_system_topic
 from pulsarctl.values.names import is_partition, namespace_of, without_partition
@@ -71,11 +71,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What to read: everything in `scope`, and what is named. `topics` says what of a topic, None for nothing."""
+    """What to read: everything in `scope`, and what is named. `topics` says what of a topic, None for nothing.
+
+    `implied` are tenants that only have to exist, which is assumed if the client may not read them.
+    """
 
     scope: Scope
     clusters: frozenset[str] = frozenset()
     tenants: frozenset[str] = frozenset()
+    implied: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()  # namespaces whose topics are listed
     topics: Callable[[str], Wanted | None] = lambda topic: Wanted()
@@ -94,6 +98,7 @@ class Reader:
         found.clusters = self._objects("clusters", (clusters - {found.cluster}) | needed.clusters, _cluster)
         tenants = self._names(needed.tenants, needed.scope.is_everything, lambda admin: admin.tenants.list())
         found.tenants = self._objects("tenants", tenants | set(needed.scope.tenants), _tenant)
+        found.tenants |= self._objects("tenants", needed.implied - set(found.tenants), _implied_tenant)
         namespaces = self._objects("namespaces", self._namespaces(needed, found), _policies_document)
         for name, document in namespaces.items():
             found.namespaces[name] = namespace_of_document(document, found.cluster)
@@ -234,6 +239,13 @@ def cluster_of_document(document: Document) -> Document:
 def _tenant(admin: AdminClient, name: str) -> Document | None:
     found = _or_none(lambda: admin.tenants.get(name))
     return None if found is None else {"adminRoles": [], "allowedClusters": []} | grammar.TENANT.stored(found)
+
+
+def _implied_tenant(admin: AdminClient, name: str) -> Document | None:
+    try:
+        return _tenant(admin, name)
+    except NotAuthorized:
+        return {}
 
 
 def _policies_document(admin: AdminClient, name: str) -> Document | None:

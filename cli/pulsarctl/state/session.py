@@ -34,11 +34,12 @@ class Declared:
     def _needed(self, prune: bool) -> Needed:
         topics, namespaces = self.objects.get("topics", {}), self.objects.get("namespaces", {})
         holders = frozenset(namespace_of(topic) for topic in topics)
-        tenants = {name.partition("/")[0] for name in namespaces} | set(self.objects.get("tenants", {}))
+        tenants = frozenset(self.objects.get("tenants", {}))
         return Needed(
             self.scope if prune else Scope(),
             frozenset(self.objects.get("clusters", {})),
-            frozenset(tenants),
+            tenants,
+            frozenset(name.partition("/")[0] for name in namespaces) - tenants,
             frozenset(namespaces) | holders,
             holders,
             self._wanted(prune),
