@@ -4,8 +4,13 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+
+# Hypothesis measures wall time, which says nothing about a test on a busy machine.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 __all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]  # pytest finds hooks here
 
