@@ -8,6 +8,7 @@ HEAVY = ("rich", "pydantic", "msgspec", "urllib3", "asyncio", "aiohttp", "yaml",
 COMMANDS = "pulsarctl.commands."
 TOPIC_PARTS = (
     "compaction",
+    "copying",
     "lifecycle",
     "messages",
     "offloading",

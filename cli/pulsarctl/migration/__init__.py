@@ -1,11 +1,13 @@
-"""Topics of one cluster -> another one: entries as they are stored, then subscriptions with their holes.
+"""Topics, namespaces, and tenants of one cluster -> another one: entries as they are stored, subscriptions, settings.
 
-    endpoint     how a cluster is reached
-    runs         which entries of the source are which of the target; pure
-    entry_copy   the entries of one partition, continued where an earlier run ended
-    cursor_copy  the subscriptions of one partition
-    holds        what keeps both sides from trimming in the meantime
-    topic_copy   one topic from start to end, with the comparison of both sides
+    endpoint, session  how clusters are reached, and what commands show
+    runs               which entries of the source are which of the copy; pure
+    holds              what keeps both sides from trimming in the meantime
+    entry_copy         the entries of one partition, continued where an earlier run ended
+    cursor_copy        the subscriptions of one partition
+    topic_setup        partitions, properties, and schemas of the copy
+    topic_copy, crew   a partition from start to end with the comparison, and many at a time
+    cluster_copy       tenants and namespaces around the topics, and all settings at the end
 
-Commands import it; it imports the raw reader and sender, and the admin client.
+Only commands import it. It imports `state`, the raw reader and sender, and what is below them.
 """

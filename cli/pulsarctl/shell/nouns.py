@@ -25,6 +25,7 @@ COMMANDS = {
     "export": "Write tenants, namespaces, topics, and their settings as a file for apply.",
     "diff": "Show how a broker differs from the state in files.",
     "apply": "Make a broker have the state in files.",
+    "migrate": "Move tenants, namespaces, topics, messages, and subscriptions to another cluster.",
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "top": "Watch the topics, subscriptions, and consumers with the highest rates.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
@@ -55,6 +56,7 @@ MODULE_OF = {
 HIDDEN = ("complete-names",)  # what the completion scripts call
 WITH_DRY_RUN = frozenset(  # what changes something through the admin API only
     {
+        "migrate",
         "topics",
         "subscriptions",
         "topicPolicies",

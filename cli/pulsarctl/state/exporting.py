@@ -8,15 +8,18 @@ from pulsarctl.state.scope import Scope
 
 
 def document(found: Found, scope: Scope) -> dict[str, Any]:
+    sections = {"scope": sorted(scope.names), **objects(found)}
+    return {key: escaped(value) for key, value in sections.items() if value}
+
+
+def objects(found: Found) -> dict[str, Any]:
     """Without the broker's own cluster where it goes without saying, so that another cluster can have the same."""
-    sections: dict[str, Any] = {
-        "scope": sorted(scope.names),
+    return {
         "clusters": found.clusters,
         "tenants": {name: _tenant(one, found.cluster) for name, one in found.tenants.items()},
         "namespaces": {name: _set(one) for name, one in found.namespaces.items()},
         "topics": {name: _topic(one) for name, one in found.topics.items()},
     }
-    return {key: escaped(value) for key, value in sections.items() if value}
 
 
 def _tenant(tenant: Document, cluster: str) -> Document:

@@ -2,6 +2,7 @@
 
 from pulsarctl.commands.topics import (
     compaction,
+    copying,
     lifecycle,
     messages,
     offloading,
@@ -12,7 +13,6 @@ from pulsarctl.commands.topics import (
     subscriptions,
 )
 from pulsarctl.shell.grammar import Noun
-from pulsarctl.verbs.copying import install_copying
 from pulsarctl.verbs.policies.installing import install_topic_policies
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_topics import ROWS
@@ -29,7 +29,7 @@ app = Noun(
     properties.app,
     compaction.app,
     offloading.app,
+    copying.app,
 )
-install_copying(app)
 install_requests(app, ROWS)
 install_topic_policies(app)

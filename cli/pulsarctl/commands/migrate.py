@@ -1,0 +1,105 @@
+"""`pulsarctl migrate`: tenants, namespaces, topics, messages, and subscriptions -> another cluster."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pulsarctl.errors import UsageProblem
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Yes
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values.names import full_topic, namespace_of
+from pulsarctl.values.quantities import human_size
+
+if TYPE_CHECKING:
+    from pulsarctl.migration.cluster_copy import Chosen
+
+app = Noun("migrate", "Move tenants, namespaces, topics, messages, and subscriptions to another cluster.")
+
+COPIES_AT_A_TIME = 4
+
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Context of the cluster to read.")]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="Context of the cluster that gets the copy.")]
+Tenants = Annotated[
+    list[str] | None, typer.Option("--tenant", metavar="TENANT", help="Tenant to migrate; may be repeated.")
+]
+Namespaces = Annotated[
+    list[str] | None,
+    typer.Option("-n", "--namespace", metavar="TENANT/NAMESPACE", help="Namespace to migrate; may be repeated."),
+]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Topic to migrate; may be repeated.")
+]
+Switch = Annotated[
+    bool,
+    typer.Option("--switch", help="Terminate the topics of SOURCE, copy what came until then, and finish."),
+]
+NoVerify = Annotated[bool, typer.Option("--no-verify", help="Do not read the copies back to compare them.")]
+
+
+@app.verb("migrate")
+def migrate(
+    call: Call,
+    source: Source,
+    target: Target,
+    tenants: Tenants = None,
+    namespaces: Namespaces = None,
+    topics: Topics = None,
+    switch: Switch = False,
+    no_verify: NoVerify = False,
+    yes: Yes = False,
+    parallel: Parallel = PARALLEL_DEFAULT,
+) -> None:
+    """Move tenants, namespaces, topics, messages, and subscriptions to another cluster.
+
+    Without --switch, SOURCE stays in use, and running the command again copies what came since. With --switch, the
+    topics of SOURCE are terminated: producers get an error, and consumers reach the end. Then TARGET gets the rest,
+    the position of each subscription with what is acknowledged above it, and all policies. Both sides are compared.
+
+    The command may be interrupted at any point. The same command finishes the work.
+
+    --dry-run shows the plan and changes nothing.
+
+    Example: pulsarctl migrate laptop production --tenant shop --switch
+    """
+    from pulsarctl.migration.cluster_copy import ClusterCopy, declared_in
+    from pulsarctl.migration.crew import copy_all
+    from pulsarctl.migration.session import endpoint, meter, show_results
+    from pulsarctl.state import showing
+    from pulsarctl.verbs.progress import progress
+
+    here, there = endpoint(call, source), endpoint(call, target)
+    if here.settings.web_url == there.settings.web_url:
+        raise UsageProblem(f"cannot migrate from {source} to {target}: both are at {here.settings.web_url}")
+    with progress(call) as step:
+        declared = declared_in(here, _chosen(tenants, namespaces, topics), parallel, step)
+        copy = ClusterCopy(declared, here, there, parallel, step)
+        plan = copy.plan()
+    showing.show_plan(call, plan)
+    entries, size = copy.size()
+    call.notice(f"{len(copy.topics):,} topics with {entries:,} entries, {human_size(size)}")
+    if call.settings.dry_run:
+        return
+    what = "Terminate the topics of" if switch else "Copy from"
+    call.confirm(f"{what} {source} ({len(copy.topics):,} topics with messages)?", yes=yes, several=switch)
+    with orderly_end(), progress(call):
+        copy.make_namespaces()
+        parts = list(copy.parts())
+        results = list(copy_all(parts, meter(call), parallel=COPIES_AT_A_TIME, terminate=switch, verify=not no_verify))
+        if switch:
+            copy.make_settings()
+            for part in parts:
+                part.release()
+    show_results(call, results)
+
+
+def _chosen(tenants: list[str] | None, namespaces: list[str] | None, topics: list[str] | None) -> "Chosen":
+    from pulsarctl.migration.cluster_copy import Chosen
+    from pulsarctl.state.scope import EVERYTHING, Scope
+
+    names = frozenset(full_topic(topic) for topic in topics or ())
+    inside = [*(tenants or ()), *(namespaces or ())]
+    if names and inside:
+        raise UsageProblem("cannot combine --topic with --tenant or --namespace")
+    return Chosen(Scope.of(inside or sorted({namespace_of(name) for name in names}) or [EVERYTHING]), names)

@@ -1,0 +1,103 @@
+"""`pulsarctl migrate`: the target has the same state, messages, and backlogs, whatever happened on the way."""
+
+import contextlib
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pulsar
+import pytest
+from pulsar.schema import JsonSchema, Record, String
+
+from broker_core.testing import EmbeddedBroker
+from tests.migration.clusters import Cluster, messages, unread
+from tests.official_client import connect
+
+NAMESPACE = "shop/orders"
+TOPICS = [f"persistent://{NAMESPACE}/{name}" for name in ("plain", "parted-partition-0", "parted-partition-1")]
+KILLS = 4
+
+
+class Order(Record):  # type: ignore[misc]  # the client has no types
+    name = String()
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> Iterator[tuple[Cluster, Cluster]]:
+    """A source with a bit of everything, and an empty target; the contexts are `old` and `new`."""
+    with EmbeddedBroker() as old, EmbeddedBroker() as new:
+        source, target = Cluster(old, tmp_path, "old"), Cluster(new, tmp_path, "new")
+        for each in (source, target):
+            each.save_context()
+        fill(source)
+        yield source, target
+
+
+def fill(source: Cluster) -> None:
+    for words in (
+        "tenants create shop --admin-roles boss",
+        f"namespaces create {NAMESPACE}",
+        f"namespaces set-message-ttl {NAMESPACE} -ttl 1h",
+        f"namespaces grant-permission {NAMESPACE} --role app --actions produce,consume",
+        f"topics create-partitioned-topic {NAMESPACE}/parted -p 2",
+        f"topics create {NAMESPACE}/plain",
+        f"topics set-max-producers {NAMESPACE}/plain -p 7",
+        f"topics create-subscription {NAMESPACE}/parted -s all",
+    ):
+        source.run(words)
+    client = connect(source.service_url)
+    holes = client.subscribe(TOPICS[0], "holes", consumer_type=pulsar.ConsumerType.Shared)
+    for topic, schema in ((f"{NAMESPACE}/parted", None), (TOPICS[0], JsonSchema(Order))):
+        producer = client.create_producer(
+            topic, schema=schema or pulsar.schema.BytesSchema(), batching_enabled=False, block_if_queue_full=True
+        )
+        for number in range(3000):
+            producer.send_async(Order(name=str(number)) if schema else b"%d" % number, None, partition_key=str(number))
+        producer.flush()
+    for number in range(900):
+        message = holes.receive(5000)
+        if number % 100:
+            holes.acknowledge(message)
+    client.close()
+
+
+def test_everything_is_on_the_other_side(clusters: tuple[Cluster, Cluster]) -> None:
+    source, target = clusters
+    expected = source.run("export -n shop")
+    kept = [messages(source.service_url, topic) for topic in TOPICS]
+    left = unread(source.service_url, TOPICS[0], "holes")
+    assert "shop/orders" in source.run("--dry-run migrate old new --tenant shop")
+    assert target.cli("tenants", "get", "shop").exit_code == 3
+    program = [sys.executable, "-m", "pulsarctl", "migrate", "old", "new", "--tenant", "shop", "--switch", "--yes"]
+    chosen = random.Random(3)
+    for _ in range(KILLS):
+        with subprocess.Popen(program, env=source.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                one.wait(1.0 + chosen.random() * 2)
+            one.kill()
+    source.run("migrate old new --tenant shop --switch --yes")
+    assert target.run("export -n shop") == expected
+    assert [messages(target.service_url, topic) for topic in TOPICS] == kept
+    assert unread(target.service_url, TOPICS[0], "holes") == left
+    assert len(unread(target.service_url, TOPICS[1], "all")) == len(kept[1])
+    with pytest.raises(pulsar.PulsarException):
+        connect(source.service_url).create_producer(TOPICS[0], schema=JsonSchema(Order))
+
+
+def test_one_topic_is_migrated_alone(clusters: tuple[Cluster, Cluster]) -> None:
+    source, target = clusters
+    source.run(f"migrate old new --topic {NAMESPACE}/plain --yes")
+    assert target.run("topics list shop/orders").split() == [TOPICS[0]]
+    assert "pulsarctl-migration" in target.run(f"namespaces get-properties {NAMESPACE}")
+    source.run(f"migrate old new --topic {NAMESPACE}/plain --yes --switch")
+    assert messages(target.service_url, TOPICS[0]) == messages(source.service_url, TOPICS[0])
+    assert "3600" in target.run(f"namespaces get-message-ttl {NAMESPACE} -o json")
+    assert "pulsarctl-migration" not in target.run(f"namespaces get-properties {NAMESPACE}")
+
+
+def test_a_cluster_is_not_migrated_to_itself(clusters: tuple[Cluster, Cluster]) -> None:
+    refused = clusters[0].cli("migrate", "old", "old")
+    assert refused.exit_code == 2
+    assert "cannot migrate from old to old: both are at" in refused.stderr
