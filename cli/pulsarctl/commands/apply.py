@@ -36,7 +36,7 @@ def apply(
         return
     removed = plan_text.removed(plan)
     if removed:
-        call.confirm(f"Delete what has a minus sign ({removed:,} in all)?", yes=yes, several=True)
+        call.confirm(f"Delete what is marked with - ({plan_text.count(removed, 'item')})?", yes=yes, several=True)
     with Crew(call.settings, parallel) as crew, progress(call) as step:
         applied = applying.apply(plan, crew, lambda done, total: step("changes", done, total))
     showing.conclude(call, applied)

@@ -180,8 +180,10 @@ class _Comparison:
                 properties = wanted[name].get("properties", {} if removes else old["properties"])
                 if properties != old["properties"]:
                     yield Part((section, name, "properties"), old["properties"], properties)
-            elif not _equal(name, new, old):
-                yield Part((section, name), old, new)
+            else:
+                kept = old | new if name == settings.QUOTA and not removes else new  # each type is a policy of its own
+                if not _equal(name, kept, old):
+                    yield Part((section, name), old, kept)
 
     def _nothing(self, policy: str) -> Any:
         table = settings.TOPIC if self.kind == "topic" else settings.NAMESPACE

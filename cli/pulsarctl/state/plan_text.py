@@ -58,11 +58,16 @@ def _change(change: Change) -> dict[str, Any]:
 
 
 def _parts(change: Change) -> Iterator[tuple[str, str]]:
-    names = [".".join(part.path) for part in change.parts]
+    names = [".".join(map(_printable, part.path)) for part in change.parts]
     width = max(map(len, names), default=0)
     for name, part in zip(names, change.parts, strict=True):
         sign = "+" if part.old is None else "-" if part.new is None else "~"
         yield sign, f"      {sign} {name:<{width}}  {_values(part)}".rstrip()
+
+
+def count(number: int, noun: str) -> str:
+    """`1 change`, `2 changes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _values(part: Part) -> str:
@@ -72,7 +77,13 @@ def _values(part: Part) -> str:
 
 def _value(part: Part, value: Any) -> str:
     text = _text(part, _safe(part, value))
+    text = _printable(text)
     return text if len(text) <= VALUE_LENGTH_MAX else f"{text[:VALUE_LENGTH_MAX]}..."
+
+
+def _printable(text: str) -> str:
+    """On one line."""
+    return text if text.isprintable() else json.dumps(text, ensure_ascii=False)
 
 
 def _text(part: Part, value: Any) -> str:

@@ -67,7 +67,11 @@ class Setting:
         """The same, from the document of a namespace."""
         value: Any = document
         for part in self.document.split("/"):
-            value = (value or {}).get(cluster if part == OWN_CLUSTER else part)
+            inner = value or {}
+            if part == OWN_CLUSTER:  # without its name, the only cluster there is
+                value = inner.get(cluster) if cluster else next(iter(inner.values()), None)
+            else:
+                value = inner.get(part)
         return self.found(value, cluster)
 
     def nothing(self, cluster: str) -> Any:

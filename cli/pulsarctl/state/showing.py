@@ -6,6 +6,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.state import plan_text
 from pulsarctl.state.applying import Applied
 from pulsarctl.state.plan import Plan
+from pulsarctl.state.plan_text import count
 
 
 def show_plan(call: Call, plan: Plan) -> None:
@@ -26,7 +27,7 @@ def impossible(plan: Plan) -> Conflict:
 def conclude(call: Call, applied: Applied) -> None:
     """Names what failed. Raises `PartialFailure`, or the error itself if there was only one change."""
     if not applied.failures:
-        call.notice(f"applied {applied.done:,} changes")
+        call.notice(f"applied {count(applied.done, 'change')}")
         return
     if not applied.done and len(applied.failures) == 1 and not applied.skipped:
         raise _alone(applied.failures[0].error, str(applied.failures[0]))
@@ -37,7 +38,7 @@ def conclude(call: Call, applied: Applied) -> None:
     failed = len({(one.change.kind, one.change.name) for one in applied.failures})
     skipped = f", {len(applied.skipped):,} skipped" if applied.skipped else ""
     raise PartialFailure(
-        f"{failed:,} changes failed{skipped}, and {applied.done:,} were made",
+        f"{count(failed, 'change')} failed{skipped}, and {applied.done:,} succeeded",
         hint="remove the cause, and run the same command again: it makes only what is left",
     )
 

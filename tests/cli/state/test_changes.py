@@ -214,7 +214,7 @@ def test_what_fails_is_named_and_the_rest_is_done_and_a_second_apply_finishes(
     done = apply(run, write, document | {"topics": topics})
     assert done.exit_code == 10
     assert "cannot create topic persistent://shop/sales/" in done.stderr
-    assert "1 changes failed, and 3 were made" in done.stderr
+    assert "1 change failed, and 3 succeeded" in done.stderr
     limited["shop/sales"]["policies"]["max-topics-per-namespace"] = 2
     again = apply(run, write, document | {"topics": topics})
     assert (again.exit_code, again.stderr) == (0, "applied 2 changes\n")
@@ -255,3 +255,22 @@ def test_retention_and_quota_shrink_and_grow_together(run: Cli, write: Write) ->
     for megabytes in (10, 1000, 10):
         namespaces = {"shop/sales": {"policies": policies(megabytes)}}
         assert apply(run, write, {"tenants": {"shop": {}}, "namespaces": namespaces}).exit_code == 0
+
+
+def test_a_quota_of_another_type_is_deleted_by_prune_only(run: Cli, write: Write) -> None:
+    def document(*types: str) -> dict[str, Any]:
+        quotas = {kind: {"limitSize": 9, "limitTime": 9, "policy": "producer_exception"} for kind in types}
+        namespaces = {"shop/sales": {"policies": {"backlog-quota": quotas}}}
+        return {"tenants": {"shop": {}}, "namespaces": namespaces}
+
+    apply(run, write, document("destination_storage", "message_age"))
+    assert apply(run, write, document("message_age")).stdout.startswith("No changes")
+    apply(run, write, document("message_age"), "--prune", "--yes")
+    exported = yaml.safe_load(run("export", "-n", "shop").stdout)["namespaces"]["shop/sales"]
+    assert set(exported["policies"]["backlog-quota"]) == {"message_age"}
+
+
+def test_a_value_of_several_lines_stays_on_one_line_of_the_plan(run: Cli, write: Write) -> None:
+    namespaces = {"shop/sales": {"properties": {"note": "one\n  - topic two"}}}
+    done = apply(run, write, {"tenants": {"shop": {}}, "namespaces": namespaces}, "--dry-run")
+    assert '      + properties.note  "one\\n  - topic two"' in done.stdout.splitlines()

@@ -47,6 +47,17 @@ def test_only_the_policies_in_the_files_are_read_from_a_broker_that_has_no_reque
     ]
 
 
+def test_rates_are_found_even_if_the_broker_does_not_say_the_name_of_its_cluster(tmp_path: Path, write: Write) -> None:
+    rate = {"publishThrottlingRateInMsg": 5, "publishThrottlingRateInByte": -1}
+    answers = ANSWERS | {
+        "/admin/v2/clusters": Reply(body=["one", "two"]),
+        "/admin/v2/namespaces/shop/a": Reply(body={"publishMaxMessageRate": {"two": rate}}),
+    }
+    file = write({"namespaces": {"shop/a": {"policies": {"publish-rate": rate}}}})
+    with HttpStub(lambda request: answers.get(request.path, Reply(404))) as stub:
+        assert Cli(tmp_path, stub.url)("diff", "-f", file).exit_code == 0
+
+
 def test_an_error_while_reading_ends_the_command_before_anything_is_changed(tmp_path: Path, write: Write) -> None:
     answers = ANSWERS | {"/admin/v2/namespaces/shop/a": Reply(500, {"reason": "out of order"})}
     with HttpStub(lambda request: answers.get(request.path, Reply(404))) as stub:
