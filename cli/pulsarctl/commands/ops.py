@@ -17,11 +17,12 @@ from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.verbs.exporting import install_export
+from pulsarctl.verbs.importing import install_import
 from pulsarctl.verbs.querying import install_sql
 from pulsarctl.verbs.replaying import install_replay
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.tiered import install_tiered
-from pulsarctl.verbs.transferring import install_transfer
 
 if TYPE_CHECKING:
     from pulsarctl.backlog.report import Report
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 app = Noun("ops", "Run large jobs on Spark, and move ledgers to tiered storage.")
 install_tiered(app)
-install_transfer(app)
+install_export(app)
+install_import(app)
 install_replay(app)
 install_sql(app)
 
