@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills powercut damage abuse fuzz openapi proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills powercut damage abuse fuzz openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,17 @@ release: ## set the version and close the changelog for a release (VERSION=X.Y.Z
 wheel: $(READY) ## build the wheel and install it into a clean environment
 	@$(PY) .ci/check_wheel.py
 
+build/dev/.installed: pyproject.toml
+	@python3 -m venv build/dev && build/dev/bin/pip install --quiet --disable-pip-version-check build -e '.[security,dev]'
+	@touch $@
+
+sbom: build/dev/.installed ## build the wheel and its bill of materials (CycloneDX) in dist/
+	@build/dev/bin/python -m build --wheel --outdir dist . > build/dev/build.log
+	@build/dev/bin/python .ci/sbom.py dist/*.whl
+
+audit: build/dev/.installed ## look for known vulnerabilities of the dependencies (needs an index with advisories)
+	@build/dev/bin/python .ci/audit.py
+
 bench: $(READY) ## measure speed, memory, and start time (PEER=pulsar://host:port compares with another broker)
 	@$(PY) -m tests.bench $(if $(PEER),--peer $(PEER)) $(ARGS)
 
@@ -96,8 +107,9 @@ abuse: MINUTES ?= 30
 abuse: $(READY) ## send hostile input to a live broker next to a well-behaved client (MINUTES=30)
 	@$(PY) -m tests.abuse --minutes $(MINUTES) $(ARGS)
 
-fuzz: $(READY) ## decode mutations of recorded sessions (N=100000)
+fuzz: $(READY) ## decode mutations of recorded sessions, TLS records, and authentication data (N=100000)
 	@$(PY) -m tests.wire.fuzz --count $(N) $(ARGS)
+	@$(PY) -m tests.fuzz --count $(N) $(ARGS)
 
 openapi: EXAMPLES ?= 50
 openapi: $(READY) ## send requests generated from the OpenAPI document to a broker (EXAMPLES=50)

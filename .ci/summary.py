@@ -43,7 +43,7 @@ def read_results(path: Path) -> tuple[Counter[str], Counter[tuple[str, str]]]:
     skips: Counter[tuple[str, str]] = Counter()
     if not path.exists():
         return outcome, skips
-    for case in ElementTree.parse(path).iter("testcase"):
+    for case in ElementTree.parse(path).iter("testcase"):  # noqa: S314  # our own test run wrote it
         kinds = {child.tag: child for child in case if child.tag in ("failure", "error", "skipped")}
         outcome[next(iter(kinds), "passed")] += 1
         if "skipped" in kinds:

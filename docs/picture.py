@@ -53,7 +53,8 @@ def session(broker: EmbeddedBroker, home: Path) -> str:
 
 def on_a_terminal(command: str, environment: Mapping[str, str]) -> str:
     ours, theirs = pty.openpty()
-    with subprocess.Popen(["bash", "-c", command], stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as run:
+    shell = ["bash", "-c", command]
+    with subprocess.Popen(shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as run:
         os.close(theirs)
         shown = b""
         while chunk := read(ours):

@@ -42,7 +42,9 @@ def checker(hashed: str) -> Callable[[bytes], bool] | None:
     if hashed.startswith(_APR1):
         return lambda password: _same(apr1(password, hashed.split("$")[2].encode()), hashed)
     if hashed.startswith(_SHA1):
-        return lambda password: _same(_SHA1 + base64.b64encode(hashlib.sha1(password).digest()).decode(), hashed)
+        return lambda password: _same(
+            _SHA1 + base64.b64encode(hashlib.sha1(password, usedforsecurity=False).digest()).decode(), hashed
+        )
     crypt = _des_crypt()
     if crypt is not None and len(hashed) == _DES_LENGTH and "$" not in hashed:
         return lambda password: _same(crypt(password.decode(errors="replace"), hashed[:2]) or "", hashed)

@@ -31,7 +31,7 @@ def _common_name(certificate: bytes) -> str:
     try:
         found = x509.load_der_x509_certificate(certificate).subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
         names = [str(one.value) for one in found]
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         raise AuthenticationFailed("the certificate cannot be read") from None
     if len(names) != 1:
         raise AuthenticationFailed(f"the certificate has {len(names)} common names, and needs one")

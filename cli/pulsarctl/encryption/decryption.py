@@ -65,8 +65,8 @@ class Decryption:
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import padding
 
-        # SHA-1 is what Pulsar's clients use here; OAEP does not need it to be free of collisions.
-        oaep = padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None)
+        sha1 = hashes.SHA1()  # noqa: S303  # what Pulsar's clients use; OAEP needs no freedom from collisions
+        oaep = padding.OAEP(padding.MGF1(sha1), sha1, None)
         try:
             found = self._private_key.decrypt(encrypted, oaep)
         except ValueError:

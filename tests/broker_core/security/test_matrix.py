@@ -34,6 +34,7 @@ CLIENTS = {
     "topic-producer": Principal("topic-producer"),
     "topic-consumer": Principal("topic-consumer"),
     "grantee": Principal("grantee"),
+    "consumer and grantee": Principal("taker"),
     "owner": Principal("owner"),
     "stranger": Principal("stranger"),
     "admin": Principal("admin"),
@@ -49,7 +50,7 @@ SUPER = {"admin"}
 TENANT = {"owner", *SUPER}
 ON_NAMESPACE = {
     "produce": {"producer", "proxy for producer"},
-    "consume": {"consumer", "proxy for consumer"},
+    "consume": {"consumer", "consumer and grantee", "proxy for consumer"},
 }
 # Through the proxy an admin has what the proxy itself may do: its permissions on the namespace.
 THROUGH_PROXY = {"proxy for owner", "proxy for admin"}
@@ -156,7 +157,9 @@ VALUES = {"tenant": "acme", "namespace": "shop", "topic": "plain", "domain": "pe
 def broker() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(config=config()) as found:
         prepare(found)
-        assert ask(found, "POST", f"namespaces/{NAMESPACE}/permissions/subscription/taken", ["grantee"]).status == 204
+        assert ask(found, "POST", f"namespaces/{NAMESPACE}/permissions/taker", ["consume"]).status == 204
+        roles = ["grantee", "taker"]
+        assert ask(found, "POST", f"namespaces/{NAMESPACE}/permissions/subscription/taken", roles).status == 204
         yield found
 
 
@@ -193,7 +196,7 @@ def test_every_route_admits_exactly_the_clients_of_its_row(broker: EmbeddedBroke
         who = SUPER if route.path in WITHOUT_TENANT else WHO[row(route.operation)]
         # Without a subscription in the path it acts on all of them, also on the one of another role.
         every = route.operation.name in ("CLEAR_BACKLOG", "EXPIRE_MESSAGES") and "subscription" not in parts(route)
-        expected = who & TENANT if every else who
+        expected = who & {*TENANT, "consumer and grantee"} if every else who
         for name, client in CLIENTS.items():
             if allowed(broker, route, client, topic=topic) != (name in expected):
                 wrong.append(f"{title(route)}: {name}")
@@ -206,7 +209,7 @@ def test_a_subscription_of_other_roles_is_closed_to_consumers_on_every_route(bro
         if "subscription" not in parts(route) or WHO[row(route.operation)] not in (_CONSUME, _CONSUME_ON_TOPIC):
             continue
         for name, client in CLIENTS.items():
-            if allowed(broker, route, client, subscription="taken") != (name in TENANT):
+            if allowed(broker, route, client, subscription="taken") != (name in {*TENANT, "consumer and grantee"}):
                 wrong.append(f"{title(route)}: {name}")
     assert wrong == []
 
