@@ -160,7 +160,7 @@ PATHS_WITHOUT_BODY_OR_QUERY = """
 /admin/v2/brokers/configuration/values /admin/v2/brokers/configuration/settings
 /admin/v2/brokers/configuration/runtime
 /admin/v2/brokers/configuration/{name}/{value} /admin/v2/brokers/configuration/{name}
-/admin/v2/brokers/internal-configuration /admin/v2/brokers/damage
+/admin/v2/brokers/internal-configuration /admin/v2/brokers/damage /admin/v2/auth/whoami /admin/v2/auth/can
 /openapi.json /openapi.html
 /admin/v2/brokers/damage/accept /status.html /metrics /admin/v2/clusters /admin/v2/tenants
 /admin/v2/namespaces/{tenant} N/bundles N/unload N/{bundle}/unload N/clearBacklog N/clearBacklog/{subscription}

@@ -14,6 +14,7 @@ from pulsarctl.settings.settings import Settings
 from pulsarctl.values.names import namespace_path, segment, subscription_segment
 
 if TYPE_CHECKING:
+    from pulsarctl.admin.auth import Auth
     from pulsarctl.admin.schemas import Schemas
     from pulsarctl.admin.topics import Topics
 
@@ -47,6 +48,12 @@ class AdminClient:
     @cached_property
     def brokers(self) -> "Brokers":
         return Brokers(self.http)
+
+    @cached_property
+    def auth(self) -> "Auth":
+        from pulsarctl.admin.auth import Auth
+
+        return Auth(self.http)
 
     @cached_property
     def topics(self) -> "Topics":

@@ -1,12 +1,14 @@
 """`pulsarctl context`: named sets of addresses and credentials, in the file of the Go tool of the same name."""
 
 import os
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Table
+from pulsarctl.settings.client_security import FILES
 from pulsarctl.settings.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
 from pulsarctl.settings.shown import masked, rows
 from pulsarctl.shell.arguments import Yes
@@ -95,7 +97,7 @@ def create(call: Call, name: Name) -> None:
 
     Example: pulsarctl context create prod --admin-url https://pulsar.example.com:8443 --token-file prod.token
     """
-    given = {field: value for field, value in (call.obj or {}).items() if field in STORED}
+    given = {field: _kept(field, value) for field, value in (call.obj or {}).items() if field in STORED}
     file = _file()
     if not given and name not in file.names:
         raise UsageProblem(
@@ -140,6 +142,13 @@ def delete(call: Call, name: Name, yes: Yes = False) -> None:
     call.confirm(f"Delete context {name}?", yes=yes)
     file.delete(name)
     file.save()
+
+
+def _kept(field: str, value: Any) -> Any:
+    """A path is stored as an absolute one, so that it means the same file in every directory."""
+    if field not in FILES or ":" in value:  # a URL of a key
+        return value
+    return str(Path(value).expanduser().absolute())
 
 
 def _file() -> ContextFile:

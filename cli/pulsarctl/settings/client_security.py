@@ -50,6 +50,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "plugin": ("auth_plugin", "auth_params"),
 }
 METHOD_OF = {name: method for method, names in METHODS.items() for name in names}
+FILES = ("token_file", "password_file", "key_file", "tls_trust_cert_path", "tls_cert_file", "tls_key_file")
 SECRETS = ("token", "auth_params")  # other users can see a command line, and shells store it
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": "Explain why a topic or a subscription delivers nothing.",
     "doctor": "Find what is wrong with this client, the broker, and its topics.",
     "check": "Check limits for a monitoring system: backlog, age, throughput, latency, disk, certificates.",
+    "auth": "Ask who you are, and what a role may do.",
     "tokens": "Create and check keys and tokens.",
     "functions": "Deploy and manage Pulsar Functions.",
     "sources": "Deploy and manage connectors: sources.",

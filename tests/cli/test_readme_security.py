@@ -1,0 +1,55 @@
+"""The section "Security" of the README: its lines, in a shell, with other ports."""
+
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.program import Program
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def lines() -> list[str]:
+    section = README.partition("\n## Security\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+    return [line for line in block.splitlines() if line]
+
+
+def free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+def test_six_lines_lead_from_an_open_broker_to_mutual_tls_with_tokens(tmp_path: Path) -> None:
+    binary, web = (str(port) for port in free_ports())
+    found = [line.replace("6651", binary).replace("8443", web) for line in lines()]
+    assert len(found) == 6
+    environ = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+
+    def shell(line: str) -> str:
+        ended = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    for line in found[:3]:
+        shell(line)
+    ports = shlex.split(f"-X brokerServicePortTls={binary} -X webServicePortTls={web} --port 0 --http-port 0")
+    with Program(tmp_path, *shlex.split(found[3])[1:], *ports, "--print-urls", "json") as broker:
+        broker.read_lines(1)
+        shell(found[4])
+        assert re.search(r"role\s+admin\n.*superUser\s+yes", shell(f"{found[5]} -o table"), re.DOTALL)
+        without = "pulsarctl tenants list --no-context --token-file admin.token --tls-trust-cert data/tls/ca.pem"
+        refused = subprocess.run(
+            ["bash", "-c", f"{without} --admin-url https://localhost:{web}"],
+            cwd=tmp_path,
+            env=environ,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert refused.returncode == 4
