@@ -79,14 +79,19 @@ class Connection(web.RequestHandler):
 
     def _received(self, data: bytes) -> None:
         """Between two requests all bytes belong to a header; the library limits its lines, but hardly their number."""
-        waiting = self._waiter is not None and not self._waiter.done()
-        self._head_bytes = self._head_bytes + len(data) if waiting else 0
+        self._head_bytes = self._head_bytes + len(data) if self._is_between_requests else 0
         if self._head_bytes > self._head_limit and self.transport is not None:
             log.info(self._client, "", "closing an HTTP connection of %s: the header is too large", self._client)
             self.transport.write(_refusal(431, f"the header of a request has more than {self._head_limit} bytes"))
             self.force_close()
             return
         super().data_received(data)
+        if not self._is_between_requests:
+            self._head_bytes = 0  # the header is complete, and the next one counts alone
+
+    @property
+    def _is_between_requests(self) -> bool:
+        return self._waiter is not None and not self._waiter.done()
 
     @property
     def _client(self) -> str:

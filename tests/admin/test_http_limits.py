@@ -68,6 +68,18 @@ async def test_a_head_with_too_many_lines_is_431(admin: Admin) -> None:
     assert reason
 
 
+@limits(max_header_bytes=200)
+async def test_any_number_of_requests_may_use_one_connection(admin: Admin) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
+    for _ in range(20):
+        writer.write(b"GET /admin/v2/tenants HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        async with asyncio.timeout(10):
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200"), head
+            await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))
+    writer.close()
+
+
 @limits(max_connections=1)
 async def test_a_connection_over_the_limit_is_503(admin: Admin) -> None:
     _, held = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
