@@ -101,18 +101,19 @@ class RemoteConnection:
         return connection
 
     async def _open(self, spawn: Spawn) -> None:
+        credentials = self._settings.credentials
+        data = await asyncio.to_thread(credentials.data)
         context = await asyncio.to_thread(self._settings.tls_context)
         name = (self._proxied or self.via).host if context is not None else None
         self._streams = await asyncio.open_connection(
             *self.via, limit=CHUNK_BYTES, ssl=context, server_hostname=name if context else None
         )
         self._task = spawn(self._read())
-        credentials = self._settings.credentials
         self._write(
             client_commands.connect(
                 CLIENT_VERSION,
                 auth_method_name=credentials.method or None,
-                auth_data=(await asyncio.to_thread(credentials.data)) or None,
+                auth_data=data or None,
                 supports_broker_entry_metadata=True,
                 proxy_to_broker_url=str(self._proxied) if self._proxied else None,
                 supports_auth_refresh=True,
