@@ -20,19 +20,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from broker_core.limits.rate_limit import RateLimit
-from broker_core.publishing.replication import MARKER_MESSAGES
 from broker_core.rates.rate import Rate
 from broker_core.replication.backlog import ReplicatorBacklog
 from broker_core.replication.backoff import Backoff
-from broker_core.replication.connection import FRAME_PADDING_BYTES
-from broker_core.replication.copies import Copy, copy_of, stays_here
+from broker_core.replication.copies import Copy
 from broker_core.replication.errors import CannotReplicate, ClosedThere, DeletedThere
 from broker_core.replication.link import Link
+from broker_core.replication.outgoing import Outgoing
 from broker_core.storage.block import EMPTY
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
-from broker_core.wire.errors import MalformedEntry
-from broker_core.wire.message import parse_metadata
 
 if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
@@ -45,6 +42,7 @@ log = logging.getLogger(__name__)
 STUCK_SECONDS = 60.0  # without a receipt while entries are in flight
 HEADERS_BYTES = 256  # of a SEND beyond its entry
 FLUSH_SECONDS = 5.0
+DRAIN_SECONDS = 2.0  # for the last receipts, when the topic is unloaded
 DELETED_SECONDS = 60.0  # until the next look at a topic that was deleted
 CLOSED_SECONDS = 30.0
 DELETED_PROPERTY = "pulsarctl.deleted-there"
@@ -84,9 +82,11 @@ class Replicator(ReplicatorBacklog):
         self._context = context
         self._services = services
         self._remote = services.remotes.get(cluster)
+        self._outgoing = Outgoing(context, services, cluster, self.expired)
         self._backoff = Backoff()
         self._blocked: CannotReplicate | None = None  # why the entry at the read position cannot be sent
         self._careful_until: Position | None = None  # up to this entry, one at a time
+        self._closing = False
         self._closed_at = -CLOSED_SECONDS  # monotonic, when the other cluster closed the producer
         self._progress = 0.0  # monotonic, of the last receipt, or of what was sent since
         self._awake = asyncio.Event()
@@ -121,6 +121,7 @@ class Replicator(ReplicatorBacklog):
         """Stops sending. The cursor stays, with what was confirmed on disk."""
         self._remote.on_change.discard(self.retry_now)
         if self._task is not None:
+            await self._drain(self._task)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self.state = ReplicatorState.TERMINATED
@@ -128,8 +129,15 @@ class Replicator(ReplicatorBacklog):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await self.cursor.flush()
 
+    async def _drain(self, task: asyncio.Task[None]) -> None:
+        """Waits a moment for receipts: what is not confirmed would be sent again later."""
+        self._closing = True
+        if self.link is not None and self.link.producer.in_flight:
+            self.wake()
+            await asyncio.wait([task], timeout=DRAIN_SECONDS)
+
     async def _run(self) -> None:
-        while True:
+        while not self._closing:
             pause = 0.0
             try:
                 await self._replicate()
@@ -142,6 +150,10 @@ class Replicator(ReplicatorBacklog):
                 self._closed_at = self._context.clock.monotonic()
                 pause = self._backoff.next_seconds()
             except (CannotReplicate, StorageError, OSError) as error:
+                self._failed(error)
+                pause = self._backoff.next_seconds()
+            except Exception as error:  # a replicator must not stop for good because of one entry
+                log.exception("topic %s: replication to cluster %s failed", self.topic_name, self.cluster)
                 self._failed(error)
                 pause = self._backoff.next_seconds()
             finally:
@@ -194,6 +206,8 @@ class Replicator(ReplicatorBacklog):
         while True:
             self._awake.clear()  # before the look at what there is: what comes later wakes
             link.producer.check()
+            if self._closing and not link.producer.in_flight:
+                return
             if self._blocked is not None and not link.producer.in_flight:
                 raise self._blocked
             if await self._send_some(link):
@@ -213,7 +227,7 @@ class Replicator(ReplicatorBacklog):
 
     def _room(self, link: Link) -> int:
         """How many entries may be sent now."""
-        if self._blocked is not None:
+        if self._blocked is not None or self._closing:
             return 0
         most = self._services.config.queue_size
         if self._careful_until is not None:  # what follows a refused entry would be stored again at each attempt
@@ -233,8 +247,12 @@ class Replicator(ReplicatorBacklog):
             block = await self._read(room)
             if not len(block):
                 return False
-            copies = await self._copies(block, link)
-            if copies:
+            chosen = await self._outgoing.choose(block, self.cursor.unacknowledged(block), link)
+            self._blocked = chosen.blocked
+            self.cursor.read_position = Position(block.ledger_id, chosen.end)
+            if chosen.passed:
+                self._acknowledge(block.ledger_id, chosen.passed)
+            if copies := chosen.copies:
                 if not link.producer.in_flight:
                     self._progress = self._context.clock.monotonic()
                 self.limit.take(len(copies), sum(copy.size for copy in copies))
@@ -249,67 +267,6 @@ class Replicator(ReplicatorBacklog):
         if self.cursor.read_position != start:
             return EMPTY  # the cursor was moved in the meantime
         return block if len(block) <= room else block.slice(0, room)
-
-    async def _copies(self, block: Block, link: Link) -> list[Copy]:
-        """The copies of the block's entries that are for the other cluster; acknowledges the others."""
-        copies: list[Copy] = []
-        passed: list[int] = []
-        done = block.first_entry_id + len(block)
-        for first, stop in self.cursor.unacknowledged(block):
-            for index in range(first, stop):
-                try:
-                    copy = await self._copy(block, index, link)
-                except CannotReplicate as error:
-                    self._blocked = error
-                    done = block.first_entry_id + index
-                    break
-                if copy is None:
-                    passed.append(block.first_entry_id + index)
-                else:
-                    copies.append(copy)
-            if self._blocked is not None:
-                break
-        self.cursor.read_position = Position(block.ledger_id, done)
-        if passed:
-            self._acknowledge(block.ledger_id, passed)
-        return copies
-
-    async def _copy(self, block: Block, index: int, link: Link) -> Copy | None:
-        """None: the entry stays here. Raises `CannotReplicate` if it cannot be sent."""
-        if block.counts[index] == MARKER_MESSAGES:
-            return None
-        entry = block.entry(index)
-        try:
-            metadata = parse_metadata(entry)
-        except MalformedEntry:
-            return None  # no client could read it, either
-        if stays_here(metadata, self.cluster):
-            return None
-        if self._is_expired(block.publish_times[index]):
-            self.expired.add(block.counts[index], 0)
-            return None
-        position = Position(block.ledger_id, block.first_entry_id + index)
-        version = await link.schema_version(metadata.schema_version) if metadata.schema_version else None
-        copy = copy_of(
-            entry,
-            metadata,
-            position,
-            source=self._services.cluster,
-            producer_id=link.producer.producer_id,
-            names_position=link.connection.names_source_positions,
-            schema_version=version,
-        )
-        most = link.connection.max_message_size + FRAME_PADDING_BYTES
-        if len(copy.frame) > most:
-            raise CannotReplicate(
-                f"the entry at {position.ledger_id}:{position.entry_id} has {copy.size} bytes, and"
-                f" {link.connection.url} takes at most {link.connection.max_message_size}; raise its maxMessageSize"
-            )
-        return copy
-
-    def _is_expired(self, publish_time_ms: int) -> bool:
-        ttl_ms = self._context.policies.ttl_seconds * 1000
-        return ttl_ms > 0 and publish_time_ms + ttl_ms < self._context.expiry.now_ms()
 
     # -- receipts
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.publishing.replication import REPLICATOR_PREFIX
 from broker_core.replication.replicator import Replicator
-from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import is_system_topic
 
@@ -85,8 +84,7 @@ class Replicators(Mapping[str, Replicator]):
             self._limit()
 
     async def _add(self, name: str, cluster: str) -> None:
-        start = start_position(self._services.config.start_at)
-        cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=start, durable=True)
+        cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=self._services.start, durable=True)
         one = self.by_cursor[name] = Replicator(self._context, self._services, cluster, cursor, self._moved)
         one.start()
 

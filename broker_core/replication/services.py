@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.replication.remote_cluster import RemoteClusters
     from broker_core.schema.registry import SchemaRegistry
+    from broker_core.storage.position import Position
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicationServices:
-    """`cluster`: the name of this one. `partitions_of`: the number of a topic's partitions, 0 if it has none."""
+    """`cluster`: the name of this one. `start`: where new cursors begin.
+
+    `partitions_of`: the number of a topic's partitions, 0 if it has none.
+    """
 
     cluster: str
+    start: Position
     config: ReplicationConfig
     remotes: RemoteClusters
     schemas: SchemaRegistry

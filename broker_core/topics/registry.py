@@ -28,6 +28,7 @@ from broker_core.rates.tally import Tally
 from broker_core.rates.turns import in_turns
 from broker_core.replication.remote_cluster import RemoteClusters
 from broker_core.replication.services import ReplicationServices
+from broker_core.replication.start_position import start_position
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.documents import CLUSTER
 from broker_core.topics.auto_creation import AutoCreation
@@ -70,7 +71,12 @@ class TopicRegistry:
     ) -> None:
         self.remotes = RemoteClusters(lambda name: tenancy.tool_records.get(CLUSTER, name), config.security, spawn)
         replication = ReplicationServices(
-            config.server.cluster_name, config.replication, self.remotes, schemas, tenancy.partitioned.count
+            config.server.cluster_name,
+            start_position(config.replication.start_at),
+            config.replication,
+            self.remotes,
+            schemas,
+            tenancy.partitioned.count,
         )
         self.loaded: dict[str, Topic] = {}
         self.loads = Tally()

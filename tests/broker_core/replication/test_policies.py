@@ -6,7 +6,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.broker_core.replication.clusters import admin, new_namespace, register, replication_stats
+from broker_core.config.replication import ReplicationConfig
+from broker_core.testing import EmbeddedBroker
+from tests import official_client
+from tests.broker_core.replication.clusters import admin, config_of, new_namespace, register, replication_stats
 from tests.broker_core.replication.pair import NAMES, Pair, is_empty, publish, received
 from tests.condition import wait_until
 from tests.loaded_topics import loaded
@@ -116,6 +119,29 @@ def test_a_ttl_bounds_the_backlog_of_a_cluster_that_is_away(pair: Pair) -> None:
     publish(pair.of_west, topic, [b"x"] * 3)
     admin(pair.west.http_url, "POST", f"namespaces/{namespace}/messageTTL", 1)
     wait_until(lambda: replication_stats(pair.west, topic, cluster)["replicationBacklog"] == 0, 10)
+
+
+def test_a_backlog_quota_counts_replicators(pair: Pair) -> None:
+    topic, cluster = away_topic(pair)
+    namespace = topic.removeprefix("persistent://").removesuffix("/t")
+    publish(pair.of_west, topic, [b"x" * 100] * 20, batching_enabled=False)
+    quota = {"limitSize": 1000, "limitTime": -1, "policy": "consumer_backlog_eviction"}
+    admin(
+        pair.west.http_url, "POST", f"namespaces/{namespace}/backlogQuota?backlogQuotaType=destination_storage", quota
+    )
+    pair.west.call(loaded(pair.west, topic).quotas.check())
+    assert replication_stats(pair.west, topic, cluster)["backlogSize"] < 1000
+
+
+def test_a_new_topic_can_be_replicated_from_its_start() -> None:
+    earliest = ReplicationConfig(start_at="earliest")
+    with EmbeddedBroker(config=config_of("north", replication=earliest)) as north:
+        client = official_client.connect(north.service_url)
+        publish(client, "public/default/t", [b"x"] * 3, batching_enabled=False)
+        client.close()
+        register(north, "away", AWAY)
+        admin(north.http_url, "POST", "namespaces/public/default/replication", ["north", "away"])
+        assert replication_stats(north, "persistent://public/default/t", "away")["replicationBacklog"] == 3
 
 
 def test_metrics_show_the_backlog_of_each_replicator(pair: Pair) -> None:

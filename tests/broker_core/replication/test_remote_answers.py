@@ -1,0 +1,101 @@
+"""What a replicator makes of the answers of another cluster's broker."""
+
+from collections.abc import Iterator
+
+import pulsar
+import pytest
+
+from broker_core.storage.cursor import ManagedCursor
+from broker_core.testing import EmbeddedBroker
+from broker_core.wire import commands
+from tests import official_client
+from tests.broker_core.replication.clusters import admin, config_of, new_namespace, register, replication_stats
+from tests.broker_core.replication.pair import NAMES, publish
+from tests.broker_core.replication.scripted_cluster import ScriptedCluster, Sent, stored
+from tests.condition import wait_until
+from tests.loaded_topics import loaded
+
+NUMBERS = [b"%d" % number for number in range(50)]
+
+
+@pytest.fixture(scope="module")
+def west() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(config=config_of("west")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(west: EmbeddedBroker) -> Iterator[pulsar.Client]:
+    connected = official_client.connect(west.service_url)
+    yield connected
+    connected.close()
+
+
+def replicated_to(west: EmbeddedBroker, url: str) -> tuple[str, str]:
+    """A topic that is replicated to the cluster at that address, and the name of the cluster."""
+    cluster = f"c{next(NAMES)}"
+    register(west, cluster, url)
+    return f"persistent://{new_namespace((west,), f'ns{next(NAMES)}', ['west', cluster])}/t", cluster
+
+
+def cursor_of(west: EmbeddedBroker, topic: str, cluster: str) -> ManagedCursor:
+    return loaded(west, topic).replicators[f"pulsar.repl.{cluster}"].cursor
+
+
+def test_a_broker_that_knows_no_positions_confirms_by_sequence_id(west: EmbeddedBroker, client: pulsar.Client) -> None:
+    with ScriptedCluster(stored) as other:
+        topic, cluster = replicated_to(west, other.url)
+        publish(client, topic, NUMBERS, batching_enabled=False)
+        wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 10)
+        assert other.arrived == NUMBERS
+        assert other.producers == [f"pulsar.repl.west-->{cluster}"]
+        assert {one.replicated_from for one in other.metadata} == {"west"}
+        assert not any(one.properties for one in other.metadata)
+
+
+def test_what_follows_a_refused_message_is_sent_again_once(west: EmbeddedBroker, client: pulsar.Client) -> None:
+    attempts = 0
+
+    def refuse_20(sent: Sent) -> bytes:
+        nonlocal attempts
+        if sent.payload != b"20" or attempts >= 4:
+            return stored(sent)
+        attempts += 1
+        return commands.send_error(sent.producer_id, sent.sequence_id, 2, "no room")
+
+    with ScriptedCluster(refuse_20) as other:
+        topic, cluster = replicated_to(west, other.url)
+        publish(client, topic, NUMBERS, batching_enabled=False)
+        wait_until(lambda: "no room" in str(replication_stats(west, topic, cluster)["lastError"]), 10)
+        wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 20)
+        assert attempts == 4
+        assert max(other.arrived.count(payload) for payload in NUMBERS if payload != b"20") <= 2
+        last_attempt = len(other.arrived) - 1 - other.arrived[::-1].index(b"20")
+        assert other.arrived[last_attempt:] == NUMBERS[20:]
+
+
+def test_a_receipt_for_something_else_ends_the_connection(west: EmbeddedBroker, client: pulsar.Client) -> None:
+    wrong = iter([True])
+
+    def confuse_once(sent: Sent) -> bytes:
+        shift = 1000 if next(wrong, False) else 0
+        return commands.send_receipt(sent.producer_id, sent.sequence_id + shift, 1, 1)
+
+    with ScriptedCluster(confuse_once) as other:
+        topic, cluster = replicated_to(west, other.url)
+        publish(client, topic, NUMBERS[:3], batching_enabled=False)
+        wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 10)
+        assert len(other.producers) == 2
+        assert list(dict.fromkeys(other.arrived)) == NUMBERS[:3]
+
+
+def test_a_lost_receipt_is_asked_for_by_sending_again(west: EmbeddedBroker, client: pulsar.Client) -> None:
+    with ScriptedCluster(lambda sent: b"") as other:
+        topic, cluster = replicated_to(west, other.url)
+        publish(client, topic, NUMBERS[:3], batching_enabled=False)
+        wait_until(lambda: other.arrived == NUMBERS[:3], 10)
+        assert cursor_of(west, topic, cluster).backlog_entries == 3
+        with ScriptedCluster(stored) as another:
+            admin(west.http_url, "POST", f"clusters/{cluster}", {"brokerServiceUrl": another.url})
+            wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 10)
+            assert another.arrived == NUMBERS[:3]
