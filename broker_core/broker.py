@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from broker_core import __version__
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.dynamic import DynamicSettings
+from broker_core.config.listeners import ListenerUrls, advertised_listeners
 from broker_core.config.setting import MB
 from broker_core.errors import NotAllowed, UnknownListener
 from broker_core.limits.incomplete_frames import IncompleteFrames
@@ -81,6 +82,8 @@ class Broker:
         self.incomplete_frames = IncompleteFrames(
             limits.max_incomplete_mb * MB, limits.incomplete_seconds, self.clock.monotonic
         )
+        self.listeners = advertised_listeners(config.server.advertised_listeners, config.server.internal_listener)
+        self.is_leaving = False  # load balancers should send no more clients
         self.service_url = self.http_url = ""  # without a plain listener
         self.service_url_tls = self.http_url_tls = ""  # without a TLS listener
         self.started_ms = 0
@@ -228,10 +231,15 @@ class Broker:
                 return f"Reached the maximum number of connections on address{host}"
         return ""
 
-    def check_listener(self, name: str) -> None:
-        """Raises `UnknownListener` for every name in a lookup: this broker has no `advertisedListeners`."""
-        if name.strip():
-            raise UnknownListener(f"the broker do not have {name} listener")  # C++ tests look for these words
+    def addresses(self, listener: str) -> ListenerUrls:
+        """What a lookup answers for a listener, or for none; raises `UnknownListener`."""
+        name = listener.strip()
+        if name:
+            if name not in self.listeners.by_name:
+                raise UnknownListener(f"the broker do not have {name} listener")  # C++ tests look for these words
+            return self.listeners.by_name[name]
+        own = (self.service_url, self.service_url_tls, self.http_url, self.http_url_tls)
+        return ListenerUrls(*(url or mine for url, mine in zip(self.listeners.internal, own, strict=True)))
 
     async def new_producer_name(self) -> str:
         """A name that no producer of this data directory has had: cluster, start of the instance, counter."""

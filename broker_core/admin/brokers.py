@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import TEXT_TYPE, Answer, Call, text
@@ -85,7 +87,10 @@ async def ready(_call: Call) -> Answer:
 
 
 async def status(call: Call) -> Answer:
-    """Answers 503 if nothing can be written, so that a load balancer uses another broker."""
+    """For load balancers: 503 if nothing can be written, or the broker is stopping, and 404 if a file is missing."""
+    file = call.broker.config.server.status_file
+    if file and not await asyncio.to_thread(os.path.exists, file):
+        raise RecordNotFound(f"{file} does not exist")
     if reason := unwell(call.broker):
         return Answer(503, reason.encode(), TEXT_TYPE)
     return text(degraded(call.broker) or "OK")

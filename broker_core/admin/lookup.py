@@ -21,17 +21,17 @@ async def lookup(call: Call) -> dict[str, str]:
 
 def _found(call: Call) -> dict[str, str]:
     name, broker = call.topic(), call.broker
-    broker.check_listener(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, ""))
+    urls = broker.addresses(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, ""))
     broker.tenancy.check_namespace_of(name)
     known = broker.partitioned.count(name) or broker.topics.exists(name)
     if not known and not broker.config.topics.allow_auto_creation:
         raise TopicNotFound("Topic not found.")
     found = {
-        "brokerUrl": broker.service_url,
-        "brokerUrlTls": broker.service_url_tls,
-        "httpUrl": broker.http_url,
-        "httpUrlTls": broker.http_url_tls,
-        "nativeUrl": broker.main_service_url,
+        "brokerUrl": urls.service_url,
+        "brokerUrlTls": urls.service_url_tls,
+        "httpUrl": urls.http_url or broker.http_url,
+        "httpUrlTls": urls.http_url_tls or broker.http_url_tls,
+        "nativeUrl": urls.service_url or urls.service_url_tls,
         "brokerUrlSsl": "",
     }
     return {key: url for key, url in found.items() if url or key == "brokerUrlSsl"}

@@ -45,6 +45,25 @@ class ServerConfig:
         "bindAddress", "", "Address to listen on; empty listens on the loopback addresses 127.0.0.1 and ::1."
     )
     advertised_address: str = setting("advertisedAddress", "localhost", "Host name that the broker returns in lookups.")
+    advertised_listeners: str = setting(
+        "advertisedListeners",
+        "",
+        "Addresses of the broker in several networks: NAME:SCHEME://HOST:PORT, separated by commas (docs/scaling.md).",
+    )
+    internal_listener: str = setting(
+        "internalListenerName", "", "Listener for clients that name none; empty means the first of advertisedListeners."
+    )
+    status_file: str = setting(
+        "statusFilePath", "", "File without which /status.html answers 404; empty needs no file."
+    )
+    leave_seconds: float = setting(
+        "brokerReadinessDelayMs",
+        0.0,
+        "Time after SIGTERM in which /status.html answers 503 and the broker still serves, so that load balancers can"
+        " leave (ms).",
+        scale=0.001,
+        least=0,
+    )
     broker_port: int = setting(
         "brokerServicePort",
         6650,

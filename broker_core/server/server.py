@@ -174,7 +174,12 @@ class Server:
         await asyncio.wait([self._admin_start])
 
     async def stop(self) -> None:
-        """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms."""
+        """Stops accepting, closes clients cleanly, syncs, frees the directory; bounded by shutdown_timeout_ms.
+
+        Before that, load balancers have time to leave.
+        """
+        self.broker.is_leaving = True
+        await asyncio.sleep(self.config.server.leave_seconds)
         for listener in self._listeners:
             listener.close()
         async with asyncio.timeout(self.broker.config.server.shutdown_timeout_ms / 1000):

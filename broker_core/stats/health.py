@@ -40,7 +40,7 @@ async def check_health(broker: Broker) -> None:
 
 def unwell(broker: Broker) -> str:
     """Why no message can be taken, if that is known without trying; otherwise empty."""
-    return broker.storage.watch.gone
+    return broker.storage.watch.gone or ("the broker is stopping" if broker.is_leaving else "")
 
 
 def degraded(broker: Broker) -> str:

@@ -1,3 +1,5 @@
+import asyncio
+import dataclasses
 import urllib.request
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from broker_core.config.broker import BrokerConfig
 from broker_core.names import parse_topic
 from broker_core.policies.values import BacklogQuota
 from broker_core.storage.errors import DamageReport, Lost
-from tests.admin.conftest import Admin
+from tests.admin.conftest import PORT_ZERO, Admin, start
 from tests.broker_process import BrokerProcess
 
 
@@ -187,3 +189,31 @@ async def test_metrics_describe_the_process(admin: Admin) -> None:
     text = (await admin("GET", "/metrics")).text
     assert "# TYPE process_cpu_seconds_total counter\n" in text
     assert 'process_start_time_seconds{cluster="standalone"} ' in text
+
+
+async def test_a_broker_that_leaves_is_not_ready(admin: Admin) -> None:
+    admin.broker.is_leaving = True
+    reply = await admin("GET", "/status.html")
+    assert (reply.status, reply.text) == (503, "the broker is stopping")
+
+
+async def test_load_balancers_have_time_to_leave_before_a_broker_stops(tmp_path: Path) -> None:
+    server = await start(tmp_path / "data", BrokerConfig(server=dataclasses.replace(PORT_ZERO, leave_seconds=1.0)))
+    await server.admin_started()
+    admin = Admin(server)
+    stopping = asyncio.create_task(server.stop())
+    assert (await admin("GET", "/status.html")).status == 503
+    assert (await admin("GET", "tenants")).status == 200
+    assert not stopping.done()
+    await stopping
+
+
+async def test_a_file_takes_the_broker_out(tmp_path: Path) -> None:
+    file = tmp_path / "status"
+    server = await start(tmp_path / "data", BrokerConfig(server=dataclasses.replace(PORT_ZERO, status_file=str(file))))
+    await server.admin_started()
+    admin = Admin(server)
+    assert (await admin("GET", "/status.html")).status == 404
+    file.touch()
+    assert (await admin("GET", "/status.html")).text == "OK"
+    await server.stop()

@@ -1,7 +1,7 @@
 """LOOKUP and PARTITIONED_METADATA: where topics are, and how many partitions they have.
 
 A single broker never redirects. `proxy_through_service_url` tells clients to keep the address that they used,
-which makes forwarded ports and containers work.
+which makes forwarded ports and containers work. A client that names an advertised listener wants that address.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from broker_core.wire import pulsar_api_pb2 as pb
 def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
     try:
         parse_topic(command.topic)
-        session.broker.check_listener(command.advertised_listener_name)
+        urls = session.broker.addresses(command.advertised_listener_name)
     except BrokerError as error:
         session.broker.lookups.fail()
         return commands.lookup_failed(command.request_id, error.server_error, error.reason)
-    broker = session.broker
-    broker.lookups.add()
+    session.broker.lookups.add()
     return commands.lookup_connect(
-        command.request_id, broker.service_url, broker.service_url_tls, proxy_through_service_url=True
+        command.request_id,
+        urls.service_url,
+        urls.service_url_tls,
+        proxy_through_service_url=not command.advertised_listener_name.strip(),
     )
 
 

@@ -65,12 +65,16 @@ ERROR_OF_REFUSAL: dict[int, type[CliError]] = {
 _REFUSAL_NAMES: dict[int, str] = {number: name for name, number in ServerError.items()}
 
 
+# The scheme of the binary protocol for each scheme of a service URL.
+_SCHEMES = {"pulsar": "pulsar", "pulsar+ssl": "pulsar+ssl", "http": "pulsar", "https": "pulsar+ssl"}
+
+
 def broker_scheme(service_url: str) -> str:
-    """`pulsar`, or `pulsar+ssl` for TLS. Raises `UsageProblem` for any other."""
-    scheme = service_url.partition("://")[0]
-    if scheme not in ("pulsar", "pulsar+ssl"):
+    """`pulsar`, or `pulsar+ssl` for TLS. Raises `UsageProblem` for what is no service URL."""
+    scheme = _SCHEMES.get(service_url.partition("://")[0])
+    if scheme is None:
         raise UsageProblem(
-            f"cannot read from '{service_url}': raw entries require the binary protocol",
+            f"cannot read from '{service_url}': it is not a service URL",
             hint="use pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, such as pulsar://localhost:6650",
         )
     return scheme

@@ -1,4 +1,4 @@
-"""The broker of a topic and its number of partitions: LOOKUP and PARTITIONED_METADATA over the binary protocol.
+"""The broker of a topic and its number of partitions: LOOKUP and PARTITIONED_METADATA, or lookups over HTTP.
 
 Keeps one connection for each broker, which the partitions of a topic share. If the broker requests it, the connection
 uses the service address, as with a proxy or a forwarded port. A lookup creates nothing.
@@ -13,6 +13,7 @@ from broker_core.wire.pulsar_api_pb2 import (
 from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import CannotConnect, CliError
 from pulsarctl.raw.broker_connection import BrokerConnection, broker_scheme, refusal
+from pulsarctl.raw.web_lookup import WebLookup
 from pulsarctl.settings.addresses import Address, service_addresses
 from pulsarctl.settings.client_security import OPEN, ClientSecurity
 
@@ -25,16 +26,21 @@ class TopicLookup:
     def __init__(self, service_url: str, *, timeout_seconds: float, security: ClientSecurity = OPEN) -> None:
         self._scheme = broker_scheme(service_url)
         self._addresses = service_addresses(service_url)
+        self._web: WebLookup | None = None
+        if service_url.startswith("http"):
+            self._web = WebLookup(service_url, timeout_seconds=timeout_seconds, security=security)
         self._timeout_seconds = timeout_seconds
         self._channel = Channel(security)
         self._connections: dict[tuple[Address, Address | None], BrokerConnection] = {}
 
     def server_version(self) -> str:
         """The version of the first broker that answers."""
-        return self._service().server_version
+        return self._service().server_version if self._web is None else self._web.server_version()
 
     def partitions(self, topic: str) -> int:
         """The number of partitions, 0 for a topic without. Raises `NotFound` if the broker reports it."""
+        if self._web is not None:
+            return self._web.partitions(topic)
         connection = self._service()
         answer = connection.request(
             lambda request_id: client_commands.partitioned_metadata(request_id, topic, auto_creation=False),
@@ -47,6 +53,8 @@ class TopicLookup:
 
     def connect(self, topic: str) -> BrokerConnection:
         """The connection to the broker that serves `topic`, shared with its other topics."""
+        if self._web is not None:
+            return self._connection(self._web.owner(topic))
         connection, authoritative = self._service(), False
         for _ in range(REDIRECTS_MAX):
             answer = _lookup(connection, topic, authoritative)
@@ -62,6 +70,8 @@ class TopicLookup:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+        if self._web is not None:
+            self._web.close()
 
     def _owner(self, topic: str, answer: CommandLookupTopicResponse) -> Address:
         """The address in an answer, of the kind that this client uses."""

@@ -225,7 +225,19 @@ def test_the_second_of_two_addresses_is_tried(pulsar_broker: EmbeddedBroker, cli
         assert values(reader.to_end()) == ["a"]
 
 
-@pytest.mark.parametrize("url", ["http://localhost:8080", "https://localhost:8443", "localhost", "pulsar://h:x"])
+def test_an_http_url_leads_to_the_broker(pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str) -> None:
+    publish(client, topic, "a")
+    pulsar_broker.create_partitioned_topic(f"{topic}-parted", 2)
+    hosts = f"127.0.0.1:{_free_port()},{pulsar_broker.http_url.removeprefix('http://')}"
+    with EntryReader(f"http://{hosts}", topic) as reader:
+        assert values(reader.to_end()) == ["a"]
+    with EntryReader(pulsar_broker.http_url, f"{topic}-parted") as reader:
+        assert reader.partitions == [0, 1]
+    with pytest.raises(NotFound):
+        EntryReader(pulsar_broker.http_url, "persistent://public/nowhere/t")
+
+
+@pytest.mark.parametrize("url", ["ftp://localhost:8080", "localhost", "pulsar://h:x"])
 def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(UsageProblem) as caught:
         EntryReader(url, "t")

@@ -44,11 +44,18 @@ def test_a_url_without_a_usable_address_is_refused_with_the_reason(url: str, rea
     assert str(refused.value) == reason
 
 
-@pytest.mark.parametrize("url", ["https://broker:8443", "http://broker:8080"])
-def test_the_raw_reader_refuses_a_url_that_is_not_of_the_binary_protocol(url: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "scheme"),
+    [("http://broker:8080", "pulsar"), ("https://broker:8443", "pulsar+ssl"), ("pulsar://b", "pulsar")],
+)
+def test_every_service_url_leads_to_the_binary_protocol(url: str, scheme: str) -> None:
+    assert broker_scheme(url) == scheme
+
+
+def test_the_raw_reader_refuses_what_is_no_service_url() -> None:
     with pytest.raises(UsageProblem) as refused:
-        broker_scheme(url)
-    assert str(refused.value) == f"cannot read from '{url}': raw entries require the binary protocol"
+        broker_scheme("ftp://broker")
+    assert str(refused.value) == "cannot read from 'ftp://broker': it is not a service URL"
     assert refused.value.hint == "use pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, such as pulsar://localhost:6650"
 
 
