@@ -36,6 +36,7 @@ STANDING = (
     "backlog",
     "tables",
     "state",
+    "proxy",
 )
 
 

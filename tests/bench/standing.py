@@ -14,6 +14,7 @@ from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.delivery_times import delivery_times
 from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
+from tests.bench.proxy import proxy
 from tests.bench.rest import IDLE_SECONDS, rest
 from tests.bench.seek import seek
 from tests.bench.tables import tables
@@ -140,4 +141,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "backlog": backlog,
     "tables": tables,
     "state": declared_state,
+    "proxy": proxy,
 }

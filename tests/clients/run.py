@@ -2,7 +2,7 @@
 --service-url and --admin-url.
 
 It starts a broker, runs each tool chain, writes every outcome to build/clients/results.json, and exits with 0 if every
-test passed. A missing tool chain is a failure, never a skip.
+test passed. A missing tool chain is a failure, never a skip. With --through-proxy, all clients use `pulsarctl proxy`.
 """
 
 import argparse
@@ -12,13 +12,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
 from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
+from tests.proxy_process import ProxyProcess
 
 # The tests of backlog quotas wait for the broker's check, which by default runs once a minute.
 SETTINGS = ("backlogQuotaCheckIntervalInSeconds=1", "preciseTimeBasedBacklogQuotaCheck=true")
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=[chain.client.lower() for chain in TOOL_CHAINS])
     parser.add_argument("--service-url", help="of a running broker, instead of one of our own")
     parser.add_argument("--admin-url", help="of the same broker")
+    parser.add_argument("--through-proxy", action="store_true", help="put `pulsarctl proxy` in front of the broker")
     parser.add_argument("--write-docs", action="store_true", help="write the table to docs/compatibility.md")
     options = parser.parse_args()
     chains = [chain for chain in TOOL_CHAINS if not options.only or chain.client.lower() in options.only]
@@ -39,7 +41,10 @@ def main() -> int:
         print(f"test-clients: {missing}", file=sys.stderr)
         return 1
     outcomes: list[Outcome] = []
-    with broker_under_test(options.service_url, options.admin_url) as broker:
+    with ExitStack() as running:
+        broker = running.enter_context(broker_under_test(options.service_url, options.admin_url))
+        if options.through_proxy:
+            broker = running.enter_context(proxy_before(broker))
         for chain in chains:
             started = time.monotonic()
             outcomes += (mine := chain.run(broker))
@@ -60,6 +65,13 @@ def broker_under_test(service_url: str | None, admin_url: str | None) -> Iterato
         BrokerProcess(Path(scratch) / "data", *SETTINGS) as broker,
     ):
         yield Broker(broker.service_url, broker.http_url)
+
+
+@contextmanager
+def proxy_before(broker: Broker) -> Iterator[Broker]:
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    with ProxyProcess(broker.service_url, broker.admin_url, RESULTS.with_name("proxy.log")) as proxy:
+        yield Broker(proxy.service_url, proxy.http_url)
 
 
 def report(outcomes: list[Outcome]) -> None:
