@@ -87,6 +87,7 @@ class Replicator(ReplicatorBacklog):
         self._blocked: CannotReplicate | None = None  # why the entry at the read position cannot be sent
         self._careful_until: Position | None = None  # up to this entry, one at a time
         self._closing = False
+        self._logged = ""  # the last reason in the log since the last receipt
         self._closed_at = -CLOSED_SECONDS  # monotonic, when the other cluster closed the producer
         self._progress = 0.0  # monotonic, of the last receipt, or of what was sent since
         self._awake = asyncio.Event()
@@ -176,9 +177,9 @@ class Replicator(ReplicatorBacklog):
 
     def _failed(self, error: Exception) -> None:
         """Logs a reason once, not at each attempt."""
-        reason = str(error) or type(error).__name__
-        if reason != self.last_error:
-            self.last_error = reason
+        reason = self.last_error = str(error) or type(error).__name__
+        if reason != self._logged:
+            self._logged = reason
             log.warning("topic %s: cannot replicate to cluster %s: %s", self.topic_name, self.cluster, reason)
 
     async def _replicate(self) -> None:
@@ -190,7 +191,7 @@ class Replicator(ReplicatorBacklog):
         if DELETED_PROPERTY in self.cursor.properties:
             await self._log.set_cursor_properties(self.name, {})
         self.link, self.state = link, ReplicatorState.STARTED
-        self.connected_since_ms = self._context.clock.wall_ms()
+        self.connected_since_ms, self.last_error = self._context.clock.wall_ms(), ""
         try:
             self.cursor.rewind()
             self._blocked = None
@@ -278,7 +279,7 @@ class Replicator(ReplicatorBacklog):
         self.sent.add(sum(copy.messages for copy in copies), sum(copy.size for copy in copies))
         self.last_receipt_ms = self._context.clock.wall_ms()
         self._progress = self._context.clock.monotonic()
-        self.last_error = ""
+        self.last_error = self._logged = ""
         self._backoff.reset()
         self.wake()
 

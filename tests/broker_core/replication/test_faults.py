@@ -87,6 +87,19 @@ def test_a_new_address_of_a_cluster_takes_effect_at_once(pair: Pair) -> None:
         assert received(consumer, len(NUMBERS)) == NUMBERS
 
 
+def test_a_cluster_that_is_back_has_no_error_even_without_a_message(pair: Pair) -> None:
+    cluster = f"c{next(NAMES)}"
+    register(pair.west, cluster, "pulsar://127.0.0.1:1")
+    name = f"ns{next(NAMES)}"
+    new_namespace((pair.east,), name, ["east"])
+    topic = f"persistent://{new_namespace((pair.west,), name, ['west', cluster])}/t"
+    admin(pair.west.http_url, "PUT", topic.replace("://", "/"))
+    wait_until(lambda: last_error(pair.west, topic, cluster) != "", 10)
+    admin(pair.west.http_url, "POST", f"clusters/{cluster}", record_of(pair.east.service_url, pair.east.http_url))
+    wait_until(lambda: replication_stats(pair.west, topic, cluster)["connected"], 10)
+    assert last_error(pair.west, topic, cluster) == ""
+
+
 def test_a_cluster_that_is_away_is_named_in_the_stats(pair: Pair) -> None:
     cluster = f"c{next(NAMES)}"
     register(pair.west, cluster, "pulsar://127.0.0.1:1")
