@@ -10,10 +10,14 @@ import http.client
 import json
 import re
 import socket
+from collections.abc import Hashable
+from dataclasses import fields
 from email.message import Message
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from pulsarctl.admin import connections
+from pulsarctl.admin.connections import Kept
 from pulsarctl.auth.channel import Channel
 from pulsarctl.errors import (
     CannotConnect,
@@ -60,13 +64,33 @@ class AdminHttp:
         self._channel = Channel(settings)
         self._addresses = _addresses(settings.web_url)
         self._connection: http.client.HTTPConnection | None = None
+        self._is_idle = True  # whether the last answer was read to its end
         self._base = self._addresses[0]
         self._origin = settings.origin("web_url")
+        self._take_kept()
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Closes the connection, or leaves it to the next command of a session."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        kept = connections.shared() if self._is_idle else None
+        if kept is None or not kept.give(self._key, Kept(self._base, connection)):
+            connection.close()
+
+    def _take_kept(self) -> None:
+        kept = connections.shared()
+        found = kept.take(self._key) if kept is not None else None
+        if found is not None:
+            self._base, self._connection = found.base, found.connection
+            self._set_timeout(found.connection)
+
+    @property
+    def _key(self) -> Hashable:
+        """What a connection depends on. Credentials travel with each request, except for a certificate."""
+        settings = self._settings
+        names = [each.name for each in fields(settings) if each.name.startswith("tls_")]
+        return (settings.web_url, *(getattr(settings, name) for name in names))
 
     def get(self, path: str, **query: object) -> Any:
         return self.request("GET", path, query=query)
@@ -165,9 +189,11 @@ class AdminHttp:
         if header := self._channel.authentication.header():
             headers["Authorization"] = header
         started = monotonic()
+        self._is_idle = False
         connection.request(method, target, payload, headers)
         response = connection.getresponse()
         body = response.read()
+        self._is_idle = True
         if self._settings.verbose:
             milliseconds = round((monotonic() - started) * 1000)
             render.notice(f"{method} {self._base}{target} answered {response.status} in {milliseconds} ms")
@@ -184,12 +210,15 @@ class AdminHttp:
             except OSError as error:
                 failure = error
                 continue
-            connection.timeout = self._settings.request_timeout_seconds  # for automatic reconnects of http.client
-            if isinstance(connection.sock, socket.socket):
-                connection.sock.settimeout(connection.timeout)
+            self._set_timeout(connection)
             self._connection = connection
             return connection
         raise self._unreachable(", ".join(self._addresses), failure) from failure
+
+    def _set_timeout(self, connection: http.client.HTTPConnection) -> None:
+        connection.timeout = self._settings.request_timeout_seconds  # for automatic reconnects of http.client
+        if isinstance(connection.sock, socket.socket):
+            connection.sock.settimeout(connection.timeout)
 
     def _open(self, base: str) -> http.client.HTTPConnection:
         host, port = _address(base)

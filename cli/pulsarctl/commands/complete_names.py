@@ -11,11 +11,9 @@ from pulsarctl.errors import CliError
 from pulsarctl.output import render
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
+from pulsarctl.verbs.candidates import candidates
 
 app = Noun("complete-names", "Print the names that complete a word.")
-
-DEFAULT = "public/default"
-PERSISTENT = "persistent://"
 
 
 @app.verb("complete-names")
@@ -26,35 +24,7 @@ def complete_names(
 ) -> None:
     """Print the names that complete a word, one per line, and nothing if the broker does not answer."""
     try:
-        for name in _candidates(call, kind, prefix):
+        for name in candidates(call, kind, prefix):
             render.line(name)
     except CliError:
         return  # a shell must not show errors after Tab
-
-
-def _candidates(call: Call, kind: str, prefix: str) -> list[str]:
-    """Names up to the next slash."""
-    parts = prefix.split("/")
-    if kind == "TENANT":
-        return call.admin.tenants.list()
-    if kind == "NAMESPACE":
-        return _namespaces(call, parts, "")
-    if kind == "TOPIC" and len(parts) == 1:
-        return _topics(call, DEFAULT, "") + _namespaces(call, parts, "/")
-    if kind == "TOPIC":
-        return _namespaces(call, parts, "/") if len(parts) == 2 else _topics(call, "/".join(parts[:2]), "/")
-    return []
-
-
-def _namespaces(call: Call, parts: list[str], end: str) -> list[str]:
-    if len(parts) == 1:
-        return [f"{tenant}/" for tenant in call.admin.tenants.list()]
-    return [f"{name}{end}" for name in call.admin.namespaces.list(parts[0])]
-
-
-def _topics(call: Call, namespace: str, separator: str) -> list[str]:
-    """Each partitioned topic once, without the default namespace."""
-    listed = call.admin.topics.list(namespace, domain="persistent")
-    bases = dict.fromkeys(name.partition("-partition-")[0] for name in listed)
-    stripped = [name.removeprefix(f"{PERSISTENT}{namespace}/") for name in bases]
-    return [f"{namespace}/{name}" for name in stripped] if separator else stripped

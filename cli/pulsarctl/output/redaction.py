@@ -7,7 +7,7 @@ that says nothing, in a form that says nothing, cannot be recognized.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ MASK = "***"
 LEAST_LENGTH = 6  # a shorter value appears by chance in other words
 
 _WORDS = (
-    "token|secret|passw|passphrase|credential|private_?-?key|auth_?-?params?|authentication_?-?param|auth_?-?data|"
+    "token|secret|passw|pwd|passphrase|credential|private_?-?key|auth_?-?param|authentication_?-?param|auth_?-?data|"
     "api_?-?key|access_?-?key|jaas_?-?conf|cookie"
 )
 _KEY = re.compile(rf"{_WORDS}|^authorization$", re.IGNORECASE)
@@ -39,6 +39,18 @@ _FORMS = (
 def is_secret(key: str) -> bool:
     """Whether the name of a key says that its value is a secret."""
     return bool(_KEY.search(key)) and not _NO_SECRET.search(key)
+
+
+def command_line(words: Sequence[str]) -> list[str]:
+    """The words with masked values of options that carry secrets, such as `--token X` and `--aws-secret=X`."""
+    shown: list[str] = []
+    is_value = False
+    for word in words:
+        flag, separator, _ = word.partition("=")
+        names_secret = flag.startswith("--") and is_secret(flag)
+        shown.append(MASK if is_value else f"{flag}={MASK}" if names_secret and separator else word)
+        is_value = names_secret and not separator
+    return shown
 
 
 class Redactor:

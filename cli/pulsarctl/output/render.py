@@ -190,6 +190,11 @@ def stdin_is_terminal() -> bool:
     return streams.is_terminal(sys.stdin)
 
 
+def read_stdin() -> str:
+    """All of it. Raises `CliError`."""
+    return streams.stdin().read()
+
+
 def is_watched() -> bool:
     """Whether stderr is a terminal."""
     return streams.is_terminal(sys.stderr)

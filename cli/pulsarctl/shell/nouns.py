@@ -38,6 +38,8 @@ COMMANDS = {
     "sinks": "Deploy and manage connectors: sinks.",
     "functions-worker": "Inspect the workers that run functions and connectors.",
     "packages": "Upload, download, and delete packages of functions and connectors.",
+    "shell": "Type commands at a prompt with history and completion.",
+    "batch": "Run many commands in one process.",
     "context": "Manage contexts: named sets of addresses and credentials.",
     "ops": "Run large jobs on Spark.",
     "storage": "Inspect and repair the files of a data directory.",

@@ -1,7 +1,7 @@
 """The root of the command tree: options before the command, help without imports, and the handling of errors."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -55,11 +55,17 @@ class Root(Group):
         complete_var: str | None = None,
         standalone_mode: bool = True,
         windows_expand_args: bool = True,
+        *,
+        given: Mapping[str, Any] | None = None,
         **extra: Any,
     ) -> Any:
-        """Runs one command and exits with its code."""
-        flags: dict[str, Any] = {}
-        colors.choose(colors.Color.AUTO)
+        """Runs one command and exits with its code.
+
+        `given`: shared options of a session that runs several commands, by field of `Settings`.
+        """
+        flags: dict[str, Any] = dict(given or {})
+        if given is None:
+            colors.choose(colors.Color.AUTO)
         try:
             code = super().main(args, "pulsarctl", complete_var, False, windows_expand_args, obj=flags, **extra)
         except typer.Abort:

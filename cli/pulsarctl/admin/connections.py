@@ -1,0 +1,61 @@
+"""Connections to the admin API that outlive a command, for many commands in one process.
+
+Only an idle connection is kept: one whose last answer was read to its end.
+"""
+
+import http.client
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+KEPT_MAX = 8  # of different brokers
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`base`: the address that it is connected to, of those that the URL lists."""
+
+    base: str
+    connection: http.client.HTTPConnection
+
+
+@dataclass
+class Connections:
+    """By what they were opened with."""
+
+    idle: dict[Hashable, Kept] = field(default_factory=dict)
+
+    def take(self, key: Hashable) -> Kept | None:
+        return self.idle.pop(key, None)
+
+    def give(self, key: Hashable, kept: Kept) -> bool:
+        """Whether it is kept; otherwise the caller closes it."""
+        if key in self.idle or len(self.idle) >= KEPT_MAX:
+            return False
+        self.idle[key] = kept
+        return True
+
+    def close(self) -> None:
+        while self.idle:
+            self.idle.popitem()[1].connection.close()
+
+
+class _Process:
+    """What the commands of this process share; None: each command closes its connection."""
+
+    connections: Connections | None = None
+
+
+@contextmanager
+def kept_open() -> Iterator[None]:
+    """In the block, commands leave their connection to the next command."""
+    before, _Process.connections = _Process.connections, Connections()
+    try:
+        yield
+    finally:
+        _Process.connections.close()
+        _Process.connections = before
+
+
+def shared() -> Connections | None:
+    return _Process.connections
