@@ -2,8 +2,8 @@
 
 Buffers of megabytes come and go: chunks of sockets, groups of the journal, bodies of requests. glibc keeps their pages
 for the next ones, so a process keeps the memory of its worst moment. Lower thresholds (mallopt(3)) would prevent that,
-but then each large message pays for fresh pages, which doubles its cost. Trimming takes about 15 ms and 0.15 ms for each
-megabyte that it gives back, and an allocation of another thread waits for it. So a busy broker trims less often.
+but then each large message pays for fresh pages, which doubles its cost. Trimming takes about 15 ms, and 0.15 ms for
+each megabyte that it gives back, and an allocation of another thread waits for it. So a busy broker trims less often.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Looks for unreachable cycles of objects without long pauses, in a process that runs only the broker.
 
 A full collection visits every object, and nothing else runs meanwhile: three million objects, which 100,000
-subscriptions have, take more than a second. So full collections are frequent, and what survives one is frozen: the
-next one visits only what came since. A frozen cycle that is no longer in use, such as a connection that was closed
-after hours, stays in memory until a thorough collection. That one visits everything and waits until the broker is idle.
+subscriptions have, take more than a second. So full collections are frequent, and once many objects have survived one,
+they are frozen: the next one visits only what came since. A frozen cycle that is no longer in use, such as a connection
+that was closed after hours, stays in memory until a thorough collection. That one visits everything and waits until the
+broker is idle. Where the number of objects does not grow, nothing is frozen, and every cycle is found soon.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from broker_core.stats.broker_load import resident_bytes
 # Few objects survive a message. 50,000 objects that requests left behind take up to 90 ms, so a full collection comes
 # after at most 40,000.
 THRESHOLD = (2_000, 4, 3)
+FROZEN_AT_A_TIME = 25_000
 PAUSE_SECONDS = 600.0  # between two thorough collections
 GROWTH_OBJECTS = 20_000  # since the last thorough one; fewer are not worth the next
 GROWTH_BYTES = 2 << 30  # more than twice the memory and this: unused cycles weigh more than a pause
@@ -51,7 +53,8 @@ class Collector:
 
     def collect(self) -> None:
         gc.unfreeze()
-        gc.collect()  # the callback freezes what survives
+        gc.collect()
+        gc.freeze()
         gc.collect()  # of nothing: CPython waits for a quarter of what the last one found before it collects by itself
         self._remember()
 
@@ -61,5 +64,5 @@ class Collector:
 
 
 def _freeze_survivors(phase: str, info: dict[str, int]) -> None:
-    if phase == "stop" and info["generation"] == 2:
+    if phase == "stop" and info["generation"] == 2 and len(gc.get_objects(generation=2)) >= FROZEN_AT_A_TIME:
         gc.freeze()
