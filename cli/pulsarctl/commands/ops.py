@@ -19,10 +19,13 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
 from pulsarctl.verbs.exporting import install_export
 from pulsarctl.verbs.importing import install_import
+from pulsarctl.verbs.profiling import install_profile
 from pulsarctl.verbs.querying import install_sql
 from pulsarctl.verbs.replaying import install_replay
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+from pulsarctl.verbs.spark_shell import install_shell
 from pulsarctl.verbs.tiered import install_tiered
+from pulsarctl.verbs.verifying import install_verify
 
 if TYPE_CHECKING:
     from pulsarctl.backlog.report import Report
@@ -34,6 +37,9 @@ install_export(app)
 install_import(app)
 install_replay(app)
 install_sql(app)
+install_profile(app)
+install_shell(app)
+install_verify(app)
 
 Target = Annotated[
     str,

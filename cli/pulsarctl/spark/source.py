@@ -7,7 +7,7 @@ The driver plans which ledger ranges there are, and each task reads its range; `
 through the driver. Options: `tables.options`; columns: `tables.columns`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,11 @@ class PulsarDataSource(DataSource):
     @cached_property
     def table(self) -> TopicTable:
         """Made once: Spark pickles this object after it asked for the schema."""
-        return TopicTable.open(table_options(self.options))
+        return TopicTable.open(table_options(self.given()))
+
+    def given(self) -> Mapping[str, str]:
+        """The options of the table."""
+        return self.options
 
     def schema(self) -> str:
         return ddl(self.table.schema)

@@ -38,6 +38,11 @@ def json_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
         yield dict(zip(table.column_names, (make(each) for make, each in zip(plain, row, strict=True)), strict=True))
 
 
+def plain_values(array: pa.Array) -> Iterator[Any]:
+    """The values of one column as JSON has them."""
+    return map(_plain(array.type), array.to_pylist())
+
+
 def text_rows(table: pa.Table) -> Iterator[list[str | None]]:
     """For a terminal and for CSV."""
     plain = [_plain(field.type) for field in table.schema]

@@ -20,6 +20,14 @@ ACCESS_READERS: Mapping[str, values.Reader] = {
 }
 
 
+def options_of(access: Access) -> dict[str, str]:
+    """The options that `access_of` reads as `access`."""
+    others = (("service_url", access.service_url), ("admin_url", access.admin_url))
+    security = ((name, getattr(access.security, name)) for name in _SECURITY)
+    found = {name: str(value) for name, value in (*others, *security) if value not in (None, "")}
+    return {**found, **{name: found[name].lower() for name in _SWITCHES if name in found}}
+
+
 def access_of(found: dict[str, Any]) -> Access:
     """Removes the options of `ACCESS_READERS` from those found. Raises `UsageProblem`."""
     security = {name: found.pop(name) for name in _SECURITY if name in found}

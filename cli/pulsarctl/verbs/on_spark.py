@@ -56,10 +56,10 @@ def explained(action: Callable[[], Result]) -> Result:
     try:
         return action()
     except (PySparkException, Py4JError) as error:
-        raise CliError(f"the Spark job failed: {_cause(str(error))}") from error
+        raise CliError(f"the Spark job failed: {cause(str(error))}") from error
 
 
-def _cause(text: str) -> str:
+def cause(text: str) -> str:
     """The last line of a Python traceback, without the module's name, or the first line of any other text."""
     found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
     if "Traceback" in text and found:

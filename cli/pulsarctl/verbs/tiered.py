@@ -1,11 +1,10 @@
-"""`ops offload`, `ops restore`, `ops verify`, and `ops lake`: tiered storage and tables from end to end."""
+"""`ops offload`, `ops restore`, and `ops lake`: tiered storage and tables from end to end."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -30,7 +29,6 @@ Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Max
 def install_tiered(noun: Noun) -> None:
     noun.verb("offload")(offload)
     noun.verb("restore")(restore)
-    noun.verb("verify")(verify)
     noun.verb("lake")(lake)
 
 
@@ -77,27 +75,6 @@ def restore(call: Call, target: Target) -> None:
     """
     found = [{"topic": name, "ledgers": call.admin.topics.restore(name)[name]} for name in _parts(call, target)]
     call.show(found)
-
-
-def verify(
-    call: Call,
-    to: To = None,
-    orphans: Annotated[bool, typer.Option("--orphans", help="Compare the store with the broker's catalog.")] = False,
-    sweep: Annotated[bool, typer.Option("--sweep", help="Remove objects that the catalog does not know.")] = False,
-) -> None:
-    """Find objects without a ledger, and ledgers without an object.
-
-    Only the objects of this broker's data directory are compared. Fails if an object is missing. Without --to, the
-    store is that of the broker's configuration.
-
-    Example: pulsarctl ops verify --orphans --sweep --to s3://tier/pulsar
-    """
-    if not orphans:
-        raise UsageProblem("specify what to verify", hint="use --orphans")
-    found = call.admin.brokers.audit_store(None if to is None else offload_settings(to), sweep=sweep)
-    call.show(found)
-    if found.get("missing"):
-        raise CliError(f"{len(found['missing'])} objects of offloaded ledgers are missing in {found['store']}")
 
 
 def lake(

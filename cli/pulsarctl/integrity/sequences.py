@@ -1,0 +1,95 @@
+"""The sequence IDs of each producer in one partition: which are repeated, and which are out of order. Pure.
+
+Producers count up, so what was seen is a few spans of numbers. A producer without deduplication starts at 0 again when
+it restarts under its name; that is a restart and no repetition.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+SPANS_MAX = 10_000
+EXAMPLES_MAX = 5
+HIGHEST = (1 << 64) - 1
+
+
+@dataclass(slots=True)
+class Sequence:
+    """Of one producer in one partition. `spans` are (first, last), in order and apart.
+
+    `is_whole` False: there were too many spans to remember, so repetitions may be missing.
+    """
+
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    messages: int = 0
+    repeated: int = 0
+    late: int = 0
+    restarts: int = 0
+    is_whole: bool = True
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, sequence_id: int, message_id: str) -> None:
+        self.messages += 1
+        if self.spans and sequence_id == self.spans[-1][1] + 1:
+            self.spans[-1] = (self.spans[-1][0], sequence_id)
+        elif not self.spans or sequence_id > self.spans[-1][1]:
+            self._put(sequence_id, sequence_id)
+        elif sequence_id == 0 and self.spans[-1][1] > 0:
+            self.restarts += 1
+            self.spans = [(0, 0)]
+        else:
+            self._put_late(sequence_id, message_id)
+
+    def merge(self, later: "Sequence") -> None:
+        """`later` is what follows in the same partition."""
+        self.messages += later.messages
+        self.restarts += later.restarts
+        self.late += later.late
+        self.is_whole &= later.is_whole
+        if later.restarts or (later.spans and later.spans[0][0] == 0 and self.spans and self.spans[-1][1] > 0):
+            self.restarts += not later.restarts
+            self.repeated += later.repeated
+            self.spans = list(later.spans)
+        else:
+            self.repeated += later.repeated
+            for first, last in later.spans:
+                self._join(first, last)
+        self.examples = [*self.examples, *later.examples][:EXAMPLES_MAX]
+
+    def _put_late(self, sequence_id: int, message_id: str) -> None:
+        place = bisect_right(self.spans, (sequence_id, HIGHEST)) - 1
+        if place >= 0 and self.spans[place][1] >= sequence_id:
+            self.repeated += 1
+        else:
+            self.late += 1
+            self._put(sequence_id, sequence_id)
+        if len(self.examples) < EXAMPLES_MAX:
+            self.examples.append(message_id)
+
+    def _join(self, first: int, last: int) -> None:
+        overlaps = list(self._overlaps(first, last))
+        if overlaps:
+            self.repeated += sum(min(last, b) - max(first, a) + 1 for a, b in overlaps)
+        elif self.spans and last < self.spans[-1][0]:
+            self.late += last - first + 1
+        self._put(first, last)
+
+    def _overlaps(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        start = max(bisect_right(self.spans, (first, HIGHEST)) - 1, 0)
+        for span in self.spans[start:]:
+            if span[0] > last:
+                return
+            if span[1] >= first:
+                yield span
+
+    def _put(self, first: int, last: int) -> None:
+        merged: list[tuple[int, int]] = []
+        for a, b in sorted([*self.spans, (first, last)]):
+            if merged and a <= merged[-1][1] + 1:
+                merged[-1] = (merged[-1][0], max(b, merged[-1][1]))
+            else:
+                merged.append((a, b))
+        if len(merged) > SPANS_MAX:
+            self.is_whole = False
+            merged = merged[-SPANS_MAX:]
+        self.spans = merged

@@ -1,0 +1,109 @@
+"""`ops profile`: statistics of the values in each column of a topic."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pulsarctl.backlog.engine import Engine
+from pulsarctl.output.render import Table
+from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.names import full_topic
+from pulsarctl.values.quantities import parse_size
+from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
+from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+
+if TYPE_CHECKING:
+    from pulsarctl.tables.topic_table import TopicTable
+
+CELL_CHARACTERS = 24
+
+Start = Annotated[
+    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
+]
+End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
+Columns = Annotated[
+    str,
+    typer.Option(
+        "--columns",
+        metavar="COLUMN,...",
+        help="Columns to profile. Default: key, producer, publish_time, event_time, value_size, and the value.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
+
+
+def install_profile(noun: Noun) -> None:
+    noun.verb("profile")(profile)
+
+
+def profile(
+    call: Call,
+    topic: Topic,
+    columns: Columns = "",
+    start: Start = "earliest",
+    end: End = "latest",
+    engine: EngineOption = Engine.AUTO,
+    local_max: LocalMax = "64M",
+    master: Master = "local[*]",
+    conf: Conf = None,
+    dry_run: DryRun = False,
+    spark_submit: SparkSubmit = False,
+) -> None:
+    """Show statistics of the values in each column of a topic.
+
+    For each column and each field of the value: NULLs, distinct values, minimum, maximum, mean, quantiles, and the most
+    frequent values. The numbers are exact for small topics and close estimates for large ones; JSON output says which.
+    The command acknowledges nothing. Large topics are read on Spark.
+
+    Example: pulsarctl ops profile shop/orders --columns key,value -o json
+    """
+    from pulsarctl.verbs.export_plan import require_arrow
+
+    if spark_submit:
+        show_spark_submit(master, pairs(conf), "--engine", "spark")
+        return
+    require_arrow()
+    from pulsarctl.profiling.profile import Profiling, merged, report
+
+    table = _table(call, full_topic(topic), columns, start, end)
+    plan = plan_parts(table.plan(), Where(engine, parse_size(local_max), master, pairs(conf)))
+    if dry_run:
+        show_plan(call, plan)
+        return
+    found = report(merged(work_on(call, "profile", plan, Profiling(table))))
+    call.show(found, _table_of(found))
+
+
+def _table(call: Call, topic: str, columns: str, start: str, end: str) -> "TopicTable":
+    from pulsarctl.profiling.profile import DEFAULT_COLUMNS
+    from pulsarctl.tables.options import TableOptions
+    from pulsarctl.tables.topic_table import TopicTable
+    from pulsarctl.verbs.on_spark import access
+
+    wanted = columns or ",".join((*DEFAULT_COLUMNS, "value"))
+    options = TableOptions.parse({"topic": topic, "columns": wanted, "start": start, "end": end})
+    return TopicTable.open(replace(options, access=access(call)))
+
+
+def _table_of(found: list[dict[str, Any]]) -> Table:
+    heading = ("COLUMN", "ROWS", "NULLS", "DISTINCT", "MIN", "MEDIAN", "MAX", "MOST FREQUENT")
+    return Table(heading, [_row(each) for each in found])
+
+
+def _row(of: dict[str, Any]) -> tuple[object, ...]:
+    about = "" if of["distinctIsExact"] else "~"
+    top = of["top"][0] if of["top"] and of["top"][0]["count"] > 1 else None
+    frequent = None if top is None else f"{_short(top['value'])} ({top['share']:.0%})"
+    middle = (of["quantiles"] or {}).get("p50")
+    spans = (_short(of["min"]), _short(middle), _short(of["max"]))
+    return (of["column"], of["rows"], of["nulls"], f"{about}{of['distinct']}", *spans, frequent)
+
+
+def _short(value: Any) -> str | None:
+    if value is None:
+        return None
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= CELL_CHARACTERS else text[: CELL_CHARACTERS - 1] + "…"

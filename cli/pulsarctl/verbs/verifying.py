@@ -1,0 +1,150 @@
+"""`ops verify`: whether messages are whole, in a topic, in an export, and in tiered storage."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pulsarctl.backlog.engine import Engine
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.output.render import Table
+from pulsarctl.shell.arguments import pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.names import full_topic
+from pulsarctl.values.quantities import human_size, parse_size
+from pulsarctl.values.stores import offload_settings
+from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
+from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+
+if TYPE_CHECKING:
+    from pulsarctl.integrity.findings import Findings
+    from pulsarctl.tables.topic_table import TopicTable
+
+OfTopic = Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Name of the topic to read and check.")]
+Export = Annotated[
+    Path | None, typer.Option("--export", metavar="DIRECTORY", help="Check the files of an export instead.")
+]
+Orphans = Annotated[bool, typer.Option("--orphans", help="Compare an object store with the broker's catalog instead.")]
+Sweep = Annotated[bool, typer.Option("--sweep", help="With --orphans: remove objects that the catalog does not know.")]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="URI", help="With --orphans: the store. Default: that of the broker's configuration."),
+]
+DataDirectory = Annotated[
+    str,
+    typer.Option(
+        "--data-directory",
+        metavar="DIR",
+        help="Read sealed ledgers from the files of a pulsarctl broker.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
+
+
+def install_verify(noun: Noun) -> None:
+    noun.verb("verify")(verify)
+
+
+def verify(
+    call: Call,
+    topic: OfTopic = None,
+    export: Export = None,
+    orphans: Orphans = False,
+    sweep: Sweep = False,
+    to: To = None,
+    data_directory: DataDirectory = "",
+    engine: EngineOption = Engine.AUTO,
+    local_max: LocalMax = "64M",
+    master: Master = "local[*]",
+    conf: Conf = None,
+    dry_run: DryRun = False,
+    spark_submit: SparkSubmit = False,
+) -> None:
+    """Check that messages are whole: in a topic, in an export, or in tiered storage.
+
+    For a topic, the command reads every message, live or offloaded. It finds damaged entries (checksums, compression,
+    batches), missing entries, and, for each producer and partition, sequence IDs that are repeated or out of order,
+    which would break the order of a key. An export is checked against its manifest in the same way. With --orphans,
+    objects without a ledger, and ledgers without an object. Exits with 1 if something is wrong.
+
+    Example: pulsarctl ops verify shop/orders
+    """
+    if sum((topic is not None, export is not None, orphans)) != 1:
+        raise UsageProblem("specify what to verify", hint="use one of TOPIC, --export DIRECTORY, and --orphans")
+    if (sweep or to is not None) and not orphans:
+        raise UsageProblem("--sweep and --to need --orphans")
+    if spark_submit:
+        show_spark_submit(master, pairs(conf), "--engine", "spark")
+    elif orphans:
+        _verify_store(call, to, sweep=sweep)
+    elif export is not None:
+        _verify_export(call, export.expanduser().absolute())
+    elif topic is not None:
+        where = Where(engine, parse_size(local_max), master, pairs(conf))
+        _verify_topic(call, full_topic(topic), data_directory, where, dry_run=dry_run)
+
+
+def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
+    """Only the objects of this broker's data directory are compared."""
+    found = call.admin.brokers.audit_store(None if to is None else offload_settings(to), sweep=sweep)
+    call.show(found)
+    if found.get("missing"):
+        raise CliError(f"{len(found['missing'])} objects of offloaded ledgers are missing in {found['store']}")
+
+
+def _verify_export(call: Call, directory: Path) -> None:
+    from pulsarctl.verbs.export_plan import require_arrow
+
+    require_arrow()
+    from pulsarctl.integrity.export_check import check_export
+
+    _report(call, "export", str(directory), check_export(directory))
+
+
+def _verify_topic(call: Call, topic: str, data_directory: str, where: Where, *, dry_run: bool) -> None:
+    from pulsarctl.verbs.export_plan import require_arrow
+
+    require_arrow()
+    from pulsarctl.integrity.findings import merged
+    from pulsarctl.integrity.part_check import PartCheck
+
+    table = _table(call, topic, data_directory)
+    plan = plan_parts(table.plan(), where)
+    if dry_run:
+        show_plan(call, plan)
+    else:
+        _report(call, "topic", topic, merged(work_on(call, "verify", plan, PartCheck(table))))
+
+
+def _table(call: Call, topic: str, data_directory: str) -> "TopicTable":
+    from pulsarctl.integrity.part_check import columns
+    from pulsarctl.tables.options import TableOptions
+    from pulsarctl.tables.topic_table import TopicTable
+    from pulsarctl.verbs.on_spark import access
+
+    options = TableOptions.parse({"topic": topic, "data_directory": data_directory})
+    whole = TopicTable.open(replace(options, access=access(call)))
+    return replace(whole, options=replace(whole.options, columns=columns(whole)))
+
+
+def _report(call: Call, what: str, name: str, findings: "Findings") -> None:
+    value: dict[str, Any] = {what: name, **findings.document()}
+    rows: list[tuple[str, object]] = []
+    for key, found in value.items():
+        rows += [(key, each) for each in found] if isinstance(found, list) else [(key, found)]
+    shown = [(key, human_size(found) if key == "bytes" and isinstance(found, int) else found) for key, found in rows]
+    call.show(value, Table(("VERIFY", "VALUE"), shown))
+    if findings.problems:
+        raise CliError(f"{name} is not whole: {_summary(value)}")
+
+
+def _summary(value: dict[str, Any]) -> str:
+    counts = {
+        "damaged": len(value["damaged"]),
+        "missing": len(value["missing"]),
+        "repeated": value["repeated"],
+        "out of order": value["outOfOrder"],
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
