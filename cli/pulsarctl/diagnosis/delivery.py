@@ -103,14 +103,21 @@ def delayed(one: SubscriptionEvidence) -> Iterator[Finding]:
 
 
 def key_stuck(one: SubscriptionEvidence) -> Iterator[Finding]:
-    """The hash of a key moved to another consumer, which must wait until the first one acknowledges (PIP-379)."""
+    """The hash of a key moved to another consumer, which must wait until the first one acknowledges (PIP-379).
+
+    That a hash drains does not mean that a message waits for it. It is certain if the broker has held one back, or if
+    the oldest entry has such a key and others wait to be sent again.
+    """
     for consumer in one.consumers:
         hashes = consumer.get("drainingHashes") or []
         if not hashes and not consumer.get("drainingHashesCount"):
             continue
         number = len(hashes) or int(consumer["drainingHashesCount"])
         held = int(consumer.get("drainingHashesUnackedMessages") or 0)
-        key = f" (the oldest one has the key '{one.oldest.key}')" if one.oldest and one.oldest.key else ""
+        drained = {each.get("hash") for each in hashes}
+        is_oldest = one.oldest is not None and not drained.isdisjoint(one.oldest.key_hashes)
+        key = f" (the oldest one has the key '{one.oldest.key}')" if one.oldest is not None and is_oldest else ""
+        has_held_back = any(int(each.get("blockedAttempts") or 0) for each in hashes)
         yield one.found(
             "key-stuck",
             Severity.PROBLEM if one.has_undelivered else Severity.WARNING,
@@ -118,6 +125,7 @@ def key_stuck(one: SubscriptionEvidence) -> Iterator[Finding]:
             f"'{consumer.get('consumerName')}' acknowledges {plural(held, 'earlier message')} with the same "
             f"{'hash' if number == 1 else 'hashes'}{key}.",
             command("subscriptions", "peek", short(one.topic.topic), one.name),
+            exact=has_held_back or (is_oldest and one.count("msgInReplay") > 0),
         )
 
 

@@ -14,11 +14,16 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PolicyInForce:
-    """`origin`: `topic`, `namespace`, or `broker` for its default."""
+    """`origin`: `topic`, `namespace`, or `broker` for its default. `text`: the value in words, where it has some.
+
+    `failure`: why it cannot be read, so that neither its value nor its origin is known.
+    """
 
     name: str
     value: Any
     origin: str
+    text: str = ""
+    failure: str = ""
 
 
 def topic(
@@ -122,12 +127,15 @@ def _backlog(stats: Document) -> int:
 
 
 def policy_section(policies: Sequence[PolicyInForce]) -> Section:
-    return Section("Policies", ("NAME", "VALUE", "SET BY"), [(one.name, worded(one), one.origin) for one in policies])
+    rows = [(one.name, worded(one), one.origin or "unknown") for one in policies]
+    return Section("Policies", ("NAME", "VALUE", "SET BY"), rows)
 
 
 def worded(policy: PolicyInForce) -> str:
     """The value in units that people read."""
     value = policy.value
+    if policy.failure:
+        return "not readable"
     if policy.name == "retention" and isinstance(value, Mapping):
         minutes, megabytes = int(value["retentionTimeInMinutes"]), int(value["retentionSizeInMB"])
         time = "no time limit" if minutes < 0 else age(minutes * 60_000)
@@ -138,6 +146,8 @@ def worded(policy: PolicyInForce) -> str:
         return human_size(int(value)) if value else "never"
     if policy.name == "backlog-quota" and isinstance(value, Mapping):
         return ", ".join(_quota(kind, one) for kind, one in value.items()) or "none"
+    if policy.text:
+        return policy.text
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {each}" for key, each in value.items())
     if isinstance(value, bool) or value is None:

@@ -41,12 +41,16 @@ class TopicEvidence:
 
 @dataclass(frozen=True, slots=True)
 class OldestMessage:
-    """The oldest unacknowledged entry; times in milliseconds, 0 if it has none. `key` is "" without a key."""
+    """The oldest unacknowledged entry; times in milliseconds, 0 if it has none. `key` is "" without a key.
+
+    `key_hashes`: what the selectors of Key_Shared make of the key.
+    """
 
     message_id: str
     published_ms: int = 0
     deliver_at_ms: int = 0
     key: str = ""
+    key_hashes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

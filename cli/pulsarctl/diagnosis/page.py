@@ -11,6 +11,7 @@ from pulsarctl.diagnosis.words import plural
 WIDTH = 80
 LABEL_WIDTH = 14
 BAR_WIDTH = 12
+CELL_MIN = 16
 HEALTHY = "healthy"
 
 Fact = tuple[str, str]
@@ -82,7 +83,28 @@ def _section(section: Section) -> Iterator[str]:
         yield f"{section.title:<{LABEL_WIDTH}}none"
         return
     yield section.title
-    grid = [section.columns, *section.rows]
+    grid = [line for row in (section.columns, *section.rows) for line in _wrapped(row, _room(section))]
     widths = [max(len(row[index]) for row in grid) for index in range(len(section.columns))]
     for row in grid:
         yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _room(section: Section) -> dict[int, int]:
+    """The width of the widest column, by index, if the table is wider than a page."""
+    widths = [max(len(row[index]) for row in (section.columns, *section.rows)) for index in range(len(section.columns))]
+    widest = widths.index(max(widths))
+    others = sum(widths) - widths[widest] + 2 * len(widths)
+    return {widest: max(CELL_MIN, WIDTH - others)} if widths[widest] + others > WIDTH else {}
+
+
+def _wrapped(row: tuple[str, ...], room: dict[int, int]) -> Iterator[tuple[str, ...]]:
+    """The lines of a row. Only a word that is wider than its column is broken."""
+    cells = [_cell_lines(text, room.get(index)) for index, text in enumerate(row)]
+    for line in range(max(map(len, cells))):
+        yield tuple(cell[line] if line < len(cell) else "" for cell in cells)
+
+
+def _cell_lines(text: str, width: int | None) -> list[str]:
+    if width is None:
+        return [text]
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]

@@ -3,25 +3,15 @@
 from typing import Any
 
 from pulsarctl.diagnosis import describing
-from pulsarctl.diagnosis.describing import PolicyInForce
 from pulsarctl.diagnosis.finding import Finding
 from pulsarctl.diagnosis.page import Page
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
-from pulsarctl.values.names import full_topic, namespace_of
+from pulsarctl.values.names import full_topic
+from pulsarctl.verbs import policies_in_force
 from pulsarctl.verbs.diagnosing import explain
 
-POLICIES = {  # by name: the path in the REST API, of topics and of namespaces
-    "retention": "retention",
-    "message-ttl": "messageTTL",
-    "backlog-quota": "backlogQuotaMap",
-    "compaction-threshold": "compactionThreshold",
-    "deduplication": "deduplication",
-    "dispatch-rate": "dispatchRate",
-    "max-producers": "maxProducers",
-}
-OF_NAMESPACES = {"deduplication": "deduplication", "max-producers": "maxProducersPerTopic"}
 SETTINGS = (
     "clusterName",
     "brokerServicePort",
@@ -40,7 +30,7 @@ def topic(call: Call, name: str) -> Page:
         partitions,
         _stats(call, name, partitions),
         explain(call, name, None),
-        _of_topic(call, name),
+        policies_in_force.of_topic(call, name),
         now_ms(),
     )
 
@@ -53,7 +43,7 @@ def subscription(call: Call, of_topic: str, name: str) -> Page:
 
 def namespace(call: Call, name: str) -> Page:
     """Describes the first topics by name if there are many, and says so."""
-    policies = _of_namespace(call, name)
+    policies = policies_in_force.of_namespace(call, name)
     names = call.admin.topics.list(name)
     if len(names) > TOPICS_MAX:
         call.notice(f"showing the first {TOPICS_MAX} of {len(names):,} topics")
@@ -88,28 +78,3 @@ def _stats(call: Call, name: str, partitions: int) -> dict[str, Any]:
     if partitions:
         return call.admin.topics.partitioned_stats(name, perPartition=False, **FLAGS)
     return call.admin.topics.stats(name, **FLAGS)
-
-
-def _of_topic(call: Call, name: str) -> list[PolicyInForce]:
-    """The value in force of each policy, with its origin. Without topic policies, it is that of the namespace."""
-    above = {one.name: one for one in _of_namespace(call, namespace_of(name))}
-    found = []
-    for policy, path in POLICIES.items():
-        try:
-            own = call.admin.topics.policy(name, path)
-        except CliError:
-            own = None
-        found.append(above[policy] if own in (None, {}) else PolicyInForce(policy, own, "topic"))
-    return found
-
-
-def _of_namespace(call: Call, name: str) -> list[PolicyInForce]:
-    call.admin.namespaces.policies(name)  # raises `NotFound`
-    found = []
-    for policy, path in POLICIES.items():
-        try:
-            own = call.admin.namespaces.policy(name, OF_NAMESPACES.get(policy, path))
-        except CliError:
-            own = None
-        found.append(PolicyInForce(policy, own, "broker" if own in (None, {}) else "namespace"))
-    return found

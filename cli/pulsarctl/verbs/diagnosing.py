@@ -17,6 +17,7 @@ BETWEEN_SECONDS = 1.0  # from one look at the counters of rate limits to the nex
 SCHEMA_UPDATES = publishing.SCHEMA_UPDATES
 THROTTLED = "dispatchThrottled"
 COMPACTOR = "__compaction"
+HASH_SLOTS = 65536
 Document = dict[str, Any]
 
 
@@ -103,12 +104,22 @@ def _oldest(call: Call, topic: str, subscription: str) -> OldestMessage | None:
         _payload, headers = call.admin.topics.peek(topic, subscription, 1)
     except CliError:
         return None
+    key = headers.get("X-Pulsar-partition-key", "")
     return OldestMessage(
         message_id=headers.get("X-Pulsar-Message-ID", ""),
         published_ms=_time(headers.get("X-Pulsar-publish-time")),
         deliver_at_ms=_time(headers.get("X-Pulsar-deliver-at-time")),
-        key=headers.get("X-Pulsar-partition-key", ""),
+        key=key,
+        key_hashes=sticky_hashes(key) if key else (),
     )
+
+
+def sticky_hashes(key: str) -> tuple[int, ...]:
+    """What Key_Shared makes of a key, with ranges and with consistent hashing. 0 means none (PIP-379)."""
+    from mmh3 import hash as murmur3_32
+
+    found = int(murmur3_32(key.encode(), 0, False) & 0x7FFFFFFF)
+    return (found % HASH_SLOTS or 1, found % (HASH_SLOTS - 1) + 1)
 
 
 def _time(text: str | None) -> int:

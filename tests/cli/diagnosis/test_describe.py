@@ -5,6 +5,7 @@ import re
 
 import pulsar
 
+from tests.cli.http_stub import HttpStub, Reply, Request
 from tests.cli.publishing import publish
 from tests.cli.runner import Cli
 
@@ -23,7 +24,7 @@ def test_a_topic_shows_its_health_its_subscriptions_and_its_policies(cli: Cli, c
     assert cli("topics", "set-message-ttl", topic, "-t", "2h").exit_code == 0
     lines = described(cli, "topic", topic)
     words = " ".join("\n".join(lines).split())
-    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if len(line) > 80] == []
     assert lines[0] == f"Topic         public/default/{topic}"
     assert lines[1] == "Domain        persistent"
     assert "problem in subscription billing: No consumer is connected, and 2 entries wait; none" in words
@@ -95,3 +96,56 @@ def test_the_broker_is_healthy(cli: Cli, client: pulsar.Client) -> None:
     lines = described(cli, "broker")
     assert "Health        healthy" in lines
     assert any(line.split() == ["clusterName", "standalone"] for line in lines)
+
+
+def rows_of(lines: list[str]) -> dict[str, list[str]]:
+    """The words of each policy after its name."""
+    start = lines.index("Policies")
+    return {words[0]: words[1:] for line in lines[start + 2 :] if (words := line.split())}
+
+
+def test_every_policy_in_force_is_shown_with_where_it_is_set(cli: Cli, client: pulsar.Client) -> None:
+    namespace, topic = "public/in-force", "public/in-force/orders"
+    assert cli("namespaces", "create", namespace).exit_code == 0
+    publish(client, topic, "a")
+    for words in (
+        ("namespaces", "set-max-consumers-per-topic", namespace, "-c", "7"),
+        ("namespaces", "set-publish-rate", namespace, "-m", "100"),
+        ("namespaces", "set-delayed-delivery", namespace, "--enable", "-t", "2s"),
+        ("topics", "set-max-unacked-messages-per-consumer", topic, "-m", "9"),
+        ("topics", "set-deduplication", topic, "--disable"),
+    ):
+        assert cli(*words).exit_code == 0, words
+    found = rows_of(described(cli, "topic", topic))
+    assert (found["max-consumers"], found["max-unacked-messages-per-consumer"]) == (["7", "namespace"], ["9", "topic"])
+    assert found["publish-rate"][-1] == "namespace"
+    assert found["delayed-delivery"][-1] == "namespace"
+    assert found["deduplication"] == ["off", "topic"]
+    assert found["retention"][-1] == "broker"
+    of_namespace = rows_of(described(cli, "namespace", namespace))
+    assert of_namespace["max-consumers"] == ["7", "namespace"]
+    assert "max-unacked-messages-per-consumer" not in of_namespace
+
+
+def test_a_policy_that_may_not_be_read_is_not_shown_as_unset(cli_alone: Cli) -> None:
+    """A client that may produce may not read policies."""
+    with HttpStub(_forbidding) as stub:
+        topic = rows_of(cli_alone("describe", "topic", "orders", "--admin-url", stub.url).stdout.splitlines())
+        namespace = rows_of(
+            cli_alone("describe", "namespace", "public/default", "--admin-url", stub.url).stdout.splitlines()
+        )
+    for found in (topic, namespace):
+        assert {tuple(words) for words in found.values()} == {("not", "readable", "unknown")}
+        assert {"retention", "message-ttl", "publish-rate"} <= set(found)
+
+
+def _forbidding(request: Request) -> Reply:
+    """Answers what `describe` asks of a topic, but no policies."""
+    path = request.path.partition("?")[0]
+    if path.endswith("/partitions"):
+        return Reply(body={"partitions": 0})
+    if path.endswith(("/stats", "/internalStats")):
+        return Reply(body={})
+    if path.endswith(("persistent/public/default", "/damage")):
+        return Reply(body=[])
+    return Reply(403, {"reason": "Unauthorized to get policies"})
