@@ -56,6 +56,6 @@ class HttpConfig:
         "httpMaxMessageMB", 32, "Maximum decompressed size of a message that peek and examine return (MB).", least=1
     )
     max_json_values: int = setting(
-        "httpMaxJsonValues", 50_000, "Maximum number of values in a JSON request body.", least=1000
+        "httpMaxJsonValues", 30_000, "Maximum number of values in a JSON request body.", least=1000
     )
     max_json_depth: int = setting("httpMaxJsonDepth", 100, "Maximum nesting depth of a JSON request body.", least=10)

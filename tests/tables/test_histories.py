@@ -123,7 +123,7 @@ STEPS: tuple[Callable[[History], None], ...] = (
     max_examples=15,
     deadline=None,
     phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=6),

@@ -69,7 +69,9 @@ def move(broker: EmbeddedBroker, source: str, target: str, layout: Layout) -> No
             sender.flush()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(MESSAGES, st.sampled_from(FileFormat), st.sampled_from(By), st.booleans())
 def test_any_messages_survive_any_format(
     pulsar_broker: EmbeddedBroker,

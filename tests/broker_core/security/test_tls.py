@@ -167,7 +167,7 @@ def test_new_files_count_for_new_connections_and_disturb_no_others(tmp_path: Pat
         with closing(client(broker, authority, pulsar.AuthenticationToken(token("admin")))) as found:
             producer = found.create_producer(PLAIN)
             producer.send(b"before")
-            before, known = served(broker, authority), connections(broker)
+            known, before = connections(broker), served(broker, authority)
             authority.issue("server")
             wait_until(lambda: served(broker, authority) != before, 5.0)
             producer.send(b"after")
