@@ -87,6 +87,18 @@ def test_a_new_address_of_a_cluster_takes_effect_at_once(pair: Pair) -> None:
         assert received(consumer, len(NUMBERS)) == NUMBERS
 
 
+def test_a_slow_cluster_gets_everything_and_slows_no_producer(pair: Pair) -> None:
+    topic = pair.one_way_topic()
+    namespace = topic.removeprefix("persistent://").removesuffix("/t")
+    rate = {"publishThrottlingRateInMsg": 100, "publishThrottlingRateInByte": -1}
+    admin(pair.east.http_url, "POST", f"namespaces/{namespace}/publishRate", rate)
+    consumer = pair.of_east.subscribe(topic, "s")
+    publish(pair.of_west, topic, NUMBERS[:250], batching_enabled=False)
+    assert replication_stats(pair.west, topic, "east")["replicationBacklog"] > 100
+    assert received(consumer, 250) == NUMBERS[:250]
+    assert is_empty(consumer)
+
+
 def test_a_cluster_that_is_back_has_no_error_even_without_a_message(pair: Pair) -> None:
     cluster = f"c{next(NAMES)}"
     register(pair.west, cluster, "pulsar://127.0.0.1:1")
