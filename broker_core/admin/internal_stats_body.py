@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.clock import iso
 from broker_core.rates.turns import Json, in_turns
 from broker_core.storage.open_batches import words_of
-from broker_core.topic.subscription import REPLICATED_PROPERTY
+from broker_core.topic.replicated_property import without_replicated
 
 if TYPE_CHECKING:
     from broker_core.storage.catalog import LedgerInfo
@@ -82,7 +82,7 @@ def _cursor_info(cursor: ManagedCursor) -> dict[str, Any]:
             {"from": f"{ledger_id}:{first - 1}", "to": f"{ledger_id}:{last}"}
             for ledger_id, first, last in cursor.ack_ranges()
         ],
-        "properties": {key: value for key, value in cursor.properties.items() if key != REPLICATED_PROPERTY},
+        "properties": without_replicated(cursor.properties),
     }
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.rates.rate import Rate
-from broker_core.topic.subscription import Subscription, SubscriptionContext, SubscriptionOwner
+from broker_core.topic.subscription import Subscription, SubscriptionOwner
+from broker_core.topic.subscription_context import SubscriptionContext
 
 if TYPE_CHECKING:
     from broker_core.storage.cursor import ManagedCursor

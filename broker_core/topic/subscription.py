@@ -8,8 +8,7 @@ meantime are told to retry. A non-durable subscription lives as long as its cons
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from broker_core.client_log import ClientLog
@@ -18,23 +17,17 @@ from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
 from broker_core.rates.rate import Rate
 from broker_core.storage.position import Position
+from broker_core.topic.replicated_property import is_replicated, with_replicated, without_replicated
+from broker_core.topic.subscription_context import SubscriptionContext
 from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES, new_dispatcher, type_name
 
 if TYPE_CHECKING:
-    from broker_core.compaction.compaction import Compaction
     from broker_core.dispatch.consumer import Consumer
-    from broker_core.dispatch.context import DispatchContext
-    from broker_core.limits.topic_limits import TopicLimits
-    from broker_core.limits.topic_throttles import TopicThrottles
     from broker_core.names import TopicName
     from broker_core.storage.cursor import ManagedCursor
-    from broker_core.topic.state import Lifecycle
-    from broker_core.topic_context import TopicContext
 
 log = ClientLog(__name__)
 
-# Pulsar's name of this property of a cursor. It is kept among the properties of the subscription, and shown separately.
-REPLICATED_PROPERTY = "pulsar.replicated.subscription"
 RETURN_SECONDS = 60.0  # clients subscribe again a fraction of a second after a disconnect
 
 
@@ -46,27 +39,6 @@ class SubscriptionOwner(Protocol):
 
     async def delete(self, name: str, *, force: bool = False) -> None:
         """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionContext:
-    """What the subscriptions of a topic share, and the calls they make.
-
-    batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
-    can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
-    for messages.
-    """
-
-    topic: TopicContext
-    dispatch: DispatchContext
-    limits: TopicLimits
-    batch_index_acks: bool
-    lifecycle: Lifecycle
-    throttles: TopicThrottles
-    compaction: Compaction
-    last_entry: Callable[[bool], Awaitable[tuple[Position, bytes | None]]]
-    acknowledged: Callable[[], None]
-    flowed: Callable[[], None]
 
 
 class Subscription:
@@ -287,11 +259,11 @@ class Subscription:
     @property
     def is_replicated(self) -> bool:
         """Whether other clusters should have the subscription, too; stored and shown without effect."""
-        return REPLICATED_PROPERTY in self.cursor.properties
+        return is_replicated(self.cursor.properties)
 
     @property
     def properties(self) -> dict[str, str]:
-        return {key: value for key, value in self.cursor.properties.items() if key != REPLICATED_PROPERTY}
+        return without_replicated(self.cursor.properties)
 
     async def set_properties(self, properties: dict[str, str]) -> None:
         """Replaces the properties of the subscription; durable on return."""
@@ -377,9 +349,3 @@ class Subscription:
     def limit_dispatch(self) -> None:
         """Applies the dispatch rates in force."""
         self._context.throttles.limit(self.name, self.dispatcher)
-
-
-def with_replicated(properties: Mapping[str, str], *, replicated: bool) -> dict[str, str]:
-    """The properties of a cursor from those of its subscription; what a client sends under our key does not count."""
-    own = {key: value for key, value in properties.items() if key != REPLICATED_PROPERTY}
-    return {**own, REPLICATED_PROPERTY: "true"} if replicated else own

@@ -9,13 +9,14 @@ from broker_core.errors import InUse, NotAllowed, SubscriptionNotFound
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_turns
 from broker_core.storage.position import EARLIEST, LATEST, Position
-from broker_core.topic.subscription import with_replicated
+from broker_core.topic.replicated_property import with_replicated
 
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic.state import Lifecycle
-    from broker_core.topic.subscription import Subscription, SubscriptionContext
+    from broker_core.topic.subscription import Subscription
+    from broker_core.topic.subscription_context import SubscriptionContext
 
 
 class Subscriptions(Mapping[str, "Subscription"]):

@@ -37,7 +37,8 @@ from broker_core.topic.last_message import last_message
 from broker_core.topic.offloading import Offloading
 from broker_core.topic.special_entries import SpecialEntries
 from broker_core.topic.state import Lifecycle
-from broker_core.topic.subscription import Subscription, SubscriptionContext
+from broker_core.topic.subscription import Subscription
+from broker_core.topic.subscription_context import SubscriptionContext
 from broker_core.topic.subscriptions import Subscriptions
 from broker_core.topic.termination import Termination
 from broker_core.topic_context import TopicContext

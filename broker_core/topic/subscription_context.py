@@ -1,0 +1,37 @@
+"""What the subscriptions of a topic share, and the calls they make."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.compaction.compaction import Compaction
+    from broker_core.dispatch.context import DispatchContext
+    from broker_core.limits.topic_limits import TopicLimits
+    from broker_core.limits.topic_throttles import TopicThrottles
+    from broker_core.storage.position import Position
+    from broker_core.topic.state import Lifecycle
+    from broker_core.topic_context import TopicContext
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionContext:
+    """What the subscriptions of a topic share, and the calls they make.
+
+    batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
+    can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
+    for messages.
+    """
+
+    topic: TopicContext
+    dispatch: DispatchContext
+    limits: TopicLimits
+    batch_index_acks: bool
+    lifecycle: Lifecycle
+    throttles: TopicThrottles
+    compaction: Compaction
+    last_entry: Callable[[bool], Awaitable[tuple[Position, bytes | None]]]
+    acknowledged: Callable[[], None]
+    flowed: Callable[[], None]
