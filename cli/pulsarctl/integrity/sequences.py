@@ -83,13 +83,15 @@ class Sequence:
                 yield span
 
     def _put(self, first: int, last: int) -> None:
-        merged: list[tuple[int, int]] = []
-        for a, b in sorted([*self.spans, (first, last)]):
-            if merged and a <= merged[-1][1] + 1:
-                merged[-1] = (merged[-1][0], max(b, merged[-1][1]))
-            else:
-                merged.append((a, b))
-        if len(merged) > SPANS_MAX:
+        """Joins the spans that it touches; the others stay where they are, because there may be thousands."""
+        start = end = bisect_right(self.spans, (first, HIGHEST))
+        while start and self.spans[start - 1][1] >= first - 1:
+            start -= 1
+            first, last = self.spans[start][0], max(last, self.spans[start][1])
+        while end < len(self.spans) and self.spans[end][0] <= last + 1:
+            last = max(last, self.spans[end][1])
+            end += 1
+        self.spans[start:end] = [(first, last)]
+        if len(self.spans) > SPANS_MAX:
             self.is_whole = False
-            merged = merged[-SPANS_MAX:]
-        self.spans = merged
+            del self.spans[0]
