@@ -38,6 +38,13 @@ class Clusters:
         self.of_ours, self.of_real = (official_client.connect(one.service_url) for one in (ours, real))
         self._namespaces = 0
 
+    def leave(self) -> None:
+        """Other tests compare all clusters and tenants of Pulsar with ours."""
+        for number in range(1, self._namespaces + 1):
+            admin(self.real.http_url, "POST", f"namespaces/public/geo{number}/replication", [REAL])
+        admin(self.real.http_url, "POST", "tenants/public", {"allowedClusters": [REAL], "adminRoles": []})
+        admin(self.real.http_url, "DELETE", f"clusters/{OURS}")
+
     def topic(self) -> str:
         self._namespaces += 1
         name = f"geo{self._namespaces}"
@@ -57,7 +64,7 @@ def clusters(java_pulsar: JavaPulsar) -> Iterator[Clusters]:
         yield both
         both.of_ours.close()
         both.of_real.close()
-        admin(java_pulsar.http_url, "POST", "tenants/public", {"allowedClusters": [REAL, OURS], "adminRoles": []})
+        both.leave()
 
 
 def send_all(client: pulsar.Client, topic: str, origin: bytes, number: int) -> str:

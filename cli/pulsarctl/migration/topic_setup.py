@@ -1,6 +1,7 @@
 """The topic that a copy needs before it gets messages: partitions, properties, and every version of the schema."""
 
 import json
+from typing import Any
 
 from broker_core.wire.pulsar_api_pb2 import KeyValue, Schema
 from pulsarctl.admin.client import AdminClient
@@ -13,7 +14,7 @@ from pulsarctl.values.names import partition_name
 
 
 def prepare(source: Endpoint, source_topic: str, target: Endpoint, target_topic: str) -> list[PartitionCopy]:
-    """Creates the topic unless an earlier run has done so; returns what is to be copied.
+    """Creates the topic unless an earlier run has done so; returns the partitions that no earlier run has finished.
 
     Raises `Conflict` for a topic that does not fit or has messages of its own, and what the requests raise.
     """
@@ -22,10 +23,9 @@ def prepare(source: Endpoint, source_topic: str, target: Endpoint, target_topic:
         partitions = there.topics.partitions(source_topic)
         _create(here, target_topic, partitions, _properties(there, source_topic, partitions))
         names = [(name, _part(target_topic, index, partitions)) for index, name in _parts(source_topic, partitions)]
-        for _, part in names:
-            _check_ours(here, part, source_topic)
-        schema = _copy_schemas(there, source_topic, here, target_topic)
-        return [PartitionCopy(source, name, target, part, schema) for name, part in names]
+        unfinished = [(name, part) for name, part in names if not _is_finished(there, name, here, part)]
+        schema = _copy_schemas(there, source_topic, here, target_topic) if unfinished else None
+        return [PartitionCopy(source, name, target, part, schema) for name, part in unfinished]
     finally:
         there.close()
         here.close()
@@ -59,16 +59,28 @@ def _create(admin: AdminClient, topic: str, partitions: int, properties: dict[st
             ) from None
 
 
-def _check_ours(admin: AdminClient, topic: str, source: str) -> None:
-    """Only an earlier copy may have messages: it holds the topic."""
+def _is_finished(there: AdminClient, source: str, here: AdminClient, target: str) -> bool:
+    """Whether an earlier run has terminated the source and released both sides.
+
+    Raises `Conflict` for messages that no copy has made: a copy holds its topic while it is not finished.
+    """
+    copy = _internal_stats(here, target)
+    if not copy.get("numberOfEntries") or HOLD in copy.get("cursors", {}):
+        return False
+    original = _internal_stats(there, source)
+    released = original.get("state") == "Terminated" and HOLD not in original.get("cursors", {})
+    if released and copy["numberOfEntries"] >= original["numberOfEntries"]:
+        return True
+    raise Conflict(
+        f"cannot copy {source} to {target}: it has messages already", hint="name another topic, or delete it"
+    )
+
+
+def _internal_stats(admin: AdminClient, topic: str) -> dict[str, Any]:
     try:
-        found = admin.topics.internal_stats(topic)
+        return admin.topics.internal_stats(topic)
     except NotFound:  # a partition that was never loaded
-        return
-    if found.get("numberOfEntries") and HOLD not in found.get("cursors", {}):
-        raise Conflict(
-            f"cannot copy {source} to {topic}: it has messages already", hint="name another topic, or delete it"
-        )
+        return {}
 
 
 def _copy_schemas(there: AdminClient, source: str, here: AdminClient, target: str) -> Schema | None:

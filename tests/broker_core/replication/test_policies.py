@@ -73,8 +73,8 @@ def test_replication_goes_on_after_a_topic_was_unloaded(pair: Pair) -> None:
 
 def test_a_rate_limits_what_goes_to_another_cluster(pair: Pair) -> None:
     topic = pair.topic()
-    consumer = pair.of_east.subscribe(topic, "s")
     admin(pair.west.http_url, "PUT", path_of(topic))
+    consumer = pair.of_east.subscribe(topic, "s")
     rate = {"dispatchThrottlingRateInMsg": 20, "ratePeriodInSecond": 1}
     admin(pair.west.http_url, "POST", f"{path_of(topic)}/replicatorDispatchRate", rate)
     started = time.monotonic()

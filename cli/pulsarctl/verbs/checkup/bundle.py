@@ -14,6 +14,7 @@ from pulsarctl.diagnosis.checkup import area
 from pulsarctl.errors import CliError
 from pulsarctl.output.render import Progress
 from pulsarctl.settings import contexts, shown
+from pulsarctl.settings.settings import Settings, environment_variable
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.times import utc
@@ -59,15 +60,25 @@ def collect(call: Call, scope: Scope, logs: Sequence[Path]) -> Archive:
     return archive
 
 
+SECRET_FILES = ("token_file", "password_file", "key_file")  # fields of Settings
+
+
 def _learn_settings(call: Call, archive: Archive) -> None:
     """The secrets that this machine knows, so that they are found under any name. Token files are not collected."""
     settings, file = call.settings, contexts.ContextFile(contexts.default_path(os.environ))
     stored = [file.fields(name) for name in file.names]
     archive.redactor.learn([{"token": settings.token, "auth_params": settings.auth_params}, stored])
-    files = [settings.token_file, *(fields.get("token_file") for fields in stored)]
-    for path in filter(None, files):
+    for path in filter(None, _secret_files(settings, stored)):
         with suppress(OSError):
             archive.redactor.learn({"token": Path(path).expanduser().read_text("utf-8", "replace").strip()})
+
+
+def _secret_files(settings: Settings, stored: list[dict[str, Any]]) -> Iterator[str | None]:
+    """Also those that other settings override."""
+    for name in SECRET_FILES:
+        yield getattr(settings, name)
+        yield os.environ.get(environment_variable(name))
+        yield from (fields.get(name) for fields in stored)
 
 
 def _parts(call: Call, scope: Scope) -> Iterator[tuple[str, Part]]:
