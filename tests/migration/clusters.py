@@ -3,18 +3,26 @@
 import contextlib
 import shlex
 from pathlib import Path
+from typing import Protocol
 
 import pulsar
 
-from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
 from tests.official_client import connect
+
+
+class Addresses(Protocol):
+    @property
+    def service_url(self) -> str: ...
+
+    @property
+    def http_url(self) -> str: ...
 
 
 class Cluster:
     """A broker with its command line; `home` has the contexts."""
 
-    def __init__(self, broker: EmbeddedBroker, home: Path, name: str) -> None:
+    def __init__(self, broker: Addresses, home: Path, name: str) -> None:
         self.service_url = broker.service_url
         self.cli = Cli(home, broker.http_url, broker.service_url)
         self._addresses = "--admin-url", broker.http_url, "--url", broker.service_url
