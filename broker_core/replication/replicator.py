@@ -220,25 +220,32 @@ class Replicator(ReplicatorBacklog):
     async def _wait(self, link: Link) -> None:
         """Until `wake`, until the rate allows more, or until something in flight takes too long."""
         limits = [STUCK_SECONDS] if link.producer.in_flight else []
-        if self.limit and (tokens := self.limit.wait_seconds()):
-            limits.append(tokens)
+        if self.limit and self._has_more() and self._free(link) > 0:
+            limits.append(self.limit.wait_seconds())  # 0 if a token has come since the look
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(limits, default=None)):
                 await self._awake.wait()
 
+    def _has_more(self) -> bool:
+        return self.cursor.read_position <= self._log.last_confirmed
+
     def _room(self, link: Link) -> int:
         """How many entries may be sent now."""
+        free = self._free(link)
+        return min(free, self.limit.allowed(free, 1)) if self.limit and free > 0 else free
+
+    def _free(self, link: Link) -> int:
+        """How many more entries may be in flight, whatever the rate."""
         if self._blocked is not None or self._closing:
             return 0
         most = self._services.config.queue_size
         if self._careful_until is not None:  # what follows a refused entry would be stored again at each attempt
             most = 1
-        room = most - link.producer.in_flight
-        return min(room, self.limit.allowed(room, 1)) if self.limit and room > 0 else room
+        return most - link.producer.in_flight
 
     async def _send_some(self, link: Link) -> bool:
         """Sends the next entries, if there are any and they may go; returns whether it made progress."""
-        if self._room(link) <= 0 or self.cursor.read_position > self._log.last_confirmed:
+        if self._room(link) <= 0 or not self._has_more():
             return False
         async with link.connection.turn:
             room = self._room(link)
