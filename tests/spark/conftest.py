@@ -1,4 +1,4 @@
-"""One Spark session for all tests, since starting one takes seconds."""
+"""One Spark session for the tests of this directory, since starting one takes seconds. A process can have only one."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark() -> "Iterator[SparkSession]":
     pytest.importorskip("pyspark")
     with spark_session("tests", "local[2]", options={"spark.sql.shuffle.partitions": "2"}, short=True) as session:

@@ -1,5 +1,8 @@
 """`pulsarctl ops shell`: a program on stdin, with topics as tables."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pulsar
@@ -17,12 +20,11 @@ from pulsarctl.tables.access import Access
 from pulsarctl.tables.access_options import options_of
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.verbs.spark_shell import run
-from tests.cli.runner import Cli
 
 PROGRAM = """
 import pulsar
 sql("SELECT partition, count(*) AS n FROM my_orders GROUP BY 1 ORDER BY 1")
-client = pulsar.Client(URL)
+client = pulsar.Client(URL, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
 client.create_producer("my-orders-partition-1").send(b"late")
 client.close()
 print("now", spark.table("my_orders").count())
@@ -34,18 +36,21 @@ print("now", spark.table("my_orders").count())
 def test_a_program_on_stdin_finds_topics_as_tables_with_their_newest_messages(
     pulsar_broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
-    import os
-
     pulsar_broker.create_partitioned_topic("persistent://public/default/my-orders", 2)
     client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     for partition in (0, 0, 1):
         client.create_producer(f"my-orders-partition-{partition}").send(b"x")
     client.close()
-    cli = Cli(tmp_path, pulsar_broker.http_url, pulsar_broker.service_url)
-    cli.environ["XDG_CACHE_HOME"] = str(cache_directory(os.environ).parent)
-    program = PROGRAM.replace("URL", repr(pulsar_broker.service_url))
-    outcome = cli("ops", "shell", "public/default", "--master", "local[1]", stdin=program)
-    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    addresses = ["--admin-url", pulsar_broker.http_url, "--url", pulsar_broker.service_url]
+    outcome = subprocess.run(  # a process of its own: this one may have another Spark session
+        [sys.executable, "-m", "pulsarctl", "ops", "shell", "public/default", "--master", "local[1]", *addresses],
+        input=PROGRAM.replace("URL", repr(pulsar_broker.service_url)),
+        capture_output=True,
+        text=True,
+        timeout=110,
+        env={**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache_directory(os.environ).parent)},
+    )
+    assert (outcome.returncode, outcome.stderr) == (0, "")
     assert outcome.stdout.splitlines() == ["partition  n", "0          2", "1          1", "now 4"]
 
 

@@ -147,11 +147,11 @@ def test_the_token_of_the_proxy_is_read_again_for_each_connection(broker: Embedd
 
 
 def expiring(role: str = "producer") -> bytes:
-    return token(role, exp=int(time.time()) + 1).encode()
+    return token(role, exp=int(time.time()) + 2).encode()
 
 
 def connected(proxy: RunningProxy, target: str | None) -> RawClient:
-    """A client whose token expires within a second."""
+    """A client whose token expires within two seconds."""
     raw = RawClient(proxy.service_url, handshake=False)
     raw.send(
         client_commands.connect(
