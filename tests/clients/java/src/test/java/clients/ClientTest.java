@@ -53,6 +53,7 @@ abstract class ClientTest {
                 .ioThreads(1)
                 .listenerThreads(1)
                 .operationTimeout(15, TimeUnit.SECONDS)
+                .maxBackoffInterval(2, TimeUnit.SECONDS)  // by default a client that is held waits for up to a minute
                 .build();
         clients.add(created);
         return created;
