@@ -17,13 +17,9 @@ from broker_core.proxy.forwarding import Forwarder
 from broker_core.proxy.gateway import Gateway
 from broker_core.proxy.web import WebServer
 from broker_core.security.certificates import Certificates
-from broker_core.server.ports import LOOPBACK, bind, port_of
+from broker_core.server.ports import BACKLOG, LOOPBACK, bind, listen, port_of
 
 log = logging.getLogger(__name__)
-
-BACKLOG = 1024
-HANDSHAKE_SECONDS = 10.0  # of TLS
-GOODBYE_SECONDS = 5.0  # of TLS
 
 
 class Proxy:
@@ -83,17 +79,7 @@ class Proxy:
         return found
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
-        loop = asyncio.get_running_loop()
-        for one in sockets:
-            listener = await loop.create_server(
-                lambda: ClientConnection(self.gateway),
-                sock=one,
-                backlog=BACKLOG,
-                ssl=context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
-                ssl_shutdown_timeout=GOODBYE_SECONDS if context else None,
-            )
-            self._listeners.append(listener)
+        await listen(sockets, lambda: ClientConnection(self.gateway), context, self._listeners)
 
     async def stop(self) -> None:
         """Lets load balancers leave, takes no more connections, and ends the others within the configured time."""

@@ -1,12 +1,18 @@
-"""Takes the ports of a server: one bound socket for each address that the machine has, all on one port."""
+"""The ports of a server: a bound socket for each address that the machine has, all on one port, and the listeners."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
+import ssl
+from collections.abc import Callable
 
 LOOPBACK = ("127.0.0.1", "::1")
 SAME_PORT_ATTEMPTS = 20
+BACKLOG = 1024
+HANDSHAKE_SECONDS = 10.0  # of TLS
+GOODBYE_SECONDS = 5.0  # of TLS
 
 
 class PortInUse(Exception):
@@ -62,3 +68,23 @@ def _why_not(hosts: tuple[str, ...], port: int, flag: str, error: OSError) -> st
 def port_of(sockets: list[socket.socket]) -> int:
     """-1 for a listener that is switched off."""
     return int(sockets[0].getsockname()[1]) if sockets else -1
+
+
+async def listen(
+    sockets: list[socket.socket],
+    connection: Callable[[], asyncio.Protocol],
+    context: ssl.SSLContext | None,
+    listeners: list[asyncio.Server],
+) -> None:
+    """Accepts connections on each socket, with TLS if there is a context, and adds what to close to `listeners`."""
+    loop = asyncio.get_running_loop()
+    for one in sockets:
+        listener = await loop.create_server(
+            connection,
+            sock=one,
+            backlog=BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
+            ssl_shutdown_timeout=GOODBYE_SECONDS if context else None,
+        )
+        listeners.append(listener)

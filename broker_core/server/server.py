@@ -22,7 +22,7 @@ from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
 from broker_core.server.local_certificates import authority_file, check_local_authority, local_certificates
-from broker_core.server.ports import LOOPBACK, bind, port_of
+from broker_core.server.ports import BACKLOG, LOOPBACK, bind, listen, port_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from broker_core.storage.disk import Disk
 
 log = logging.getLogger(__name__)
-
-BACKLOG = 1024
-HANDSHAKE_SECONDS = 10.0  # of TLS
-GOODBYE_SECONDS = 5.0  # of TLS
 
 
 class Ports(NamedTuple):
@@ -151,17 +147,7 @@ class Server:
         broker.http_url_tls = f"https://{host}:{port_of(ports.web_tls)}" if ports.web_tls else ""
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
-        loop = asyncio.get_running_loop()
-        for one in sockets:
-            listener = await loop.create_server(
-                lambda: Connection(self.broker),
-                sock=one,
-                backlog=BACKLOG,
-                ssl=context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
-                ssl_shutdown_timeout=GOODBYE_SECONDS if context else None,
-            )
-            self._listeners.append(listener)
+        await listen(sockets, lambda: Connection(self.broker), context, self._listeners)
 
     async def _start_admin(self, sockets: list[socket.socket], tls_sockets: list[socket.socket]) -> None:
         # Imported here: clients of the binary port need not wait for an HTTP framework.
