@@ -21,6 +21,7 @@ from pulsarctl.verbs.exporting import install_export
 from pulsarctl.verbs.importing import install_import
 from pulsarctl.verbs.profiling import install_profile
 from pulsarctl.verbs.querying import install_sql
+from pulsarctl.verbs.range_options import ShowReading
 from pulsarctl.verbs.replaying import install_replay
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.spark_shell import install_shell
@@ -61,7 +62,6 @@ Quota = Annotated[
 ]
 Details = Annotated[bool, typer.Option("--details", help="Show ages, keys, producers, and more on the terminal.")]
 Save = Annotated[bool, typer.Option("--save", help="Keep a snapshot, so that the next report shows the trend.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page with plots.")
 ]
@@ -81,7 +81,7 @@ def backlog(
     details: Details = False,
     html: Html = None,
     save: Save = False,
-    dry_run: DryRun = False,
+    dry_run: ShowReading = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
     """Count the unacknowledged messages of each subscription, with their size and age.

@@ -11,6 +11,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
+from pulsarctl.verbs.range_options import End, ShowPlan, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 from pulsarctl.verbs.transfer_summary import summary
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory that gets the files.")]
 Format = Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="Format: parquet, jsonl, csv, or avro.")]
-Start = Annotated[
-    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
-]
-End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
 ByOption = Annotated[
     str, typer.Option("--by", metavar="HOW", help="Files by day (publish time, UTC), by key, or none.")
 ]
@@ -34,7 +31,6 @@ Incremental = Annotated[
     bool, typer.Option("--incremental", help="Add what was published since the last export to this directory.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete an earlier export in this directory first.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
 
 
 def install_export(noun: Noun) -> None:
@@ -57,7 +53,7 @@ def export(
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
     conf: Conf = None,
-    dry_run: DryRun = False,
+    dry_run: ShowPlan = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
     """Write the messages of a topic to files: Parquet, JSON lines, CSV, or Avro.

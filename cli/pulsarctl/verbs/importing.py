@@ -15,6 +15,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.names import full_topic
+from pulsarctl.verbs.range_options import ShowPlan
 from pulsarctl.verbs.transfer_summary import summary
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ RecordSchema = Annotated[
     str, typer.Option("--record-schema", metavar="KIND", help="Encode typed records as json or avro.")
 ]
 Again = Annotated[bool, typer.Option("--again", help="Import data that was imported into this topic before.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
 
 
 def install_import(noun: Noun) -> None:
@@ -53,7 +53,7 @@ def import_(
     no_schema: NoSchema = False,
     record_schema: RecordSchema = "json",
     again: Again = False,
-    dry_run: DryRun = False,
+    dry_run: ShowPlan = False,
 ) -> None:
     """Send the messages of files to a topic, with keys, properties, event times, and the order of each key.
 

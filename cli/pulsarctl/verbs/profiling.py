@@ -13,6 +13,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_size
 from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
+from pulsarctl.verbs.range_options import End, ShowReading, Start
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 CELL_CHARACTERS = 24
 
-Start = Annotated[
-    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
-]
-End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
 Columns = Annotated[
     str,
     typer.Option(
@@ -32,7 +29,6 @@ Columns = Annotated[
         help="Columns to profile. Default: key, producer, publish_time, event_time, value_size, and the value.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
 
 
 def install_profile(noun: Noun) -> None:
@@ -49,7 +45,7 @@ def profile(
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
     conf: Conf = None,
-    dry_run: DryRun = False,
+    dry_run: ShowReading = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
     """Show statistics of the values in each column of a topic.

@@ -15,6 +15,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_size
 from pulsarctl.values.times import utc
+from pulsarctl.verbs.range_options import ShowPlan
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ Format = Annotated[
     ),
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="Show what each mention of a topic would read, and exit.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
 Decode = Annotated[
     str,
     typer.Option(
@@ -66,7 +66,7 @@ def sql(
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
     conf: Conf = None,
-    dry_run: DryRun = False,
+    dry_run: ShowPlan = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
     """Query topics as typed tables, live and offloaded messages alike.

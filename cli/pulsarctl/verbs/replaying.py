@@ -12,15 +12,12 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic, pause
 from pulsarctl.values.names import full_topic
+from pulsarctl.verbs.range_options import End, Start
 
 if TYPE_CHECKING:
     from pulsarctl.tables.topic_table import TopicTable
 
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the topic that gets the messages.")]
-Start = Annotated[
-    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
-]
-End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
 Unacknowledged = Annotated[
     str, typer.Option("-s", "--subscription", metavar="NAME", help="Only what this subscription has not acknowledged.")
 ]

@@ -16,6 +16,7 @@ from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import human_size, parse_size
 from pulsarctl.values.stores import offload_settings
 from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
+from pulsarctl.verbs.range_options import ShowReading
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ DataDirectory = Annotated[
         help="Read sealed ledgers from the files of a pulsarctl broker.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
 
 
 def install_verify(noun: Noun) -> None:
@@ -59,7 +59,7 @@ def verify(
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
     conf: Conf = None,
-    dry_run: DryRun = False,
+    dry_run: ShowReading = False,
     spark_submit: SparkSubmit = False,
 ) -> None:
     """Check that messages are whole: in a topic, in an export, or in tiered storage.

@@ -1,0 +1,12 @@
+"""The options of verbs that read a range of a topic."""
+
+from typing import Annotated
+
+import typer
+
+Start = Annotated[
+    str, typer.Option("--start", metavar="POSITION", help="First message: earliest, LEDGER:ENTRY, or @TIME.")
+]
+End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
+ShowPlan = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
+ShowReading = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
