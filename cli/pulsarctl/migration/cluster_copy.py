@@ -64,11 +64,8 @@ def _objects(found: Found, chosen: Chosen) -> Objects:
     namespaces = objects["namespaces"]
     if chosen.topics:
         namespaces = {name: namespaces[name] for name in {namespace_of(topic) for topic in topics}}
-    tenants = {name.partition("/")[0] for name in namespaces} | {*objects["tenants"]}
     return {
-        "tenants": {
-            name: _without(one, "allowedClusters") for name, one in objects["tenants"].items() if name in tenants
-        },
+        "tenants": {name: _without(one, "allowedClusters") for name, one in objects["tenants"].items()},
         "namespaces": {name: _without_policies(one, "replication-clusters") for name, one in namespaces.items()},
         "topics": {name: _without_policies(one, "replication-clusters") for name, one in topics.items()},
     }
@@ -83,7 +80,7 @@ def _without_policies(values: Objects, *names: str) -> Objects:
 
 
 class ClusterCopy:
-    """`show` gets the plan of each step before it is made."""
+    """The methods in the order in which a migration calls them."""
 
     def __init__(self, declared: Declared, source: Endpoint, target: Endpoint, parallel: int, step: Step) -> None:
         self._objects = declared.objects

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from broker_core.wire.pulsar_api_pb2 import Schema
+from broker_core.wire.pulsar_api_pb2 import MessageMetadata, Schema
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.backlog.ledgers import ledgers
 from pulsarctl.errors import CannotConnect, CliError, Conflict, TimedOut
@@ -23,12 +23,9 @@ from pulsarctl.raw.topic_lookup import TopicLookup
 
 RETRY_SECONDS = 0.5
 PRODUCER = "pulsarctl-copy"
+UNCONFIRMED_MAX = 5000  # entries in memory until the broker has confirmed them
 
 Step = Callable[[int, int], None]  # entries and bytes that were sent
-
-
-def _ignore(entries: int, size: int) -> None:
-    """Shows no progress."""
 
 
 @dataclass(slots=True)
@@ -40,10 +37,10 @@ class Copied:
     sent: int = 0
     digest: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, data: bytes) -> None:
         self.runs.add(entry.ledger_id, entry.entry_id)
         self.size += entry.stored_bytes
-        self.digest.update(entry.stored())
+        self.digest.update(data)
 
 
 class EntryCopy:
@@ -59,8 +56,8 @@ class EntryCopy:
         target: Endpoint,
         target_topic: str,
         *,
-        schema: Schema | None = None,
-        step: Step = _ignore,
+        schema: Schema | None,
+        step: Step,
     ) -> None:
         self.copied = Copied()
         self._source_topic = source_topic
@@ -72,7 +69,7 @@ class EntryCopy:
         self._lookup: TopicLookup | None = None
         self._sender: EntrySender | None = None
         self._was_open = False
-        self._unconfirmed: list[Entry] = []
+        self._unconfirmed: list[tuple[MessageMetadata, bytes]] = []
         self._stored = 0  # entries that the copy has, confirmed
         self._reader: EntryReader | None = None
         self._source = source
@@ -86,17 +83,17 @@ class EntryCopy:
             self._reader.close()
         self._admin.close()
 
-    def run(self) -> int:
-        """Copies up to the last entry of now; returns how many were sent. Raises `CliError`."""
+    def run(self) -> None:
+        """Copies up to the last entry of now. Raises `CliError`."""
         if self._reader is None:
             self._reader = self._source.reader(self._source_topic)
             self._stored = self._count()
-        before = self.copied.sent
         for entry in self._reader.to_end():
             self._check_order(entry)
-            self.copied.add(entry)
+            data = entry.stored()
+            self.copied.add(entry, data)
             if self.copied.runs.count > self._stored:
-                self._send(entry)
+                self._send(entry, data)
         self._persistently(self._flush)
         if self.copied.runs.count < self._stored:
             raise Conflict(
@@ -104,26 +101,25 @@ class EntryCopy:
                 f"{self._stored:,} entries, and the source has {self.copied.runs.count:,}",
                 hint="delete the copy, or name another topic",
             )
-        return self.copied.sent - before
 
     def _check_order(self, entry: Entry) -> None:
         runs = self.copied.runs
         if runs.count and runs.position(runs.count - 1) >= entry.id.position:
             raise CliError(f"{self._source_topic} returned {entry.id} out of order")
 
-    def _send(self, entry: Entry) -> None:
-        self._unconfirmed.append(entry)
-        self._persistently(lambda: self._publish(entry))
+    def _send(self, entry: Entry, data: bytes) -> None:
+        self._unconfirmed.append((entry.metadata, data))
+        self._persistently(self._publish_last)
         self.copied.sent += 1
         self._step(1, entry.stored_bytes)
-        if len(self._unconfirmed) >= 5000:
+        if len(self._unconfirmed) >= UNCONFIRMED_MAX:
             self._persistently(self._flush)
 
-    def _publish(self, entry: Entry) -> None:
+    def _publish_last(self) -> None:
         if self._sender is None:
             self._reconnect()  # which sends everything unconfirmed, and so this entry
         else:
-            self._sender.send(entry)
+            self._sender.send(*self._unconfirmed[-1])
 
     def _flush(self) -> None:
         if self._sender is None and self._unconfirmed:
@@ -156,8 +152,8 @@ class EntryCopy:
         self._was_open = True
         self._lookup = self._target.lookup()
         self._sender = EntrySender(self._lookup, self._topic, PRODUCER, self._schema)
-        for entry in self._unconfirmed:
-            self._sender.send(entry)
+        for metadata, data in self._unconfirmed:
+            self._sender.send(metadata, data)
 
     def _disconnect(self) -> None:
         if self._lookup is not None:

@@ -12,11 +12,11 @@ from broker_core.wire.pulsar_api_pb2 import (
     CommandProducerSuccess,
     CommandSendError,
     CommandSendReceipt,
+    MessageMetadata,
     Schema,
 )
 from pulsarctl.errors import TimedOut
 from pulsarctl.raw.broker_connection import BrokerConnection, ConnectionLost, NotReady, refusal
-from pulsarctl.raw.entry import Entry
 from pulsarctl.raw.topic_lookup import TopicLookup
 
 PRODUCER_ID = 1
@@ -40,10 +40,11 @@ class EntrySender:
         self._sequence_id = 0
         self._connection = self._open(lookup, name, schema)
 
-    def send(self, entry: Entry) -> None:
-        """Raises `ConnectionLost`, `TimedOut`, or the broker's refusal of an earlier entry."""
-        data = entry.stored()
-        metadata = entry.metadata
+    def send(self, metadata: MessageMetadata, data: bytes) -> None:
+        """`data`: the entry as it is stored, with that metadata.
+
+        Raises `ConnectionLost`, `TimedOut`, or the broker's refusal of an earlier entry.
+        """
         self._connection.send(
             client_commands.send(
                 PRODUCER_ID,
