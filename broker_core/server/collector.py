@@ -38,9 +38,6 @@ class Collector:
         gc.freeze()  # without a collection, which would cost tens of milliseconds of the start
         self._remember()
 
-    def stop(self) -> None:
-        gc.callbacks.remove(_freeze_survivors)
-
     def look(self, *, idle: bool) -> None:
         """Collects thoroughly if the broker is idle and has many objects more, or if memory has grown too much."""
         if (idle and self._is_due()) or self._resident() > 2 * self._bytes + GROWTH_BYTES:

@@ -57,7 +57,7 @@ def test_more_lookups_than_allowed_are_refused() -> None:
             client = RawClient(proxy.service_url)
             for number in range(3):
                 client.send(client_commands.lookup(number, TOPIC))
-                wait_until(lambda most=number: proxy.gateway.looking_up >= min(most + 1, 2), 5)  # type: ignore[misc]
+                wait_until(lambda most=number: proxy.gateway.looking_up >= min(most + 1, 2), 5)  # type: ignore[misc]  # a lambda's default is untyped
             refused = client.expect(BaseCommand.LOOKUP_RESPONSE)
             assert (refused.request_id, refused.error) == (2, TooManyRequests)
             assert proxy.gateway.counts.rejected["lookup"] == 1
