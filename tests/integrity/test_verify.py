@@ -85,10 +85,10 @@ def test_an_entry_with_a_flipped_bit_is_named_and_the_rest_is_checked(tmp_path: 
         with EmbeddedBroker(directory) as broker, closing(connect(broker.service_url)) as client:
             publish(client, topic, first)
     with EmbeddedBroker(directory) as broker:
-        part = next(part for part in table(broker, topic, data_directory=str(directory)).plan() if part.path)
-        content = bytearray(Path(part.path).read_bytes())
+        part = next(part for part in table(broker, topic, data_directory=str(directory)).plan() if part.place.path)
+        content = bytearray(Path(part.place.path).read_bytes())
         content[len(content) // 3] ^= 1
-        Path(part.path).write_bytes(content)
+        Path(part.place.path).write_bytes(content)
         cli = Cli(tmp_path, broker.http_url, broker.service_url)
         code, found = verify(cli, topic, "--data-directory", str(directory))
     assert (code, found["messages"] + len(found["damaged"])) == (1, 10)
@@ -105,6 +105,23 @@ def test_offloaded_messages_are_verified_through_the_broker(
     publish(client, topic, 5)
     code, found = verify(cli, topic)
     assert (code, found["messages"], found["repeated"], found["restarts"]) == (0, 10, 0, 0)
+
+
+def test_copies_in_a_store_are_verified_without_the_broker(
+    cli: Cli, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    publish(client, topic)
+    assert cli("topics", "unload", topic).exit_code == 0
+    assert cli("ops", "offload", topic, "--to", f"file://{tmp_path}").exit_code == 0
+    code, found = verify(cli, topic, "--tier-store", f"file://{tmp_path}")
+    assert (code, found["messages"], found["damaged"]) == (0, 5, [])
+    (file,) = tmp_path.rglob("*.parquet")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 4] ^= 1
+    file.write_bytes(content)
+    code, found = verify(cli, topic, "--tier-store", f"file://{tmp_path}")
+    assert (code, found["messages"]) == (1, 0)
+    assert file.name in found["damaged"][0]
 
 
 def test_entries_that_are_gone_since_the_plan_are_missing(

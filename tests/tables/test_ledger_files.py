@@ -66,14 +66,14 @@ def test_files_and_broker_give_the_same_rows_as_an_official_reader(
 ) -> None:
     reading = table(broker, topic, data_directory=str(directory), entries_per_task="70")
     parts = reading.plan()
-    assert {bool(part.path) for part in parts} == {True, False}
+    assert {bool(part.place.path) for part in parts} == {True, False}
     with closing(connect(broker.service_url)) as client:
         assert places(reading, parts) == seen_by_official_reader(client, topic)
 
 
 def test_files_are_read_without_the_broker(broker: EmbeddedBroker, directory: Path, topic: str) -> None:
     reading = table(broker, topic, data_directory=str(directory))
-    sealed = [part for part in reading.plan() if part.path]
+    sealed = [part for part in reading.plan() if part.place.path]
     through_broker = places(table(broker, topic), sealed_by_broker(broker, topic, sealed))
     broker.stop()
     assert places(reading, sealed) == through_broker
@@ -86,10 +86,10 @@ def sealed_by_broker(broker: EmbeddedBroker, topic: str, sealed: list[LedgerRang
 
 def test_a_damaged_file_is_never_read_as_something_else(broker: EmbeddedBroker, directory: Path, topic: str) -> None:
     reading = table(broker, topic, data_directory=str(directory))
-    part = next(part for part in reading.plan() if part.path)
-    data = bytearray(Path(part.path).read_bytes())
+    part = next(part for part in reading.plan() if part.place.path)
+    data = bytearray(Path(part.place.path).read_bytes())
     data[len(data) // 3] ^= 1
-    Path(part.path).write_bytes(data)
+    Path(part.place.path).write_bytes(data)
     with pytest.raises(DamagedEntry, match=f"cannot read ledger {part.ledger_id} of {topic}"):
         for each in reading.plan():
             list(reading.read(each))
@@ -99,7 +99,7 @@ def test_a_directory_of_another_broker_is_not_used(broker: EmbeddedBroker, tmp_p
     with broker_on(tmp_path / "other") as other, closing(connect(other.service_url)) as client:
         publish(client, "persistent://public/default/unrelated", batched=False)
     parts = table(broker, topic, data_directory=str(tmp_path / "other")).plan()
-    assert {part.path for part in parts} == {""}
+    assert {part.place.path for part in parts} == {""}
 
 
 def test_a_directory_that_is_none_is_refused(broker: EmbeddedBroker, tmp_path: Path, topic: str) -> None:

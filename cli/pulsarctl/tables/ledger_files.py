@@ -18,6 +18,7 @@ from broker_core.storage.spans import POINT_SIZE, Spans
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.missing_entries import MissingEntries
 
 RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
@@ -48,17 +49,10 @@ class LedgerFiles:
 
     def path_of(self, topic: str, ledger_id: int) -> str:
         """The file of a sealed ledger of this topic, or an empty text: read it through the broker."""
-        if self._names.get(self._owners.get(ledger_id)) != _ledger_name(topic):
+        if self._names.get(self._owners.get(ledger_id)) != managed_ledger_name(topic):
             return ""
         path = filenames.ledger_file(self._directory, ledger_id)
         return str(path) if path.exists() else ""
-
-
-def _ledger_name(topic: str) -> str:
-    """The managed ledger of a topic, as in Pulsar: tenant/namespace/domain/encoded local name."""
-    domain, _, rest = topic.partition("://")
-    tenant, namespace, local = rest.split("/", 2)
-    return f"{tenant}/{namespace}/{domain}/{quote(local, safe='')}"
 
 
 class LedgerFileReader:

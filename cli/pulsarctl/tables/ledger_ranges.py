@@ -17,11 +17,21 @@ EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
 TASK_ENTRIES_MIN = 100  # below that a task is mostly its own start
 
 
-PathOf = Callable[[str, int], str]
+class Place(NamedTuple):
+    """Where entries of a sealed ledger are: in the file `path`, or in the object `copy` of a tier store, or neither."""
+
+    path: str = ""
+    copy: str = ""
 
 
-def in_no_file(topic: str, ledger_id: int) -> str:
-    return ""
+PlaceOf = Callable[[str, int], Place]
+
+
+WITH_THE_BROKER = Place()
+
+
+def with_the_broker(topic: str, ledger_id: int) -> Place:
+    return WITH_THE_BROKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +47,12 @@ class Unacknowledged:
 
 
 class EntrySpan(NamedTuple):
-    """Entries `first <= entry <= last` of one ledger, in a file unless `path` is empty."""
+    """Entries `first <= entry <= last` of one ledger. `place` without a name: the broker has them."""
 
     ledger_id: int
     first: int
     last: int
-    path: str = ""
+    place: Place = WITH_THE_BROKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,8 @@ class LedgerRange:
     With `subscriptions` an entry counts once for each that wants it, without (None) once. Only messages published at
     `since_ms` or later, and at `until_ms` or earlier, belong to it. `before` are the messages of the batch `first` that
     do not belong to it, and `through` is the last index of the batch `last` that does (-1: all). A chunked message may
-    begin before `first`: at entry `floor` of this ledger, or in one of the `earlier` spans, nearest first. `path` is
-    the file of a sealed ledger, or empty: ask the broker for the entries.
+    begin before `first`: at entry `floor` of this ledger, or in one of the `earlier` spans, nearest first. `place` says
+    where the entries are read; without a name, the broker is asked.
     """
 
     topic: str
@@ -68,11 +78,11 @@ class LedgerRange:
     through: int = -1
     floor: int = 0
     earlier: tuple[EntrySpan, ...] = ()
-    path: str = ""
+    place: Place = WITH_THE_BROKER
 
     @property
     def span(self) -> EntrySpan:
-        return EntrySpan(self.ledger_id, self.first, self.last, self.path)
+        return EntrySpan(self.ledger_id, self.first, self.last, self.place)
 
     def looking_back(self, whole: "LedgerRange") -> "LedgerRange":
         """The same range, in which a chunked message may have begun as early as in `whole`."""
@@ -90,11 +100,11 @@ def ranges_of_topic(
     subscriptions: Sequence[str] | None,
     start: Bound = FIRST,
     end: Bound = LAST,
-    path_of: PathOf = in_no_file,
+    place_of: PlaceOf = with_the_broker,
 ) -> Iterator[LedgerRange]:
     """The ranges between `start` and `end`, both included, that hold something to read, at most one for each ledger.
 
-    `path_of` finds the file of a sealed ledger, or an empty text.
+    `place_of` finds the file or the copy of a sealed ledger.
     `subscriptions` names those whose unacknowledged entries are wanted; None: all entries there are.
     """
     cursors = None
@@ -106,12 +116,12 @@ def ranges_of_topic(
     earlier: list[EntrySpan] = []
     for ledger in stats["ledgers"]:
         ledger_id = ledger["ledgerId"]
-        is_open = ledger_id == last_confirmed[0]
+        is_open = ledger_id == last_confirmed[0] and not ledger["entries"]  # a sealed one has their number
         last = last_confirmed[1] if is_open else ledger["entries"] - 1
         size = max(ledger["size"], stats["currentLedgerSize"] if is_open else 0)
         whole = LedgerRange(topic, ledger_id, 0, last, size, None, start.time_ms, end.time_ms)
         if not is_open:
-            whole = replace(whole, path=path_of(topic, ledger_id))
+            whole = replace(whole, place=place_of(topic, ledger_id))
         cut = _cut(whole, start, end)
         if cut is not None:
             cut = replace(cut, floor=cut.first, earlier=tuple(earlier))

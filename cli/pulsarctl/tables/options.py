@@ -9,6 +9,7 @@ from pulsarctl.tables.access import LOCAL, Access
 from pulsarctl.tables.access_options import ACCESS_READERS, access_of
 from pulsarctl.tables.bound_options import end_of, start_of
 from pulsarctl.tables.bounds import FROM_FIRST, TO_LAST, Bounds
+from pulsarctl.tables.tier_store import TIER_READERS, TierStore, tier_of
 from pulsarctl.tables.typed.value_type import DECODE
 
 ALL_SUBSCRIPTIONS = "*"
@@ -30,6 +31,7 @@ class TableOptions:
     decode             `auto`: by the schema of each message; `raw`: bytes; or string, json, avro, protobuf, keyvalue
     undecodable        `column`: a message that cannot be decoded has raw_value and decode_error; `fail`: it is an error
     data_directory     of a pulsarctl broker: sealed ledgers are read from its files, without the broker
+    tier               store of offloaded ledgers, which are read there without the broker: the options of `tier_store`
     fail_on_data_loss  fail if entries of the plan are gone; otherwise skip them
     tasks_min          minimum number of parts, if there is enough to read
     entries_per_task   maximum number of entries in one part
@@ -47,6 +49,7 @@ class TableOptions:
     decode: str = "auto"
     undecodable: str = "column"
     data_directory: str = ""
+    tier: TierStore | None = None
     fail_on_data_loss: bool = True
     tasks_min: int = 8
     entries_per_task: int = 50_000
@@ -59,7 +62,8 @@ class TableOptions:
             given["topics"] = ",".join(filter(None, (given.get("topics"), given.pop("topic"))))
         found = values.read_options(given, _READERS)
         access = access_of(found)
-        parsed = cls(**found, access=access)
+        tier = tier_of(found, access.timeout_seconds)
+        parsed = cls(**found, access=access, tier=tier)
         if sum(map(bool, (parsed.topics, parsed.topics_pattern, parsed.namespace))) != 1:
             raise UsageProblem(
                 "cannot tell what to read",
@@ -70,6 +74,7 @@ class TableOptions:
 
 _READERS: dict[str, values.Reader] = {
     **ACCESS_READERS,
+    **TIER_READERS,
     "topics": values.some_names,
     "topics_pattern": values.a_pattern,
     "namespace": values.a_text,

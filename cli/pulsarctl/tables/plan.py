@@ -10,8 +10,9 @@ from pulsarctl.admin.client import AdminClient
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.tables.bounds import Bound
 from pulsarctl.tables.ledger_files import LedgerFiles
-from pulsarctl.tables.ledger_ranges import LedgerRange, PathOf, in_no_file, ranges_of_topic, split
+from pulsarctl.tables.ledger_ranges import LedgerRange, Place, PlaceOf, ranges_of_topic, split
 from pulsarctl.tables.options import ALL_SUBSCRIPTIONS, TableOptions
+from pulsarctl.tables.tier_copies import TierCopies
 from pulsarctl.values.names import full_topic, namespace_of
 
 ORDER_MS = 60_000  # publish times may be out of order by this: producers have clocks of their own
@@ -39,15 +40,27 @@ def plan(options: TableOptions, snapshot: Snapshot | None = None) -> list[Ledger
     `snapshot` is shared with other plans. Raises `NotFound` for a topic that does not exist, and what the admin client
     raises.
     """
-    path_of = LedgerFiles(Path(options.data_directory)).path_of if options.data_directory else in_no_file
     known = snapshot or Snapshot()
     admin = options.access.admin()
     try:
+        place_of = _place_of(admin, options)
         parts = [(topic, known.of(admin, topic)) for topic in topic_parts(admin, options)]
-        ranges = [each for topic, stats in parts for each in _ranges(admin, options, topic, stats, path_of)]
+        ranges = [each for topic, stats in parts for each in _ranges(admin, options, topic, stats, place_of)]
     finally:
         admin.close()
     return split(ranges, tasks_min=options.tasks_min, entries_max=options.entries_per_task)
+
+
+def _place_of(admin: AdminClient, options: TableOptions) -> PlaceOf:
+    """Files come first: they are nearer than copies."""
+    files = LedgerFiles(Path(options.data_directory)) if options.data_directory else None
+    copies = TierCopies(admin, options.tier) if options.tier is not None else None
+
+    def place_of(topic: str, ledger_id: int) -> Place:
+        path = files.path_of(topic, ledger_id) if files is not None else ""
+        return Place(path, copies.copy_of(topic, ledger_id) if copies is not None and not path else "")
+
+    return place_of
 
 
 def topic_parts(admin: AdminClient, options: TableOptions) -> list[str]:
@@ -88,14 +101,14 @@ def _whole_topic(name: str) -> str:
 
 
 def _ranges(
-    admin: AdminClient, options: TableOptions, topic: str, stats: Mapping[str, Any], path_of: PathOf
+    admin: AdminClient, options: TableOptions, topic: str, stats: Mapping[str, Any], place_of: PlaceOf
 ) -> Iterator[LedgerRange]:
     names: Sequence[str] | None = options.subscriptions or None
     if names == (ALL_SUBSCRIPTIONS,):
         names = sorted(stats["cursors"])
     start = _near(admin, topic, options.start.of(topic), -ORDER_MS)
     end = _near(admin, topic, options.end.of(topic), ORDER_MS)
-    yield from ranges_of_topic(topic, stats, subscriptions=names, start=start, end=end, path_of=path_of)
+    yield from ranges_of_topic(topic, stats, subscriptions=names, start=start, end=end, place_of=place_of)
 
 
 def _near(admin: AdminClient, topic: str, bound: Bound, shift_ms: int) -> Bound:

@@ -15,6 +15,7 @@ from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.plan import Snapshot, plan, topic_parts
 from pulsarctl.tables.protocol_reader import ProtocolReader
+from pulsarctl.tables.tier_files import TierFile, TierFileReader
 from pulsarctl.tables.typed import typed_values
 from pulsarctl.tables.typed.typed_values import TypedValues
 from pulsarctl.tables.typed.value_type import ValueType, value_type
@@ -77,11 +78,15 @@ class TopicTable:
         yield from Unfolding(part, self.schema, chunks, typed).batches(self._runs(part.topic, part.span))
 
     def _runs(self, topic: str, span: EntrySpan) -> Iterator[EntryRun]:
-        """The one place that chooses how entries are read: from a ledger's file, or through the broker."""
-        ledger_id, first, last, path = span
+        """The one place that chooses how entries are read: from a ledger's file or copy, or through the broker."""
+        ledger_id, first, last, (path, copy) = span
         missing = MissingEntries(self.options.access, topic, fails=self.options.fail_on_data_loss)
         if path:
             return LedgerFileReader(path, topic, ledger_id, first, last, missing).runs()
+        if copy and self.options.tier is not None:
+            tier = TierFile.open(self.options.tier, copy, topic, ledger_id)
+            if tier is not None:
+                return TierFileReader(tier, topic, first, last, missing).runs()
         return ProtocolReader(self.options.access, topic, ledger_id, first, last, missing).runs()
 
 

@@ -37,3 +37,14 @@ def offload_settings(uri: str) -> dict[str, str]:
             "s3ManagedLedgerOffloadServiceEndpoint": endpoint,
         }
     return {key: value for key, value in found.items() if value}
+
+
+def with_credentials(settings: dict[str, str], access_key: str, secret_key: str) -> dict[str, str]:
+    """The settings with which a store opens for this credential. Raises `UsageProblem` if it takes none."""
+    if settings["managedLedgerOffloadDriver"] != "aws-s3":
+        raise UsageProblem("only S3 takes an access key", hint="use the credentials of the environment")
+    return {
+        **settings,
+        "s3ManagedLedgerOffloadCredentialId": access_key,
+        "s3ManagedLedgerOffloadCredentialSecret": secret_key,
+    }

@@ -41,6 +41,10 @@ DataDirectory = Annotated[
         help="Read sealed ledgers from the files of a pulsarctl broker.",
     ),
 ]
+TierStore = Annotated[
+    str,
+    typer.Option("--tier-store", metavar="URI", help="Read offloaded ledgers from their store, without the broker."),
+]
 
 
 def install_verify(noun: Noun) -> None:
@@ -55,6 +59,7 @@ def verify(
     sweep: Sweep = False,
     to: To = None,
     data_directory: DataDirectory = "",
+    tier_store: TierStore = "",
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
@@ -83,7 +88,8 @@ def verify(
         _verify_export(call, export.expanduser().absolute())
     elif topic is not None:
         where = Where(engine, parse_size(local_max), master, pairs(conf))
-        _verify_topic(call, full_topic(topic), data_directory, where, dry_run=dry_run)
+        places = {"data_directory": data_directory, "tier_store": tier_store}
+        _verify_topic(call, full_topic(topic), places, where, dry_run=dry_run)
 
 
 def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
@@ -103,14 +109,14 @@ def _verify_export(call: Call, directory: Path) -> None:
     _report(call, "export", str(directory), check_export(directory))
 
 
-def _verify_topic(call: Call, topic: str, data_directory: str, where: Where, *, dry_run: bool) -> None:
+def _verify_topic(call: Call, topic: str, places: dict[str, str], where: Where, *, dry_run: bool) -> None:
     from pulsarctl.verbs.export_plan import require_arrow
 
     require_arrow()
     from pulsarctl.integrity.findings import merged
     from pulsarctl.integrity.part_check import PartCheck
 
-    table = _table(call, topic, data_directory)
+    table = _table(call, topic, places)
     plan = plan_parts(table.plan(), where)
     if dry_run:
         show_plan(call, plan)
@@ -118,13 +124,13 @@ def _verify_topic(call: Call, topic: str, data_directory: str, where: Where, *, 
         _report(call, "topic", topic, merged(work_on(call, "verify", plan, PartCheck(table))))
 
 
-def _table(call: Call, topic: str, data_directory: str) -> "TopicTable":
+def _table(call: Call, topic: str, places: dict[str, str]) -> "TopicTable":
     from pulsarctl.integrity.part_check import columns
     from pulsarctl.tables.options import TableOptions
     from pulsarctl.tables.topic_table import TopicTable
     from pulsarctl.verbs.on_spark import access
 
-    options = TableOptions.parse({"topic": topic, "data_directory": data_directory})
+    options = TableOptions.parse({"topic": topic, **places})
     whole = TopicTable.open(replace(options, access=access(call)))
     return replace(whole, options=replace(whole.options, columns=columns(whole)))
 

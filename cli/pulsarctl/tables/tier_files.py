@@ -1,0 +1,150 @@
+"""Entries of offloaded ledgers from the tier files in a store, without the broker (docs, "Tiered storage").
+
+A tier file never changes. The manifest beside it says how long it is, and has the checksum of its footer; the footer
+has one for each row group. So whatever is read is what was offloaded, or an error. The next row groups are on their way
+while the ones before are decoded.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from crc32c import crc32c
+
+from broker_core.offload.manifest import Manifest, manifest_path
+from broker_core.offload.stores import Store
+from broker_core.offload.tier_file import TierFooter
+from broker_core.storage.block import Block
+from pulsarctl.errors import CliError
+from pulsarctl.raw.entry import DamagedEntry
+from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.missing_entries import MissingEntries
+from pulsarctl.tables.tier_store import TierStore
+
+RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
+REQUEST_BYTES = 8 << 20  # a request for each row group would wait for the store most of the time
+HINT = "check tier_store and its credentials; or leave it out to read through the broker"
+
+
+class Extent(NamedTuple):
+    """Where a row group is in the file."""
+
+    group: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class TierFile:
+    """An open object with its verified footer. `where`: its name for humans."""
+
+    file: Any
+    footer: TierFooter
+    where: str
+
+    @classmethod
+    def open(cls, tier: TierStore, path: str, topic: str, ledger_id: int) -> Self | None:
+        """None if the object is gone: the ledger was trimmed, or restored. Raises `DamagedEntry`, `CliError`."""
+        store = tier.open()
+        where = store.describe(path)
+        try:
+            return cls(*_opened(store, path, ledger_id), where)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CliError(f"cannot read {where}: {error}", hint=HINT) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedEntry(f"cannot read ledger {ledger_id} of {topic}: {where} was altered: {error}") from error
+
+    def stretches(self, first: int, last: int) -> Iterator[list[Extent]]:
+        """The row groups with the entries, in runs that one request reads."""
+        stretch: list[Extent] = []
+        for number, group in enumerate(self.footer.index.groups):
+            if group.first > last or group.first + group.entries <= first:
+                continue
+            extent = Extent(number, *self.footer.extent(number))
+            if stretch and extent.offset + extent.length - stretch[0].offset > REQUEST_BYTES:
+                yield stretch
+                stretch = []
+            stretch.append(extent)
+        if stretch:
+            yield stretch
+
+    def blocks(self, stretch: Sequence[Extent]) -> list[Block]:
+        """Raises OSError, and ValueError for bytes that were altered."""
+        start = stretch[0].offset
+        data = self.file.read_at(stretch[-1].offset + stretch[-1].length - start, start)
+        return [
+            self.footer.block(group, offset, data[offset - start : offset - start + length])
+            for group, offset, length in stretch
+        ]
+
+
+def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter]:
+    """Raises OSError; ValueError, KeyError, and TypeError for an object that is not the one that was offloaded."""
+    with store.filesystem.open_input_stream(store.key(manifest_path(path))) as stream:
+        manifest = Manifest.decode(stream.read())
+    tier = manifest.tier
+    file = store.filesystem.open_input_file(store.key(path))
+    if (manifest.ledger_id, tier.path, file.size()) != (ledger_id, path, tier.size):
+        raise ValueError("its size or its name is not that of the manifest")
+    tail = file.read_at(tier.tail, tier.size - tier.tail)
+    if crc32c(tail) != tier.tail_crc32c:
+        raise ValueError("its footer is not that of the manifest")
+    footer = TierFooter(tail)
+    if footer.index.ledger_id != ledger_id:
+        raise ValueError(f"it has ledger {footer.index.ledger_id}")
+    return file, footer
+
+
+class TierFileReader:
+    """Reads entries `first` to `last` of one tier file."""
+
+    def __init__(self, tier: TierFile, topic: str, first: int, last: int, missing: MissingEntries) -> None:
+        self._tier = tier
+        self._topic = topic
+        self._ledger_id = tier.footer.index.ledger_id
+        self._first = first
+        self._last = last
+        self._missing = missing
+
+    def runs(self) -> Iterator[EntryRun]:
+        """Raises `DamagedEntry`, `DataLoss`, and `CliError` if the store does not answer."""
+        expected = self._first
+        for block in self._blocks():
+            yield from self._runs_of(block)
+            expected = block.last_entry_id + 1
+        if expected <= self._last:
+            self._missing.check(self._ledger_id, expected, self._last)
+
+    def _blocks(self) -> Iterator[Block]:
+        """Reads one stretch ahead."""
+        coming: Future[list[Block]] | None = None
+        with ThreadPoolExecutor(1, "tier-file") as ahead:
+            for stretch in self._tier.stretches(self._first, self._last):
+                following = ahead.submit(self._tier.blocks, stretch)
+                if coming is not None:
+                    yield from self._arrived(coming)
+                coming = following
+            if coming is not None:
+                yield from self._arrived(coming)
+
+    def _arrived(self, coming: Future[list[Block]]) -> list[Block]:
+        try:
+            return coming.result()  # the store has a deadline for each request
+        except OSError as error:
+            raise CliError(f"cannot read {self._tier.where}: {error}", hint=HINT) from error
+        except ValueError as error:
+            raise DamagedEntry(
+                f"cannot read ledger {self._ledger_id} of {self._topic}: {self._tier.where} was altered: {error}"
+            ) from error
+
+    def _runs_of(self, block: Block) -> Iterator[EntryRun]:
+        start, stop = max(self._first - block.first_entry_id, 0), min(self._last - block.first_entry_id + 1, len(block))
+        for begin in range(start, stop, RUN_ENTRIES):
+            run = EntryRun([], [], [])
+            for row in range(begin, min(begin + RUN_ENTRIES, stop)):
+                entry_id, data = block.first_entry_id + row, block.data[block.starts[row] : block.ends[row]]
+                run.append(entry_id, parse(self._topic, self._ledger_id, entry_id, data, verify=False), len(data))
+            yield run
