@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pulsar
@@ -12,6 +13,7 @@ pytest.importorskip("pyspark")
 from broker_core.names import NamespaceName
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.spark import register
+from tests.broker_core.offload.offloaded_topic import in_directory, offloaded_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,3 +178,14 @@ def test_all_topics_of_a_namespace_are_read(
 def test_an_empty_topic_has_no_rows(source: Source, client: pulsar.Client, topic: str) -> None:
     client.create_producer(topic).close()
     assert source(topic=topic).count() == 0
+
+
+def test_offloaded_ledgers_are_read_from_their_store(spark: "SparkSession", tmp_path: Path) -> None:
+    with offloaded_topic(in_directory(tmp_path)) as one:
+        one.publish([b"%d" % number for number in range(30)])
+        one.offload()
+        one.drop_files()
+        reads = one.broker.broker.tier.reader.requests
+        found = Source(spark, one.broker)(topic=one.name, tier_store=f"file://{tmp_path}")
+        assert values(found) == sorted(map(str, range(30)))
+        assert one.broker.broker.tier.reader.requests == reads, "the broker read nothing"
