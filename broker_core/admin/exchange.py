@@ -40,6 +40,7 @@ async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) 
     if not request.can_read_body:
         return b""
     _check_size(request.content_length or 0, limit)
+    _invite(request)
     try:
         async with asyncio.timeout(config.idle_seconds):
             async for part in request.content.iter_any():
@@ -55,6 +56,12 @@ async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) 
     except Exception as error:  # the HTTP library has many, some from its parser
         raise BodyBroken(f"cannot read the request body: {type(error).__name__}") from None
     return b"".join(parts)
+
+
+def _invite(request: web.BaseRequest) -> None:
+    """curl asks before it sends a larger body, and waits a second for this answer (RFC 9110, 10.1.1)."""
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 def _check_size(size: int, limit: int) -> None:

@@ -38,7 +38,7 @@ class Connection(web.RequestHandler):
     server answers the request, and then the extra bytes with 400. So does this one, because it parses a header alone.
     """
 
-    __slots__ = ("_head_bytes", "_head_limit", "_host", "_server")
+    __slots__ = ("_errors", "_head_bytes", "_head_limit", "_host", "_server")
 
     def __init__(self, server: Connections, config: HttpConfig) -> None:
         super().__init__(
@@ -52,6 +52,7 @@ class Connection(web.RequestHandler):
             auto_decompress=False,  # a body of a few bytes may be gigabytes; Pulsar reads no compressed bodies
         )
         self._server = server
+        self._errors: list[BaseException] = []
         self._host = ""  # while it counts against the limit of its address
         self._head_bytes = 0
         self._head_limit = HEAD_LINES * config.max_header_bytes
@@ -68,7 +69,25 @@ class Connection(web.RequestHandler):
         if self._host:
             self._server.left(self._host)
             self._host = ""
-        super().connection_lost(exc)
+        lost = exc or ConnectionResetError("connection lost")
+        self._errors.append(lost)
+        super().connection_lost(lost)
+
+    async def start(self) -> None:
+        """Serves the requests of the connection.
+
+        An error that refers to the frames through which it went, which refer to it, would keep the connection in
+        memory until the garbage collector finds it.
+        """
+        try:
+            await super().start()
+        finally:
+            self._forget_frames()
+
+    def _forget_frames(self) -> None:
+        for error in self._errors:
+            error.__traceback__ = None
+        self._errors.clear()
 
     def data_received(self, data: bytes) -> None:
         end = data.find(_HEAD_END) + len(_HEAD_END)
@@ -106,6 +125,8 @@ class Connection(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """For requests that are not HTTP, and for errors outside of handlers; closes the connection."""
+        if exc is not None:
+            self._errors.append(exc)
         why = " ".join((message or str(exc) or type(exc).__name__).split())[:LONGEST_REASON]
         if status >= 500:
             log.exception(self._client, "", "an HTTP request of %s failed: %s", self._client, why)

@@ -52,6 +52,10 @@ class DispatchBudget:
         self._unacked = unacked
         self._wake = wake
 
+    def close(self) -> None:
+        """Forgets the dispatcher, so that its memory does not wait for the garbage collector."""
+        self._wake = _not_at_all
+
     def can_take(self, consumer: Consumer) -> int:
         """Messages that the consumer can take now."""
         unacked = self._unacked
@@ -82,3 +86,7 @@ class DispatchBudget:
         if self.rates is not None:
             messages = self.rates.allowed(messages)
         return Allowance(shares, messages) if messages > 0 else None
+
+
+def _not_at_all() -> None:
+    """The dispatcher is closed."""

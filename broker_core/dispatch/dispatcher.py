@@ -81,6 +81,7 @@ class Dispatcher(ABC):
     def close(self) -> None:
         self.closed = True
         self.reader.close()
+        self.budget.close()
 
     # -- what happens to it
 

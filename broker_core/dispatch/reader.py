@@ -137,7 +137,8 @@ class EntryReader:
         self.jump()
 
     def close(self) -> None:
-        self._ahead = None
+        self._ahead = self._replay = None
+        self._wake = _not_at_all  # so that the dispatcher's memory does not wait for the garbage collector
         if self._task is not None:
             self._task.cancel()
 
@@ -172,6 +173,10 @@ class EntryReader:
         if failure != self.failure:
             self.failure = failure
             log.warning("subscription %s of %s: %s", self._cursor.name, self._context.topic, failure)
+
+
+def _not_at_all() -> None:
+    """The dispatcher is closed."""
 
 
 def missing(run: Run, found: Block) -> int:

@@ -57,9 +57,10 @@ class PublishThrottle:
         self._free()
 
     def close(self) -> None:
-        """The producer is gone: drop the messages that are still held."""
+        """The producer is gone: drops the messages that are still held, and the reference to the producer."""
         self._runs.clear()
         self._free()
+        self._publish_now = _dropped
 
     def _advance(self) -> None:
         self._timer = None
@@ -97,3 +98,7 @@ class PublishThrottle:
         if self._holding:
             self._holding = False
             self._outbound.release_reading()
+
+
+def _dropped(run: SendRun) -> None:
+    """The producer is gone."""

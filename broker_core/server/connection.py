@@ -19,6 +19,7 @@ from broker_core.errors import BrokerError, NotAllowed, PersistenceFailed, Proto
 from broker_core.limits.incomplete_frames import COUNTED_FROM
 from broker_core.server.backpressure import ReadGate
 from broker_core.server.command_table import COMMANDS, SECURED_COMMANDS, Row, error_of_request
+from broker_core.server.disconnected import Disconnected
 from broker_core.server.handlers import publish
 from broker_core.server.liveness import Liveness
 from broker_core.server.session import Session, SessionState
@@ -115,10 +116,9 @@ class Connection(asyncio.Protocol):
         self._gate.close()
         if self._holds_much:
             self._broker.incomplete_frames.holds(self, 0, began=False)
-        # A connection is part of cycles, which the collector may find much later: its megabytes must not wait for that.
-        self._decoder.forget()
-        self._outgoing = []
         self._liveness.stop()
+        # What refers back to the connection goes, so that its memory does not wait for the garbage collector.
+        del self._liveness
         self._broker.spawn(self._release())
 
     async def _release(self) -> None:
@@ -128,6 +128,7 @@ class Connection(asyncio.Protocol):
             await self.session.release()
         finally:
             self._broker.connections.discard(self)
+            self.session.outbound = Disconnected()
             self._released.set()
 
     @property
@@ -161,11 +162,11 @@ class Connection(asyncio.Protocol):
         self._liveness.heard = True
         if self._liveness.listening:
             self._liveness.answer(alive=True)
-        broken: ProtocolError | None = None
+        broken: str | None = None
         try:
             items: Sequence[Any] = self._decoder.feed(data)
         except ProtocolError as error:
-            items, broken = error.items, error  # frames before the broken one are valid
+            items, broken = error.items, str(error)  # frames before the broken one are valid
         share = 1 if self._decoder.divided else TURN_ITEMS
         if len(items) <= share:
             self._take(items, broken)
@@ -176,7 +177,7 @@ class Connection(asyncio.Protocol):
         if held > COUNTED_FROM or self._holds_much:
             self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
-    def _take_in_turns(self, items: Sequence[Any], broken: ProtocolError | None, first: int, share: int) -> None:
+    def _take_in_turns(self, items: Sequence[Any], broken: str | None, first: int, share: int) -> None:
         """Much work in one read takes a turn of the loop for each share of the items, and no read in between."""
         rest = first + share
         last = rest >= len(items)
@@ -188,7 +189,7 @@ class Connection(asyncio.Protocol):
         else:
             self._loop.call_soon(self._take_in_turns, items, broken, rest, share)
 
-    def _take(self, items: Sequence[Any], broken: ProtocolError | None) -> None:
+    def _take(self, items: Sequence[Any], broken: str | None) -> None:
         try:
             sends = 0
             for item in items:
@@ -198,7 +199,7 @@ class Connection(asyncio.Protocol):
                 else:
                     self._on_item(item)
             if broken is not None:
-                raise ProtocolViolation(str(broken))
+                raise ProtocolViolation(broken)
         except ProtocolViolation as error:
             self._violated(error)
             return

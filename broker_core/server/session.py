@@ -218,6 +218,7 @@ class Session:
         """Closes producers, then consumers, after the connection is lost, so that messages can be redelivered."""
         if self.refresh is not None:
             self.refresh.cancel()
+            self.refresh = None
         for watcher_id in list(self.watchers):
             self.unwatch(watcher_id)
         for producer in list(self.producers.values()):

@@ -4,8 +4,6 @@ Entries are counted at once. Messages and bytes are those of the ledgers less wh
 remembered per ledger until more is acknowledged there.
 """
 
-from collections.abc import Callable
-
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.position import Position
@@ -13,13 +11,12 @@ from broker_core.storage.weights import Acknowledged, Weights
 
 
 class Backlog:
-    """`front`: the cursor's first unacknowledged position. `inexact` is called when a figure had to be estimated."""
+    """`front`: the cursor's first unacknowledged position."""
 
-    def __init__(self, info: CursorInfo, ledgers: LedgerList, weights: Weights, inexact: Callable[[], None]) -> None:
+    def __init__(self, info: CursorInfo, ledgers: LedgerList, weights: Weights) -> None:
         self._info = info
         self._ledgers = ledgers
         self._weights = weights
-        self._inexact = inexact
         self._weighed: dict[int, tuple[int, int, int]] = {}  # ledger -> acknowledged entries, messages, bytes
 
     def forget(self) -> None:
@@ -32,21 +29,22 @@ class Backlog:
             total -= window.acked_from(front.entry_id if ledger_id == front.ledger_id else 0)
         return total
 
-    def totals(self, front: Position) -> tuple[int, int]:
-        """Messages and bytes."""
+    def totals(self, front: Position) -> tuple[int, int, bool]:
+        """Messages, bytes, and whether they are exact; else a figure had to be estimated."""
         messages, size = self._ledgers.totals_from(front.ledger_id)
+        exact = True
         for ledger_id, acked in self._acknowledged(front):
-            gone_messages, gone_size = self._weigh(ledger_id, acked)
+            gone_messages, gone_size, weighed = self._weigh(ledger_id, acked)
             messages -= gone_messages
             size -= gone_size
+            exact = exact and weighed
         if self._info.batches:
             messages -= self._acknowledged_in_batches(front)
-        return max(messages, self.entries(front)), max(0, size)
+            exact = exact and all(batch.messages for _, _, batch in self._info.batches)
+        return max(messages, self.entries(front)), max(0, size), exact
 
     def _acknowledged_in_batches(self, front: Position) -> int:
         batches = self._info.batches
-        if any(not batch.messages for _, _, batch in batches):
-            self._inexact()
         there = [i for i in batches.ledger_ids if i >= front.ledger_id and i in self._ledgers.infos]
         return sum(batches.acknowledged_in(ledger_id) for ledger_id in there)
 
@@ -61,18 +59,19 @@ class Backlog:
             if ledger_id >= front.ledger_id and ledger_id in self._ledgers.infos
         ]
 
-    def _weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int]:
-        """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged."""
+    def _weigh(self, ledger_id: int, acked: Acknowledged) -> tuple[int, int, bool]:
+        """Messages and bytes of the acknowledged entries of a ledger; remembered until more are acknowledged.
+
+        And whether they are exact.
+        """
         count = acked.count()
         known = self._weighed.get(ledger_id)
         if known is not None and known[0] == count:
-            return known[1], known[2]
+            return known[1], known[2], True
         messages, size, exact = self._weights.weigh(ledger_id, acked)
         if exact:
             self._weighed[ledger_id] = (count, messages, size)
-        else:
-            self._inexact()
-        return messages, size
+        return messages, size, exact
 
     async def measure(self, front: Position) -> None:
         """Afterwards the totals are exact, also where entries had to be read for it."""

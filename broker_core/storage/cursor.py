@@ -61,8 +61,7 @@ class ManagedCursor:
         self._front = EARLIEST
         self._settle(info.mark_delete)
         self.read_position = self._front
-        self._backlog = Backlog(info, owner.ledgers, owner.weights, self._inexact)
-        self.on_mark_delete: Callable[[], None] | None = None  # it passed the end of a ledger: time to trim
+        self._backlog = Backlog(info, owner.ledgers, owner.weights)
 
     @property
     def name(self) -> str:
@@ -278,15 +277,21 @@ class ManagedCursor:
 
         Elsewhere an estimate, which is replaced by the exact figure as soon as the entries have been read.
         """
-        return self._backlog.totals(self._refresh_front())[0]
+        return self._totals()[0]
 
     @property
     def backlog_bytes(self) -> int:
-        return self._backlog.totals(self._refresh_front())[1]
+        return self._totals()[1]
 
     def prepare_backlog(self) -> None:
         """Requests a background measurement of what is not in memory."""
-        self._backlog.totals(self._refresh_front())
+        self._totals()
+
+    def _totals(self) -> tuple[int, int]:
+        messages, size, exact = self._backlog.totals(self._refresh_front())
+        if not exact:
+            self._owner.cursor_inexact(self)
+        return messages, size
 
     async def measure(self) -> None:
         """Makes the backlog in messages and bytes exact; reads entries if necessary."""
@@ -340,15 +345,11 @@ class ManagedCursor:
             self._dirty = True
             self._owner.cursor_dirty(self)
 
-    def _inexact(self) -> None:
-        self._owner.cursor_inexact(self)
-
     # ---- mark-delete
 
     def _move(self, ledger_id: int, stop: int) -> None:
         """Mark-delete moves to (ledger_id, stop - 1), and on over what is acknowledged in the ledgers that follow."""
         ledgers = self._ledgers
-        passed = False
         while True:
             if stop > 0:
                 self.info.mark_delete = Position(ledger_id, stop - 1)
@@ -362,14 +363,11 @@ class ManagedCursor:
             ledger = ledgers.infos.get(ledger_id)
             if following is None or (ledger is not None and stop < ledger.entries):
                 break
-            passed = True
             ledger_id = following
             window = self.info.windows.get(ledger_id)
             stop = window.first_unacknowledged(0) if window is not None else 0
         self._front = Position(ledger_id, stop)
         self._mark_dirty()
-        if passed and self.on_mark_delete is not None:
-            self.on_mark_delete()
 
     def _refresh_front(self) -> Position:
         """The first position above mark-delete that is not acknowledged; ledgers may have come or gone meanwhile."""

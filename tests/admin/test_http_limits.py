@@ -250,3 +250,14 @@ async def test_any_message_can_be_shown(shop: Admin, metadata: dict[str, Any]) -
     writer.close()
     assert (head.split()[1], body) == (b"200", b"x")
     assert not any(line.startswith(b"X-Injected") for line in head.splitlines())
+
+
+async def test_a_client_that_asks_before_it_sends_a_body_is_answered_at_once(admin: Admin) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", admin.server.web_port)
+    writer.write(POST + b"Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n")
+    async with asyncio.timeout(10):
+        assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+        assert await reader.readline() == b"\r\n"
+        writer.write(b"{}")
+        assert (await reader.readline()).split()[1] in (b"204", b"412")
+    writer.close()
