@@ -34,6 +34,7 @@ TITLES = {
     "connection": "Connections",
     "commands": "Limits for one client command",
     "http": "Limits for clients of the admin API",
+    "console": "The web console",
     "storage": "Storage",
     "topics": "Topics",
     "topic_lists": "Topic lists",

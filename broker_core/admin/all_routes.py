@@ -10,6 +10,7 @@ from broker_core.admin import (
     bundles,
     clusters,
     configuration,
+    console_pages,
     failure_domains,
     isolation_policies,
     lookup,
@@ -76,3 +77,9 @@ def all_routes() -> Routes:
         *other_services.ROUTES,
     )
     return Routes((*listed, *openapi.routes(listed)))
+
+
+def served_routes() -> Routes:
+    """The admin API, and the console that asks it."""
+    api = all_routes()
+    return Routes((*api.listed, *console_pages.routes(api)))

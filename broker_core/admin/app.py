@@ -1,4 +1,4 @@
-"""The admin HTTP server: sockets, requests, answers, and the only translation of errors into statuses.
+"""The admin HTTP server: sockets, requests, and answers.
 
 The HTTP library is imported in a thread when the server starts, after the binary port listens, so that the first
 clients do not wait for it. The routes are in the ROUTES of the other modules here.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import logging
 import socket
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,16 +15,15 @@ from urllib.parse import parse_qsl
 
 from broker_core.admin.body_memory import BodyMemory, Share
 from broker_core.admin.browsers import BrowserRules, is_loopback
-from broker_core.admin.call import Answer, Call, json_answer
+from broker_core.admin.call import Answer, Call
 from broker_core.admin.exchange import BodyBroken, read_body, send
 from broker_core.admin.first_api import translate
 from broker_core.admin.guard import NOT_AUTHENTICATED, Guard
-from broker_core.admin.statuses import STATUSES, status_of
+from broker_core.admin.results import refused, result_of
+from broker_core.admin.statuses import status_of
 from broker_core.client_log import ClientLog
-from broker_core.errors import AuthenticationFailed, BrokerError, PersistenceFailed
-from broker_core.rates.turns import json_in_turns
-from broker_core.storage.errors import StorageError
-from broker_core.wire.errors import EntryError
+from broker_core.errors import AuthenticationFailed, BrokerError
+from broker_core.security.sessions import Sessions
 
 if TYPE_CHECKING:
     import ssl
@@ -35,11 +33,8 @@ if TYPE_CHECKING:
     from broker_core.admin.routes import Route, Routes
     from broker_core.broker import Broker
 
-log = logging.getLogger(__name__)
-
 client_log = ClientLog(__name__)
 
-LONGEST_REASON = 2_000  # characters; a reason may quote the request
 RECEIVE_BYTES = 32 * 1024  # per read from a connection: a body may come in chunks of a byte
 CLOSE_SECONDS = 2.0
 _STILL_POSSIBLE = "the change may still be made: check before you try again"
@@ -70,7 +65,7 @@ async def start_admin(
     web = await asyncio.to_thread(importlib.import_module, "aiohttp.web")
     protocol = await asyncio.to_thread(importlib.import_module, _PROTOCOL)
     handlers = await asyncio.to_thread(importlib.import_module, _HANDLERS)
-    dispatcher = Dispatcher(broker, handlers.all_routes(), web)
+    dispatcher = Dispatcher(broker, handlers.served_routes(), web)
     runner = web.ServerRunner(
         protocol.Connections(dispatcher.answer, broker.config.http), shutdown_timeout=CLOSE_SECONDS
     )
@@ -93,7 +88,8 @@ class Dispatcher:
         self._browsers = BrowserRules.of(own, server.allowed_hosts)
         self._broker = broker
         self._routes = routes
-        self._guard = Guard(broker.security, routes.listed)
+        self._sessions = Sessions(broker.config.console, broker.clock)
+        self._guard = Guard(broker.security, routes.listed, self._sessions)
         self._web = library
         self._http = broker.config.http
         self._memory = BodyMemory(self._http.body_memory_mb << 20)
@@ -101,8 +97,8 @@ class Dispatcher:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if self._under_way >= self._http.max_requests:
-            refused = _refused(f"more than {self._http.max_requests} requests at a time", 503)
-            return await send(self._web, request, refused, self._http)
+            too_many = refused(f"more than {self._http.max_requests} requests at a time", 503)
+            return await send(self._web, request, too_many, self._http)
         self._under_way += 1
         try:
             with self._memory.share() as share:
@@ -119,14 +115,14 @@ class Dispatcher:
         except TimeoutError:
             reason = f"no result within {self._http.request_seconds:g} seconds"
             reads = request.method in ("GET", "HEAD")
-            return _refused(reason if reads else f"{reason}; {_STILL_POSSIBLE}", 503)
+            return refused(reason if reads else f"{reason}; {_STILL_POSSIBLE}", 503)
 
     async def _handle(self, request: web.BaseRequest, share: Share) -> Answer:
         path, _, query = request.raw_path.partition("?")
         method = "GET" if request.method == "HEAD" else request.method
         refusal = self._browsers.refusal(request.headers, over_loopback=_is_over_loopback(request))
         if refusal is not None:
-            return _refused(refusal, 403)
+            return refused(refusal, 403)
         # The first of equal names counts, as in Pulsar.
         pairs = parse_qsl(query, keep_blank_values=True)
         named = dict(reversed(pairs))
@@ -134,7 +130,7 @@ class Dispatcher:
             principal = await self._guard.principal(request, path, named)
         except AuthenticationFailed as error:
             client_log.info(request.remote or "", "", "cannot authenticate a request of %s: %s", request.remote, error)
-            return _refused(NOT_AUTHENTICATED, status_of(error))
+            return refused(NOT_AUTHENTICATED, status_of(error))
         second, cluster = translate(path)
         found = self._routes.find(method, second)
         if isinstance(found, frozenset):
@@ -144,8 +140,23 @@ class Dispatcher:
             body = await read_body(request, share, self._http)
         except BrokerError as error:
             return _unread(request, error)
-        call = Call(self._broker, parts, named, body, request.headers, share, pairs, principal, request.remote or "")
-        work = _result(self._guarded(found.route, call), f"{method} {path}")
+        call = Call(
+            self._broker,
+            parts,
+            named,
+            body,
+            request.headers,
+            share,
+            pairs,
+            principal,
+            request.remote or "",
+            is_private=_is_private(request),
+            is_secure=request.secure,
+            method=method,
+            path=path,
+            sessions=self._sessions,
+        )
+        work = result_of(self._guarded(found.route, call), f"{method} {path}")
         if method == "GET":
             return await work
         answer = await self._to_the_end(work, share)
@@ -182,39 +193,19 @@ def _is_over_loopback(request: web.BaseRequest) -> bool:
     return own_end is None or is_loopback(str(own_end[0]))
 
 
-async def _result(work: Any, what: str) -> Answer:
-    """The handler's answer. Only this function turns errors into statuses and reasons."""
-    try:
-        result = await work
-        if result is None:
-            return Answer(204)
-        return result if isinstance(result, Answer) else Answer(200, await json_in_turns(result))
-    except BrokerError as error:
-        return _refused(error.reason, status_of(error))
-    except EntryError as error:  # a message is as its producer made it
-        return _refused(f"cannot read the message: {error}", 412)
-    except StorageError as error:
-        return _refused(str(error), STATUSES[PersistenceFailed])
-    except TimeoutError:
-        raise
-    except Exception as error:
-        log.exception("%s failed", what[:LONGEST_REASON])
-        return _refused(f"{type(error).__name__}: {error}", 500)
+def _is_private(request: web.BaseRequest) -> bool:
+    return request.secure or _is_over_loopback(request)
 
 
 def _unread(request: web.BaseRequest, error: BrokerError) -> Answer:
     if isinstance(error, BodyBroken):
         client = request.remote or "a disconnected client"
         client_log.info(client, "", "a request body of %s did not arrive completely", client)
-    return _refused(error.reason, status_of(error))
-
-
-def _refused(reason: str, status: int) -> Answer:
-    return json_answer({"reason": reason[:LONGEST_REASON]}, status)
+    return refused(error.reason, status_of(error))
 
 
 def _no_route(method: str, path: str, known: frozenset[str]) -> Answer:
     if known:
         allowed = ", ".join(sorted(known))
-        return _refused(f"{method} is not allowed on {path}; allowed: {allowed}", 405)
-    return _refused(f"this broker has no resource at {path}", 404)
+        return refused(f"{method} is not allowed on {path}; allowed: {allowed}", 405)
+    return refused(f"this broker has no resource at {path}", 404)

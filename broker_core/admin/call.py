@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from broker_core.admin.body_memory import Share
     from broker_core.broker import Broker
     from broker_core.security.principal import Principal
+    from broker_core.security.sessions import Sessions
 
 _ESCAPED = "backslashreplace"  # of lone surrogates, which is also JSON's spelling of them
 JSON_TYPE = "application/json"
@@ -41,7 +42,8 @@ class Call:
 
     `pairs`: the whole query, where a name can be repeated. `headers` compares names without case. `memory`: to be asked
     before reading something large. `principal`: who sends it; None while authentication is switched off. `client`: its
-    address.
+    address. `is_secure`: it came over TLS. `is_private`: nothing between client and broker can read it.
+    `method`, `path`: as sent. `sessions`: those of the console; None for a call that did not come over HTTP.
     """
 
     broker: Broker
@@ -53,6 +55,11 @@ class Call:
     pairs: Sequence[tuple[str, str]] = ()
     principal: Principal | None = None
     client: str = ""
+    is_private: bool = False
+    is_secure: bool = False
+    method: str = ""
+    path: str = ""
+    sessions: Sessions | None = None
 
     def part(self, name: str) -> str:
         return self.check_length(unquote(self.parts[name]), name)

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from broker_core.admin.call import Call
     from broker_core.admin.routes import Route
     from broker_core.security.service import Security
+    from broker_core.security.sessions import Sessions
 
 NOT_AUTHENTICATED = "Authentication required"
 _ALWAYS_OPEN = "/status.html"  # for load balancers, which have no credentials
 _METRICS = "/metrics"
 _ORIGINAL_HEADER = "X-Original-Principal"
+_CONSOLE = "/console"
 _ONCE = ("Authorization", _ORIGINAL_HEADER, METHOD_HEADER)
 _FORBIDDEN = frozenset({Kind.NAMESPACE, Kind.NAMESPACE_POLICY, Kind.TOPIC_POLICY})
 _TENANT_FIRST = frozenset(
@@ -33,12 +35,17 @@ _TENANT_FIRST = frozenset(
 )
 
 
+def is_console(path: str) -> bool:
+    return path.strip("/") == "" or path == _CONSOLE or path.startswith(f"{_CONSOLE}/")
+
+
 class Guard:
-    def __init__(self, security: Security, routes: Iterable[Route]) -> None:
+    def __init__(self, security: Security, routes: Iterable[Route], sessions: Sessions | None = None) -> None:
         """Raises `UnknownOperation` for a route that no rule decides."""
         for route in routes:
             check_has_rule(route.operation)
         self._security = security
+        self._sessions = sessions
 
     async def principal(self, request: web.BaseRequest, path: str, query: Mapping[str, str]) -> Principal | None:
         """None while authentication is switched off, and where it is not asked for. Raises `AuthenticationFailed`."""
@@ -48,12 +55,24 @@ class Guard:
         for name in _ONCE:
             if len(request.headers.getall(name, ())) > 1:  # a reverse proxy may have checked another one
                 raise AuthenticationFailed(f"the header {name} is there more than once")
+        if is_console(path):
+            return await self._user_of_console(request)
         host = request.remote or "gone"
         identity = await security.authenticate_request(host, request.headers, query, _certificate(request))
         original = request.headers.get(_ORIGINAL_HEADER, "").strip()
         if not security.is_proxy(identity.role) and original == identity.role:
             original = ""
         return Principal(identity.role, original)
+
+    async def _user_of_console(self, request: web.BaseRequest) -> Principal | None:
+        """None for someone who has to sign in. A session takes precedence, and an address holds no credentials."""
+        session = self._sessions.find(request.headers.get("Cookie", "")) if self._sessions else None
+        headers, certificate = (session.headers, b"") if session else (request.headers, _certificate(request))
+        try:
+            identity = await self._security.authenticate_request(request.remote or "gone", headers, {}, certificate)
+        except AuthenticationFailed:
+            return None
+        return Principal(identity.role)
 
     def _is_open(self, path: str) -> bool:
         bare = path.rstrip("/")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.config.commands import CommandConfig
+from broker_core.config.console import ConsoleConfig
 from broker_core.config.dispatch import DispatchConfig
 from broker_core.config.features import (
     BacklogQuotaConfig,
@@ -388,6 +389,7 @@ class BrokerConfig(Sections):
     connection: ConnectionConfig = field(default_factory=ConnectionConfig)
     commands: CommandConfig = field(default_factory=CommandConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
+    console: ConsoleConfig = field(default_factory=ConsoleConfig)
     security: SecurityConfig = field(default_factory=SecurityConfig)
     openid: OpenIdConfig = field(default_factory=OpenIdConfig)
     tls: TlsConfig = field(default_factory=TlsConfig)

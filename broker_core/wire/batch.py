@@ -63,6 +63,16 @@ def split_batch(payload: bytes, count: int) -> list[BatchMessage]:
     return messages
 
 
+def head_of_batch(payload: bytes, count: int, most: int) -> list[BatchMessage]:
+    """The first `most` of the `count` messages, for pages that show no more. Raises `MalformedEntry`."""
+    messages: list[BatchMessage] = []
+    position = 0
+    for index in range(min(count, most)):
+        message, position = _read_message(payload, position, index)
+        messages.append(message)
+    return messages
+
+
 def split_batch_columns(payload: bytes, count: int) -> tuple[list[SingleMessageMetadata], list[bytes]]:
     """As `split_batch`, in two columns: for readers of many messages."""
     parse, size_at, size = SingleMessageMetadata.FromString, SIZE.unpack_from, len(payload)

@@ -57,6 +57,10 @@ AllowUnauthenticated = Annotated[
         "--allow-unauthenticated", help="Listen on other than loopback addresses even without authentication."
     ),
 ]
+ConsoleActions = Annotated[
+    bool,
+    typer.Option("--console-actions", help="Let the web console change things. Without it, the console is read-only."),
+]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("-c", "--config", metavar="FILE", help="Configuration file: YAML, or Pulsar's standalone.conf."),
@@ -99,6 +103,7 @@ def standalone(
     advertised_address: Advertised = None,
     tls: Tls = None,
     allow_unauthenticated: AllowUnauthenticated = False,
+    console_actions: ConsoleActions = False,
     config: ConfigFile = None,
     settings: Settings = None,
     wipe_data: WipeData = False,
@@ -147,6 +152,7 @@ def standalone(
         "bindAddress": bind,
         "advertisedAddress": advertised_address,
         "allowUnauthenticatedAccess": allow_unauthenticated or None,
+        "consoleActionsEnabled": console_actions or None,
     }
     loaded = _load(config, settings or [], {key: value for key, value in flags.items() if value is not None})
     says = "broker at {service_url}, admin API at {http_url}, data in {data_dir}"

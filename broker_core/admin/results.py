@@ -1,0 +1,41 @@
+"""What a handler returns or raises as an answer: the only translation of errors into statuses and reasons."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from broker_core.admin.call import Answer, json_answer
+from broker_core.admin.statuses import STATUSES, status_of
+from broker_core.errors import BrokerError, PersistenceFailed
+from broker_core.rates.turns import json_in_turns
+from broker_core.storage.errors import StorageError
+from broker_core.wire.errors import EntryError
+
+log = logging.getLogger(__name__)
+
+LONGEST_REASON = 2_000  # characters; a reason may quote the request
+
+
+async def result_of(work: Any, what: str) -> Answer:
+    """The handler's answer. `what` names the request in the log."""
+    try:
+        result = await work
+        if result is None:
+            return Answer(204)
+        return result if isinstance(result, Answer) else Answer(200, await json_in_turns(result))
+    except BrokerError as error:
+        return refused(error.reason, status_of(error))
+    except EntryError as error:  # a message is as its producer made it
+        return refused(f"cannot read the message: {error}", 412)
+    except StorageError as error:
+        return refused(str(error), STATUSES[PersistenceFailed])
+    except TimeoutError:
+        raise
+    except Exception as error:
+        log.exception("%s failed", what[:LONGEST_REASON])
+        return refused(f"{type(error).__name__}: {error}", 500)
+
+
+def refused(reason: str, status: int) -> Answer:
+    return json_answer({"reason": reason[:LONGEST_REASON]}, status)

@@ -1,0 +1,64 @@
+"""The console: which page answers which address, for any host."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from broker_core.console import actions, lists, messages, topic
+from broker_core.console import page as pages
+from broker_core.console.admin_api import AdminApi, Refused
+from broker_core.console.page import Frame, Page, Request, problem
+
+FIELDS_MAX = 50
+Show = Callable[[Frame, Request, AdminApi], Awaitable[Page]]
+
+PAGES: Mapping[str, Show] = {
+    pages.HOME: lists.home,
+    pages.NAMESPACES: lists.namespaces,
+    pages.TOPICS: lists.topics,
+    pages.BACKLOGS: lists.backlogs,
+    pages.TOPIC: topic.topic_page,
+    pages.SUBSCRIPTION: topic.subscription_page,
+    pages.SAMPLE: topic.sample_page,
+    pages.MESSAGES: messages.messages_page,
+    pages.ACTION: actions.confirm,
+}
+FORMS: Mapping[str, Show] = {pages.ACTION: actions.perform}
+
+_FILES = {
+    pages.STYLE: ("console.css", "text/css; charset=utf-8"),
+    pages.SCRIPT: ("console.js", "text/javascript; charset=utf-8"),
+    pages.ICON: ("icon.svg", "image/svg+xml"),
+}
+FILES = tuple(_FILES)
+
+
+async def answer(frame: Frame, request: Request, api: AdminApi) -> Page:
+    """Never raises `Refused`: a page says what was refused, and why."""
+    shows = FORMS if request.method == "POST" else PAGES
+    if request.path not in shows:
+        return problem(frame, 404, f"the console has no page {request.path[:200]}")
+    try:
+        return await shows[request.path](frame, request, api)
+    except Refused as error:
+        return problem(frame, error.status, str(error))
+
+
+@cache
+def file(path: str) -> Page:
+    """One of `FILES`, which need no user: a style sheet, a script, and an icon."""
+    name, kind = _FILES[path]
+    headers = (("X-Content-Type-Options", "nosniff"), ("Cache-Control", "max-age=300"))
+    return Page(200, Path(__file__).with_name(name).read_bytes(), kind, headers)
+
+
+def fields(text: str) -> dict[str, str]:
+    """The fields of a query or a form; the first of equal names counts. Raises `Refused`."""
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace")
+    except ValueError:
+        raise Refused(400, f"the request has more than {FIELDS_MAX} fields") from None
+    return dict(reversed(pairs))

@@ -1,0 +1,217 @@
+"""The pages that list: tenants, namespaces, the topics of a namespace in pages, and the largest backlogs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from broker_core.console.actions import offered
+from broker_core.console.admin_api import ROOT, AdminApi, Backlogs, Refused, Reply, TopicName, namespace_path, part
+from broker_core.console.charts import backlog_of
+from broker_core.console.health import STUCK, health_of
+from broker_core.console.markup import Child, Html, address, link, tag
+from broker_core.console.markup import table as table_of
+from broker_core.console.page import (
+    BACKLOGS,
+    HOME,
+    NAMESPACES,
+    SUBSCRIPTION,
+    TOPIC,
+    TOPICS,
+    Frame,
+    Page,
+    Request,
+    name_of,
+    namespace_crumbs,
+    page,
+)
+from broker_core.console.quantities import count, rate, size
+
+ROWS = 50  # of a page; each row costs one request
+LARGEST = 200
+_PARTITION = re.compile(r"-partition-\d+$")
+PARTITIONED = "partitioned"
+
+
+async def home(frame: Frame, _request: Request, api: AdminApi) -> Page:
+    backlogs = tag("p", link(BACKLOGS, "Largest backlogs"), " of all topics")
+    try:
+        tenants = sorted((await api.ask("GET", f"{ROOT}/tenants")).value or [])
+    except Refused as error:  # only superusers may list tenants; others know the names of theirs
+        return page(frame, "Tenants", (), tag("p", str(error), class_="problem"), _named_tenant(), backlogs)
+    rows = [[link(address(NAMESPACES, tenant=each), name_of(each))] for each in tenants]
+    return page(frame, "Tenants", (), backlogs, table_of(f"{len(rows):,} tenants", ["Tenant"], rows))
+
+
+def _named_tenant() -> Html:
+    return tag(
+        "form",
+        tag("label", "Go to tenant", for_="tenant"),
+        tag("input", id="tenant", name="tenant", required=True, autocomplete="off"),
+        tag("button", "Go", type="submit"),
+        action=NAMESPACES,
+        method="get",
+    )
+
+
+async def namespaces(frame: Frame, request: Request, api: AdminApi) -> Page:
+    tenant = request.query.get("tenant", "")
+    found = sorted((await api.ask("GET", f"{ROOT}/namespaces/{part(tenant)}")).value or [])
+    rows = [
+        [link(address(TOPICS, namespace=each), name_of(each)), link(address(BACKLOGS, namespace=each), "backlogs")]
+        for each in found
+    ]
+    table = table_of(f"{len(rows):,} namespaces", ["Namespace", "Largest backlogs"], rows)
+    return page(frame, tenant, [("Tenants", HOME)], table)
+
+
+# Topics
+
+
+async def topics(frame: Frame, request: Request, api: AdminApi) -> Page:
+    """Names are filtered and cut into pages first; only the topics of the page are asked for their stats."""
+    namespace, wanted = request.query.get("namespace", ""), request.query.get("filter", "")
+    names, partitioned = await _names(api, namespace)
+    matching = [name for name in names if wanted.lower() in name.lower()]
+    number = _page_number(request, len(matching))
+    listed = [TopicName.parse(name) for name in matching[number * ROWS : (number + 1) * ROWS]]
+    rows = await _rows(api, listed, partitioned)
+    headings = ["Topic", "#Backlog", "#In/s", "#Out/s", "#Stored", "#Subscriptions", "State"]
+    caption = f"Topics {number * ROWS + 1 if listed else 0:,} to {number * ROWS + len(listed):,} of {len(matching):,}"
+    content = (
+        _filter(namespace, wanted),
+        table_of(caption, headings, rows),
+        _pages(namespace, wanted, number, len(matching)),
+        tag("p", link(address(BACKLOGS, namespace=namespace), "Largest backlogs of this namespace")),
+        offered(frame, "namespace", namespace=namespace),
+    )
+    return page(frame, namespace, namespace_crumbs(namespace), *content)
+
+
+async def _names(api: AdminApi, namespace: str) -> tuple[list[str], frozenset[str]]:
+    """Topics without partitions and partitioned ones, sorted; and which of them are partitioned."""
+    path = namespace_path(namespace)
+    found = await api.ask_all(
+        [
+            f"{ROOT}/namespaces/{path}/topics",
+            f"{ROOT}/persistent/{path}/partitioned",
+            f"{ROOT}/non-persistent/{path}/partitioned",
+        ],
+        {"mode": "ALL"},
+    )
+    every, *parted = [_value(one) or [] for one in found]
+    partitioned = frozenset(name for some in parted for name in some)
+    plain = {name for name in every if _PARTITION.sub("", name) not in partitioned}
+    return sorted(plain | partitioned), partitioned
+
+
+def _value(reply: Reply | Refused) -> Any:
+    if isinstance(reply, Refused):
+        raise reply
+    return reply.value
+
+
+def _page_number(request: Request, total: int) -> int:
+    """From 0; the last page for a number that is too large."""
+    text = request.query.get("page", "1")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 1
+    return max(0, min(number - 1, (total - 1) // ROWS))
+
+
+async def _rows(api: AdminApi, listed: Sequence[TopicName], partitioned: frozenset[str]) -> list[list[Child]]:
+    paths = [f"{topic.path}/{'partitioned-stats' if str(topic) in partitioned else 'stats'}" for topic in listed]
+    found = await api.ask_all(paths, {"perPartition": "false", "excludePublishers": "true"})
+    return [_row(topic, str(topic) in partitioned, reply) for topic, reply in zip(listed, found, strict=True)]
+
+
+def _row(topic: TopicName, is_partitioned: bool, reply: Reply | Refused) -> list[Child]:
+    kinds = [PARTITIONED] * is_partitioned + ["non-persistent"] * (topic.domain != "persistent")
+    kind = tag("small", f" {', '.join(kinds)}") if kinds else None
+    name = tag("span", link(address(TOPIC, name=topic), name_of(topic.local)), kind)
+    if isinstance(reply, Refused):
+        return [name, "-", "-", "-", "-", "-", str(reply)]
+    stats: Mapping[str, Any] = reply.value or {}
+    subscriptions = stats.get("subscriptions") or {}
+    return [
+        name,
+        count(backlog_of(stats)),
+        rate(stats.get("msgRateIn")),
+        rate(stats.get("msgRateOut")),
+        size(stats.get("storageSize")),
+        count(len(subscriptions)),
+        _stuck(topic, subscriptions),
+    ]
+
+
+def _stuck(topic: TopicName, subscriptions: Mapping[str, Any]) -> Child:
+    stuck = sorted(name for name, one in subscriptions.items() if health_of(one).word == STUCK)
+    if not stuck:
+        return ""
+    first = link(address(SUBSCRIPTION, topic=topic, name=stuck[0]), name_of(stuck[0]))
+    more = f" and {len(stuck) - 1:,} more" if len(stuck) > 1 else ""
+    return tag("span", tag("strong", "stuck", class_="word stuck"), ": ", first, more)
+
+
+def _filter(namespace: str, wanted: str) -> Html:
+    return tag(
+        "form",
+        tag("input", type="hidden", name="namespace", value=namespace),
+        tag("label", "Names that contain", for_="filter"),
+        tag("input", id="filter", name="filter", type="search", value=wanted, autocomplete="off"),
+        tag("button", "Filter", type="submit"),
+        action=TOPICS,
+        method="get",
+        class_="filter",
+    )
+
+
+def _pages(namespace: str, wanted: str, number: int, total: int) -> Html | None:
+    last = (total - 1) // ROWS
+    if last <= 0:
+        return None
+
+    def to(page: int, text: str) -> Html:
+        return tag("li", link(address(TOPICS, namespace=namespace, filter=wanted, page=page + 1), text))
+
+    def steps() -> Iterator[Html]:
+        if number > 0:
+            yield to(0, "First")
+            yield to(number - 1, "Previous")
+        yield tag("li", tag("span", f"Page {number + 1:,} of {last + 1:,}", aria_current="page"))
+        if number < last:
+            yield to(number + 1, "Next")
+            yield to(last, "Last")
+
+    return tag("nav", tag("ul", steps()), aria_label="Pages", class_="pages")
+
+
+# Backlogs
+
+
+async def backlogs(frame: Frame, request: Request, api: AdminApi) -> Page:
+    namespace = request.query.get("namespace", "")
+    found = await api.backlogs(namespace, LARGEST)
+    where = f"in {namespace}" if namespace else "in all namespaces"
+    crumbs = [*namespace_crumbs(namespace), (namespace, address(TOPICS, namespace=namespace))] if namespace else None
+    return page(frame, f"Backlogs {where}", crumbs or [("Tenants", HOME)], _summary(found), _backlog_table(found))
+
+
+def _summary(found: Backlogs) -> Html:
+    return tag("p", f"{found.subscriptions:,} subscriptions of {found.topics:,} topics have a backlog.")
+
+
+def _backlog_table(found: Backlogs) -> Html:
+    rows = [
+        [
+            link(address(SUBSCRIPTION, topic=one.topic, name=one.subscription), name_of(one.subscription)),
+            link(address(TOPIC, name=one.topic), name_of(one.topic)),
+            f"{one.backlog:,}",
+            f"{one.unacked:,}",
+            f"{one.consumers:,}",
+            f"{one.rate_out:,.1f}",
+        ]
+        for one in found.largest
+    ]
+    headings = ["Subscription", "Topic", "#Backlog", "#Unacknowledged", "#Consumers", "#Out/s"]
+    return table_of(f"The {len(rows):,} largest backlogs", headings, rows)

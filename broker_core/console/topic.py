@@ -1,0 +1,211 @@
+"""The pages of a topic, of a subscription, and the samples that their charts draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from broker_core.console import charts
+from broker_core.console.actions import done, offered
+from broker_core.console.admin_api import AdminApi, Refused, TopicName
+from broker_core.console.health import health_of
+from broker_core.console.markup import Child, Html, address, link, tag
+from broker_core.console.markup import table as table_of
+from broker_core.console.page import (
+    MESSAGES,
+    SUBSCRIPTION,
+    TOPIC,
+    Frame,
+    Page,
+    Request,
+    facts,
+    name_of,
+    page,
+    subscription_crumbs,
+    topic_crumbs,
+)
+from broker_core.console.quantities import count, moment, number, rate, size
+
+ROWS_MAX = 500  # of a table of subscriptions, partitions, producers, or consumers
+Document = Mapping[str, Any]
+
+
+async def partitions_of(api: AdminApi, topic: TopicName) -> int:
+    """0 for a topic without partitions."""
+    found = (await api.ask("GET", f"{topic.path}/partitions")).value
+    return int(number(found.get("partitions"))) if isinstance(found, dict) else 0
+
+
+async def stats_of(api: AdminApi, topic: TopicName, partitions: int) -> Document:
+    """Raises `Refused`."""
+    end = "partitioned-stats" if partitions else "stats"
+    found = (await api.ask("GET", f"{topic.path}/{end}", {"perPartition": "false"})).value
+    return found if isinstance(found, dict) else {}
+
+
+async def subscription_of(api: AdminApi, topic: TopicName, name: str) -> tuple[int, Document, Document]:
+    """The number of partitions, and the stats of topic and subscription. Raises `Refused` if there is none."""
+    partitions = await partitions_of(api, topic)
+    stats = await stats_of(api, topic, partitions)
+    found = (stats.get("subscriptions") or {}).get(name)
+    if found is None:
+        raise Refused(404, f"topic {topic} has no subscription {name!r}")
+    return partitions, stats, found
+
+
+async def sample_page(_frame: Frame, request: Request, api: AdminApi) -> Page:
+    topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("subscription", "")
+    if name:
+        _, stats, found = await subscription_of(api, topic, name)
+        return charts.sample(stats, found)
+    return charts.sample(await stats_of(api, topic, await partitions_of(api, topic)), None)
+
+
+# A topic
+
+
+async def topic_page(frame: Frame, request: Request, api: AdminApi) -> Page:
+    topic = TopicName.parse(request.query.get("name", ""))
+    partitions = await partitions_of(api, topic)
+    stats = await stats_of(api, topic, partitions)
+    browse = tag("p", link(address(MESSAGES, topic=topic), "Browse its messages"))
+    content = (
+        done(request),
+        facts(_topic_facts(topic, partitions, stats)),
+        charts.live(topic),
+        _subscriptions(topic, stats),
+        _partitions(topic, partitions) if partitions else browse,
+        _producers(stats),
+        await _schema(api, topic),
+        offered(frame, "partitioned" if partitions else "topic", topic=str(topic)),
+    )
+    return page(frame, topic.local, topic_crumbs(topic), *content)
+
+
+def _topic_facts(topic: TopicName, partitions: int, stats: Document) -> Iterable[tuple[str, Child]]:
+    yield "Name", tag("code", name_of(str(topic)))
+    if partitions:
+        yield "Partitions", count(partitions)
+    yield "Backlog of all subscriptions", tag("span", count(charts.backlog_of(stats)), data_shown="backlog")
+    yield "Published", f"{rate(stats.get('msgRateIn'))} messages/s"
+    yield "Delivered", f"{rate(stats.get('msgRateOut'))} messages/s"
+    yield "Stored", size(stats.get("storageSize"))
+    yield "Last message", moment(stats.get("lastPublishTimeStamp"))
+
+
+def _subscriptions(topic: TopicName, stats: Document) -> Html:
+    found = sorted((stats.get("subscriptions") or {}).items())
+    rows = [_subscription_row(topic, name, one) for name, one in found[:ROWS_MAX]]
+    headings = ["Subscription", "State", "#Backlog", "#Unacknowledged", "#Out/s", "Type", "#Consumers"]
+    table = table_of(_caption("subscriptions", len(found)), headings, rows)
+    return tag("section", tag("h2", "Subscriptions"), table)
+
+
+def _subscription_row(topic: TopicName, name: str, one: Document) -> list[Child]:
+    health = health_of(one)
+    return [
+        link(address(SUBSCRIPTION, topic=topic, name=name), name_of(name)),
+        tag("span", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}"),
+        count(one.get("msgBacklog")),
+        count(one.get("unackedMessages")),
+        rate(one.get("msgRateOut")),
+        str(one.get("type") or "-"),
+        count(len(one.get("consumers") or [])),
+    ]
+
+
+def _caption(what: str, total: int) -> str:
+    return f"{total:,} {what}" if total <= ROWS_MAX else f"The first {ROWS_MAX:,} of {total:,} {what}"
+
+
+def _partitions(topic: TopicName, total: int) -> Html:
+    shown = [topic.partition(index) for index in range(min(total, ROWS_MAX))]
+    rows = [[link(address(TOPIC, name=each), name_of(each.local))] for each in shown]
+    return tag("section", tag("h2", "Partitions"), table_of(_caption("partitions", total), ["Partition"], rows))
+
+
+def _producers(stats: Document) -> Html:
+    found = stats.get("publishers") or []
+    rows = [
+        [
+            name_of(str(one.get("producerName", "-"))),
+            str(one.get("address", "-")),
+            rate(one.get("msgRateIn")),
+            size(one.get("averageMsgSize")),
+            str(one.get("clientVersion", "-")),
+        ]
+        for one in found[:ROWS_MAX]
+    ]
+    headings = ["Producer", "Address", "#In/s", "#Average size", "Client"]
+    return tag("section", tag("h2", "Producers"), table_of(_caption("producers", len(found)), headings, rows))
+
+
+async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
+    try:
+        found = (await api.ask("GET", f"{topic.schema_path}/schema")).value
+    except Refused:  # it has none, or the user may not read it
+        return None
+    if not isinstance(found, dict):
+        return None
+    definition = tag("pre", tag("code", str(found.get("data") or "")), tabindex="0", aria_label="Definition")
+    kind = tag("p", f"{found.get('type')}, version {found.get('version')}")
+    return tag("section", tag("h2", "Schema"), kind, definition if found.get("data") else None)
+
+
+# A subscription
+
+
+async def subscription_page(frame: Frame, request: Request, api: AdminApi) -> Page:
+    topic, name = TopicName.parse(request.query.get("topic", "")), request.query.get("name", "")
+    partitions, _, found = await subscription_of(api, topic, name)
+    health = health_of(found)
+    state = tag("p", tag("strong", health.word, class_=f"word {health.word}"), f": {health.reason}", class_="health")
+    browse = tag("p", link(address(MESSAGES, topic=topic, subscription=name), "Peek at its next messages"))
+    kind = "partitioned subscription" if partitions else "subscription"
+    content = (
+        done(request),
+        state,
+        facts(_subscription_facts(topic, found)),
+        None if partitions else browse,
+        charts.live(topic, name),
+        _consumers(found),
+        _of_partitions(topic, name, partitions) if partitions else None,
+        offered(frame, kind, topic=str(topic), subscription=name),
+    )
+    return page(frame, name, subscription_crumbs(topic), *content)
+
+
+def _subscription_facts(topic: TopicName, found: Document) -> Iterable[tuple[str, Child]]:
+    yield "Topic", tag("code", name_of(str(topic)))
+    yield "Type", str(found.get("type") or "-")
+    yield "Backlog", tag("span", count(found.get("msgBacklog")), data_shown="backlog")
+    yield "Delivered and not acknowledged", tag("span", count(found.get("unackedMessages")), data_shown="unacked")
+    yield "Delayed", count(found.get("msgDelayed"))
+    yield "Delivered", f"{rate(found.get('msgRateOut'))} messages/s"
+    yield "Last delivery", moment(found.get("lastConsumedTimestamp"))
+    yield "Last acknowledgment", moment(found.get("lastAckedTimestamp"))
+    for key, value in sorted((found.get("subscriptionProperties") or {}).items()):
+        yield f"Property {key}", name_of(str(value))
+
+
+def _consumers(found: Document) -> Html:
+    consumers = found.get("consumers") or []
+    rows = [
+        [
+            name_of(str(one.get("consumerName", "-"))),
+            str(one.get("address", "-")),
+            rate(one.get("msgRateOut")),
+            count(one.get("availablePermits")),
+            count(one.get("unackedMessages")),
+            "yes" if one.get("blockedConsumerOnUnackedMsgs") else "no",
+        ]
+        for one in consumers[:ROWS_MAX]
+    ]
+    headings = ["Consumer", "Address", "#Out/s", "#Permits", "#Unacknowledged", "Blocked"]
+    return tag("section", tag("h2", "Consumers"), table_of(_caption("consumers", len(consumers)), headings, rows))
+
+
+def _of_partitions(topic: TopicName, name: str, total: int) -> Html:
+    shown = [topic.partition(index) for index in range(min(total, ROWS_MAX))]
+    rows = [[link(address(SUBSCRIPTION, topic=each, name=name), name_of(each.local))] for each in shown]
+    return tag("section", tag("h2", "Partitions"), table_of(_caption("partitions", total), ["Partition"], rows))
