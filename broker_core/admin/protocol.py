@@ -85,8 +85,10 @@ class Connection(web.RequestHandler):
             self._forget_frames()
 
     def _forget_frames(self) -> None:
-        for error in self._errors:
-            error.__traceback__ = None
+        unanswered = [getattr(message, "exc", None) for message, _ in self._messages]
+        for error in (*self._errors, *unanswered):
+            if error is not None:
+                error.__traceback__ = None
         self._errors.clear()
 
     def data_received(self, data: bytes) -> None:
