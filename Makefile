@@ -115,7 +115,7 @@ openapi: EXAMPLES ?= 50
 openapi: $(READY) ## send requests generated from the OpenAPI document to a broker (EXAMPLES=50)
 	@$(PY) -m tests.admin.generated --examples $(EXAMPLES) $(ARGS)
 
-proto: $(READY) ## generate the protobuf module from proto/pulsar_api.proto
+proto: $(READY) ## generate the protobuf modules from proto/
 	@$(PY) proto/generate.py
 
 completions: $(READY) ## generate the shell completions

@@ -1,8 +1,8 @@
-"""Generates `broker_core/wire/pulsar_api_pb2.py` and its stub from `proto/pulsar_api.proto` (`make proto`).
+"""Generates the modules `broker_core/wire/*_pb2.py` and their stubs from the files in `proto/` (`make proto`).
 
-Two things differ from a plain run of the compiler. The descriptor gets a unique file name, because the descriptor pool
+Two things differ from a plain run of the compiler. Each descriptor gets a unique file name, because the descriptor pool
 of a process refuses a second file with the same name, and the official client may bring one. The check that the runtime
-is at least as new as the compiler is removed: the module builds its classes from the serialized descriptor, which works
+is at least as new as the compiler is removed: the modules build their classes from serialized descriptors, which works
 the same way in every runtime since 4.25.
 """
 
@@ -16,10 +16,11 @@ import grpc_tools
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "proto" / "pulsar_api.proto"
+SOURCE = ROOT / "proto"
 TARGET = ROOT / "broker_core" / "wire"
-DESCRIPTOR_NAME = "pulsarctl/wire/pulsar_api.proto"
-MODULE, STUB = "pulsar_api_pb2.py", "pulsar_api_pb2.pyi"
+PACKAGE = "pulsarctl/wire"
+NAMES = ("pulsar_api", "pulsar_markers")
+MODULE, STUB = "_pb2.py", "_pb2.pyi"
 GENERATORS = ("grpcio-tools", "mypy-protobuf")
 
 RUNTIME_CHECK = re.compile(
@@ -36,11 +37,19 @@ def generator_versions() -> str:
 
 
 def generate() -> dict[str, str]:
-    """Maps the file names of the module and its stub to their text. Raises `RuntimeError` if the compiler fails."""
+    """The texts of the modules and their stubs, by file name. Raises `RuntimeError` if the compiler fails."""
+    found: dict[str, str] = {}
+    for name in NAMES:
+        found |= _generate(name)
+    return found
+
+
+def _generate(name: str) -> dict[str, str]:
+    descriptor = f"{PACKAGE}/{name}.proto"
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / DESCRIPTOR_NAME
+        source = Path(folder) / descriptor
         source.parent.mkdir(parents=True)
-        source.write_bytes(SOURCE.read_bytes())
+        source.write_bytes((SOURCE / source.name).read_bytes())
         plugin = Path(sys.executable).parent / "protoc-gen-mypy"
         arguments = [
             "protoc",
@@ -49,13 +58,13 @@ def generate() -> dict[str, str]:
             f"--plugin=protoc-gen-mypy={plugin}",
             f"--python_out={folder}",
             f"--mypy_out=quiet:{folder}",
-            DESCRIPTOR_NAME,
+            descriptor,
         ]
         if protoc.main(arguments) != 0:
-            raise RuntimeError(f"cannot compile {SOURCE}: protoc failed")
-        module, stub = (source.with_name(name).read_text() for name in (MODULE, STUB))
+            raise RuntimeError(f"cannot compile {source.name}: protoc failed")
+        module, stub = (source.with_name(name + suffix).read_text() for suffix in (MODULE, STUB))
     header = f"# Written by proto/generate.py with {generator_versions()}.\n"
-    return {MODULE: header + RUNTIME_CHECK.sub("", module), STUB: header + stub}
+    return {name + MODULE: header + RUNTIME_CHECK.sub("", module), name + STUB: header + stub}
 
 
 def main() -> None:

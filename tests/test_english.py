@@ -10,7 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 READ = (".py", ".md", ".yaml", ".yml", ".toml", ".fish", ".bash", ".svg", "Makefile", "_pulsarctl", "run")
-LEFT_OUT = ("tests/test_english.py", "broker_core/wire/pulsar_api_pb2.py", "LICENSE")
+LEFT_OUT = (
+    "tests/test_english.py",
+    "broker_core/wire/pulsar_api_pb2.py",
+    "broker_core/wire/pulsar_markers_pb2.py",
+    "LICENSE",
+)
 
 PHRASES = (
     "and behind it",

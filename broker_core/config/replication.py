@@ -41,4 +41,28 @@ class ReplicationConfig:
         "Maximum rate of a topic to one other cluster (bytes/s); 0 is no limit.",
         dynamic=True,
     )
+    subscriptions: bool = setting(
+        "enableReplicatedSubscriptions",
+        True,
+        "Whether subscriptions can follow those of the same name in other clusters.",
+    )
+    snapshot_ms: int = setting(
+        "replicatedSubscriptionsSnapshotFrequencyMillis",
+        1000,
+        "How long a topic with replicated subscriptions waits from one snapshot of the positions in all clusters to the"
+        " next (ms).",
+        least=10,
+    )
+    snapshot_timeout_seconds: int = setting(
+        "replicatedSubscriptionsSnapshotTimeoutSeconds",
+        30,
+        "How long a snapshot waits for the answers of the other clusters (s).",
+        least=1,
+    )
+    snapshots_cached: int = setting(
+        "replicatedSubscriptionsSnapshotMaxCachedPerSubscription",
+        10,
+        "Maximum number of snapshots that a replicated subscription keeps until it passes them.",
+        least=1,
+    )
     metrics: bool = setting("replicationMetricsEnabled", True, "Whether /metrics shows replicators.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.dispatch.allowance import DispatchBudget
@@ -43,6 +43,8 @@ class Dispatcher(ABC):
         self.consumers: list[Consumer] = []
         self.reader = EntryReader(cursor, source, context, self.wake)
         self.budget = DispatchBudget(unacked, self.wake)
+        self.read_markers: Callable[[Block], None] | None = None
+        """Gets the blocks with markers, if a replicated subscription needs them."""
         self.closed = False
         self._loop = asyncio.get_running_loop()
         self._wake_due = False
@@ -160,6 +162,8 @@ class Dispatcher(ABC):
         rows = [row for first, last in ranges for row in range(first, last)]
         markers = [block.first_entry_id + row for row in rows if not block.counts[row]]
         self.cursor.acknowledge(block.ledger_id, markers)
+        if self.read_markers is not None:
+            self.read_markers(block)
         return [(row, row + 1) for row in rows if block.counts[row]]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.errors import PersistenceFailed
 from broker_core.publishing.producer import Producer
-from broker_core.publishing.replication import MARKER_MESSAGES, source_position
+from broker_core.publishing.replication import MARKER_MESSAGES, OF_A_MARKER, source_position
 from broker_core.wire.encode import ReceiptEncoder
 from broker_core.wire.errors import MalformedEntry
 from broker_core.wire.message import parse_metadata
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from broker_core.client import Client
     from broker_core.publishing.producer import PublishTarget
     from broker_core.wire.send import SendRun
-
-OF_A_MARKER = 1 << 63  # Pulsar's Long.MIN_VALUE, in the place of the entry
 
 
 class CopyReceiptEncoder(ReceiptEncoder):

@@ -60,6 +60,9 @@ class PublishTarget(Protocol):
     def chunk_published(self) -> None:
         """A chunk is about to be published."""
 
+    def marker_stored(self, entry: bytes, position: Position) -> None:
+        """A marker of another cluster is on disk."""
+
     def publish_held(self) -> None:
         """A publish rate has stopped reading from a connection."""
 
@@ -241,6 +244,8 @@ class PendingPublish:
         receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
         producer.client.outbound.send(receipts)
         producer.finished(len(run.starts))
+        if not run.counts[0]:  # a marker comes as a run of one
+            producer.topic.marker_stored(run.entry(0), first)
 
     def repeated(self, error: StorageError | None) -> None:
         """These messages are duplicates; with an error, a message published before them failed."""

@@ -2,7 +2,7 @@
 
 A replicator is a producer whose name starts with `pulsar.repl.`. It sends entries of many producers as they were stored
 in its cluster, so deduplication looks up each entry's producer. Between them it sends markers (PIP-33): entries without
-messages, which are stored in order and never reach a consumer. This broker does not answer them.
+messages, which are stored in order and never reach a consumer (`replication.replicated_subscriptions`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _POSITION = re.compile(r"(\d{1,18}):(\d{1,18})", re.ASCII)
 MARKER_TYPES = range(10, 14)  # of replicated subscriptions; those of transactions never leave their cluster
 MARKER_MESSAGES = 0
 """The message count of a marker: permits, backlogs, and message rates leave it out."""
+OF_A_MARKER = 1 << 63
+"""In the receipt of a marker, in the place of the entry: Pulsar's Long.MIN_VALUE."""
 
 
 def is_replicator(producer_name: str) -> bool:

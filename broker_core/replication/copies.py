@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crc32c import crc32c
 
-from broker_core.publishing.replication import SOURCE_POSITION
+from broker_core.publishing.replication import MARKER_MESSAGES, MARKER_TYPES, SOURCE_POSITION
 from broker_core.wire import client_commands
 from broker_core.wire.message import MAGIC, entry_parts
 from broker_core.wire.pulsar_api_pb2 import KeyValue, MessageMetadata
@@ -24,7 +24,7 @@ _SIZE = struct.Struct(">I")
 
 
 class Copy(NamedTuple):
-    """`frame` is the whole SEND, `size` that of its headers and payload, `messages` how many it holds."""
+    """`frame` is the whole SEND, `size` that of its headers and payload, `messages` how many it has, 0 if a marker."""
 
     position: Position
     sequence_id: int
@@ -34,10 +34,14 @@ class Copy(NamedTuple):
 
 
 def stays_here(metadata: MessageMetadata, cluster: str) -> bool:
-    """Whether an entry is not for that cluster: it is a copy itself, a marker, or its producer chose others."""
-    if metadata.HasField("replicated_from") or metadata.HasField("marker_type"):
+    """Whether an entry is not for that cluster: it is a copy or of a transaction, or its producer chose others."""
+    if metadata.HasField("replicated_from") or (is_marker(metadata) and metadata.marker_type not in MARKER_TYPES):
         return True
     return bool(metadata.replicate_to) and cluster not in metadata.replicate_to
+
+
+def is_marker(metadata: MessageMetadata) -> bool:
+    return metadata.HasField("marker_type")
 
 
 def copy_of(
@@ -66,12 +70,13 @@ def copy_of(
     head = _SIZE.pack(len(encoded)) + encoded
     checksum = _SIZE.pack(crc32c(payload, crc32c(head)))
     copied = b"".join((MAGIC, checksum, head, payload))
-    messages = metadata.num_messages_in_batch
+    messages = MARKER_MESSAGES if is_marker(metadata) else max(1, metadata.num_messages_in_batch)
     frame = client_commands.send(
         producer_id,
         metadata.sequence_id,
         copied,
         messages=max(1, messages),
         is_chunk=metadata.total_chunk_msg_size > 1,
+        is_marker=is_marker(metadata),
     )
     return Copy(position, metadata.sequence_id, frame, messages, len(copied))

@@ -59,8 +59,6 @@ class Outgoing:
 
     async def _copy(self, block: Block, index: int, link: Link) -> Copy | None:
         """None: the entry stays here. Raises `CannotReplicate` if it cannot be sent."""
-        if block.counts[index] == MARKER_MESSAGES:
-            return None
         entry = block.entry(index)
         try:
             metadata = parse_metadata(entry)
@@ -68,7 +66,7 @@ class Outgoing:
             return None  # no client could read it, either
         if stays_here(metadata, self._cluster):
             return None
-        if self._is_expired(block.publish_times[index]):
+        if block.counts[index] != MARKER_MESSAGES and self._is_expired(block.publish_times[index]):
             self._expired.add(block.counts[index], 0)
             return None
         copy = copy_of(

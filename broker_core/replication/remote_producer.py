@@ -1,9 +1,9 @@
 """The producer of a replicator on a topic of another cluster: what it has sent, and what was confirmed.
 
 Receipts come in the order of the SENDs. With a broker that tells copies apart by their source positions, a receipt
-names the position of the copy in this cluster; otherwise it repeats the sequence ID (docs/geo-replication.md
-"Receipts"). A receipt that fits neither the next copy nor an earlier one means that the two sides disagree about what
-was stored: the connection is given up, and everything that is not confirmed is sent again.
+names the position of the copy in this cluster, or that it is a marker; otherwise it repeats the sequence ID
+(docs/geo-replication.md "Receipts"). A receipt that fits neither the next copy nor an earlier one means that the two
+sides disagree about what was stored: the connection is given up, and everything that is not confirmed is sent again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.publishing.replication import OF_A_MARKER
 from broker_core.replication.errors import CannotReplicate
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.wire import client_commands
@@ -73,14 +74,15 @@ class RemoteProducer:
     def received(self, receipt: CommandSendReceipt) -> None:
         if not self._pending or self.failure is not None:
             return
+        head = self._pending[0]
         if self.connection.names_source_positions:
             position = Position(receipt.sequence_id, receipt.highest_sequence_id)
-            if position <= self._last:
+            if position.entry_id != OF_A_MARKER and position <= self._last:
                 return  # repeated
-            expected: object = self._pending[0].position
+            expected: object = head.position if head.messages else Position(head.sequence_id, OF_A_MARKER)
             got: object = position
         else:
-            expected, got = self._pending[0].sequence_id, receipt.sequence_id
+            expected, got = head.sequence_id, receipt.sequence_id
         if expected != got:
             self.connection.close(f"{self.connection.url} confirmed {got} and not {expected}")
             return

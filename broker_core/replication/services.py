@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from broker_core.replication.snapshot_metrics import SnapshotMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 class ReplicationServices:
     """`cluster`: the name of this one. `start`: where new cursors begin.
 
-    `partitions_of`: the number of a topic's partitions, 0 if it has none.
+    `partitions_of`: the number of a topic's partitions, 0 if it has none. `snapshots`: of replicated subscriptions.
     """
 
     cluster: str
@@ -28,3 +30,4 @@ class ReplicationServices:
     remotes: RemoteClusters
     schemas: SchemaRegistry
     partitions_of: Callable[[TopicName], int]
+    snapshots: SnapshotMetrics = field(default_factory=SnapshotMetrics)

@@ -51,7 +51,7 @@ _COUNTERS = frozenset(
 )
 
 
-_SUMMARIES = frozenset({"pulsar_topic_load_times"})
+_SUMMARIES = frozenset({"pulsar_replicated_subscriptions_snapshot_ms", "pulsar_topic_load_times"})
 
 
 async def prometheus_text(broker: Broker) -> bytearray:
@@ -173,9 +173,19 @@ def _broker_samples(broker: Broker, cluster: str, totals: _Totals) -> Iterator[S
     yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
     yield "pulsar_topic_load_failed_count", f'{cluster},metric="pulsar_topic_load_times"', loads.failed
     yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
+    yield from _snapshot_samples(broker, cluster)
     yield from _disk_samples(broker, cluster)
     yield from _connection_samples(broker, cluster)
     yield from _authentication_samples(broker, cluster)
+
+
+def _snapshot_samples(broker: Broker, cluster: str) -> Iterator[Sample]:
+    """Of replicated subscriptions."""
+    snapshots = broker.topics.snapshots
+    yield "pulsar_replicated_subscriptions_pending_snapshots", cluster, snapshots.pending
+    yield "pulsar_replicated_subscriptions_timedout_snapshots", cluster, snapshots.timed_out
+    yield "pulsar_replicated_subscriptions_snapshot_ms_count", cluster, snapshots.taken
+    yield "pulsar_replicated_subscriptions_snapshot_ms_sum", cluster, snapshots.taken_ms
 
 
 def _disk_samples(broker: Broker, cluster: str) -> Iterator[Sample]:

@@ -24,6 +24,7 @@ from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES,
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.names import TopicName
+    from broker_core.replication.passed_snapshots import PassedSnapshots
     from broker_core.storage.cursor import ManagedCursor
 
 log = ClientLog(__name__)
@@ -68,6 +69,8 @@ class Subscription:
         self._mark_delete = cursor.mark_delete
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
         context.throttles.limit(name, self.dispatcher)
+        self._snapshots: PassedSnapshots | None = None
+        self._renew_snapshots()
 
     @property
     def topic_name(self) -> TopicName:
@@ -191,6 +194,8 @@ class Subscription:
         self.last_acked_ms = consumer.last_acked_ms = self.clock.wall_ms()
         if self.cursor.mark_delete != self._mark_delete:
             self._mark_delete, self.last_advanced_ms = self.cursor.mark_delete, self.last_acked_ms
+            if self._snapshots is not None:
+                self._snapshots.moved()
         self._context.acknowledged()
 
     def redeliver(self, consumer: Consumer, positions: Sequence[tuple[int, int]] | None) -> None:
@@ -258,7 +263,7 @@ class Subscription:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether other clusters should have the subscription, too; stored and shown without effect."""
+        """Whether consumers can move to other clusters, which follow this one (PIP-33)."""
         return is_replicated(self.cursor.properties)
 
     @property
@@ -271,8 +276,29 @@ class Subscription:
 
     async def set_replicated(self, replicated: bool) -> None:
         """Durable on return."""
+        replicated = self._context.replicated.may_replicate(self.name, wanted=replicated)
         if replicated != self.is_replicated:
             await self._log.set_cursor_properties(self.name, with_replicated(self.properties, replicated=replicated))
+            self._renew_snapshots()
+            self._context.replicated.changed()
+
+    def _renew_snapshots(self) -> None:
+        """Compares positions with other clusters if it is replicated."""
+        wanted = self.is_replicated and self.durable
+        self._snapshots = self._context.replicated.snapshots_of(self.name, self.cursor) if wanted else None
+        self.dispatcher.read_markers = None if self._snapshots is None else self._snapshots.read
+
+    async def follow(self, position: Position) -> None:
+        """Consumers in another cluster are past the position: acknowledges everything up to it; durable on return.
+
+        Never moves back. A subscription that is being moved, deleted, or unloaded stays where it is.
+        """
+        if self.fenced or self.closed or not self.cursor.acknowledge_up_to(position):
+            return
+        if self._snapshots is not None:
+            self._snapshots.followed()
+        self._moved()
+        await self.cursor.flush()
 
     async def expire_before(self, publish_time_ms: int) -> int:
         """Acknowledges the messages published before that time, up to the first later one; returns how many expired."""
@@ -300,6 +326,8 @@ class Subscription:
             self.cursor.rewind()
             self.dispatcher.jump()
         self.dispatcher.wake()
+        if self._snapshots is not None:
+            self._snapshots.moved()
         self._context.acknowledged()
 
     def drop_unsent(self, messages_from: Callable[[Position], int]) -> None:
@@ -344,6 +372,7 @@ class Subscription:
         self.sub_type = sub_type
         self.was_used = True
         self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self._context.dispatch, consumer.key_shared)
+        self.dispatcher.read_markers = None if self._snapshots is None else self._snapshots.read
         self.limit_dispatch()
 
     def limit_dispatch(self) -> None:

@@ -81,6 +81,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
                 await found.set_replicated(replicated)
             return found
         self._limits.check_subscriptions(len(self.by_name))
+        replicated = self._context.replicated.may_replicate(name, wanted=replicated)
         initial = start if start is not None else (EARLIEST if earliest else LATEST)
         try:
             stored = with_replicated(properties, replicated=replicated)
@@ -91,7 +92,16 @@ class Subscriptions(Mapping[str, "Subscription"]):
                 # Two requests may have awaited the same cursor: the first one creates the subscription.
                 self.by_name.setdefault(name, self._new(name, cursor))
         self._lifecycle.check_open()
+        if replicated:
+            self._context.replicated.changed()
         return self.find(name)
+
+    async def open_replicated(self, name: str) -> Subscription:
+        """The subscription as another cluster has it, created at the earliest entry if missing."""
+        found = self.by_name.get(name)
+        if found is not None:
+            return found
+        return await self.open(name, durable=True, start=None, earliest=True, properties={}, replicated=True)
 
     async def delete(self, name: str, *, force: bool = False) -> None:
         """Deletes a subscription and its cursor. `force` allows it while consumers are connected."""
@@ -102,6 +112,7 @@ class Subscriptions(Mapping[str, "Subscription"]):
         self.by_name.pop(name, None)
         self._remember_deliveries(subscription)
         await self._log.delete_cursor(name)
+        self._context.replicated.changed()
         self._deleted()
 
     async def forget(self, subscription: Subscription) -> None:

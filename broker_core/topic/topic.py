@@ -26,6 +26,7 @@ from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.replication.replicated_subscriptions import MarkerCalls, ReplicatedSubscriptions
 from broker_core.replication.replicators import Replicators
 from broker_core.schema.admission import SchemaSubject
 from broker_core.storage.errors import StorageError
@@ -103,11 +104,14 @@ class Topic:
         self.compaction = Compaction(
             context, services.compacting, retain_null_key=services.retain_null_key, finished=self.acknowledged
         )
+        self.replicators = Replicators(context, services.replication, self.acknowledged)
+        self.replicated_subscriptions = ReplicatedSubscriptions(
+            context, services.replication, self._marker_calls(), self.replicators
+        )
         self.subscriptions = Subscriptions(
             self._subscription_context(services), self.lifecycle, self.subscription_type, self.acknowledged
         )
         subscriptions = self.subscriptions.by_name
-        self.replicators = Replicators(context, services.replication, self.acknowledged)
         backlogs = self.backlogs = Backlogs(self.name, subscriptions, self.replicators.by_cursor)
         self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, backlogs)
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
@@ -119,6 +123,14 @@ class Topic:
             self.offloading,
             compaction_seconds=services.limits.compaction_seconds,
         )
+
+    def _marker_calls(self) -> MarkerCalls:
+        stored = self.ledger.messages
+
+        def messages() -> int:
+            return stored + self._taken()[0]
+
+        return MarkerCalls(self.publish, messages, self.special_entries.expect_markers, lambda: self.subscriptions)
 
     def _subscription_context(self, services: TopicServices) -> SubscriptionContext:
         return SubscriptionContext(
@@ -132,6 +144,7 @@ class Topic:
             last_entry=self.last_entry,
             acknowledged=self.acknowledged,
             flowed=self.flowed,
+            replicated=self.replicated_subscriptions,
         )
 
     @property
@@ -152,6 +165,7 @@ class Topic:
                 self.subscriptions.restore(name, cursor)
         await self.deduplication.load()
         await self.replicators.follow_policies()
+        self.replicated_subscriptions.changed()
         self.offloading.renew()
         self._housekeeping.rearm()
 
@@ -200,6 +214,10 @@ class Topic:
         """A chunk is about to be published."""
         self.special_entries.chunk_published()
 
+    def marker_stored(self, entry: bytes, position: Position) -> None:
+        """A marker of another cluster is on disk."""
+        self.replicated_subscriptions.received(entry, position)
+
     async def terminate(self) -> Position:
         """The topic takes no more messages. Durable on return. Returns the last position, also when called again."""
         self.lifecycle.check_open()
@@ -243,6 +261,7 @@ class Topic:
             dispatcher.work()
         if self.replicators.by_cursor:
             self.replicators.wake()
+            self.replicated_subscriptions.wake()
 
     async def last_entry(self, compacted: bool) -> tuple[Position, bytes | None]:
         """The last entry that a consumer can get, and its bytes; -1:-1 and None if there is none."""
@@ -283,6 +302,7 @@ class Topic:
         self._housekeeping.rearm()
         await self.subscriptions.policies_changed()
         await self.replicators.follow_policies()
+        self.replicated_subscriptions.changed()
 
     def _renew_publish_rate(self) -> None:
         if self.throttles.renew():
@@ -315,6 +335,7 @@ class Topic:
         for producer in list(self.producers.values()):
             producer.disconnect()
         self.quotas.close()
+        self.replicated_subscriptions.close()
         await self.replicators.close()
         await self.deduplication.close()
         await self._housekeeping.close()

@@ -94,7 +94,7 @@ class Inactivity:
 
     async def _look_at(self, topic: Topic, subscription: Subscription, seconds: int) -> None:
         now = self._clock.monotonic()
-        if subscription.consumers or not subscription.durable:
+        if subscription.consumers or not subscription.durable or subscription.is_replicated:
             self._unused_subscriptions.pop(subscription, None)
         elif now - self._unused_subscriptions.setdefault(subscription, now) >= seconds:
             try:

@@ -78,6 +78,7 @@ class TopicRegistry:
             schemas,
             tenancy.partitioned.count,
         )
+        self.snapshots = replication.snapshots
         self.loaded: dict[str, Topic] = {}
         self.loads = Tally()
         self._documents = TopicDocuments(storage.metadata)

@@ -6,10 +6,11 @@
     encode.py           ReceiptEncoder, MessageEncoder: the two most frequent commands
     commands.py         every other command of a broker;  client_commands.py  those of our entry reader
     message.py          an entry: broker metadata, checksum, metadata, payload
+    markers.py          entries that clusters write for one another (PIP-33)
     batch.py            messages in a batch;  compression.py  the codecs of its payload
     errors.py           ProtocolError ends a connection, EntryError concerns one entry
     texts.py            text that is not UTF-8
     varint.py           protobuf's integers;  topics_hash.py  the hash of a topic list
 
-docs/protocol.md states the rules. `make proto` generates `pulsar_api_pb2` from proto/pulsar_api.proto.
+docs/protocol.md states the rules. `make proto` generates `pulsar_api_pb2` and `pulsar_markers_pb2` from proto/.
 """

@@ -28,7 +28,10 @@ def metadata(**fields: Any) -> MessageMetadata:
     [
         ({}, False),
         ({"replicated_from": "south"}, True),
-        ({"marker_type": 10}, True),
+        ({"marker_type": 10}, False),
+        ({"marker_type": 12, "replicate_to": ["west"]}, True),
+        ({"marker_type": 13, "replicated_from": "south"}, True),
+        ({"marker_type": 21}, True),
         ({"replicate_to": ["east", "west"]}, False),
         ({"replicate_to": ["west"]}, True),
         ({"replicate_to": ["__local__"]}, True),

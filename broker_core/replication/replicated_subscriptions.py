@@ -1,0 +1,268 @@
+"""The replicated subscriptions of one topic (PIP-33), whose consumers can move to another cluster.
+
+Positions differ between clusters, so brokers compare them by markers in the topic (`wire.markers`). While a
+subscription is replicated, this part asks the other clusters for snapshots, answers theirs, and tells them when a
+subscription passes one. It follows when another cluster tells that. It handles markers of other clusters when they are
+on disk, not when a replicator reads them: the cluster that sent them may be gone by then.
+
+One task asks, while there is something new: an idle topic writes no markers (docs/geo-replication.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from broker_core.errors import BrokerError
+from broker_core.names import is_reserved_subscription
+from broker_core.publishing.replication import MARKER_MESSAGES
+from broker_core.replication.passed_snapshots import PassedSnapshots
+from broker_core.replication.snapshot_rounds import SnapshotRounds
+from broker_core.storage.errors import StorageError
+from broker_core.storage.position import Position
+from broker_core.wire import markers
+from broker_core.wire.send import SendRun
+
+if TYPE_CHECKING:
+    from broker_core.replication.replicator import Replicator
+    from broker_core.replication.services import ReplicationServices
+    from broker_core.storage.cursor import ManagedCursor
+    from broker_core.topic_context import TopicContext
+
+log = logging.getLogger(__name__)
+
+
+class Followed(Protocol):
+    """A subscription of the topic."""
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether other clusters should have it, too."""
+
+    async def follow(self, position: Position) -> None:
+        """Acknowledges everything up to the position, and never moves back."""
+
+
+class FollowedSubscriptions(Protocol):
+    """The subscriptions of the topic."""
+
+    def values(self) -> Collection[Followed]: ...
+
+    async def open_replicated(self, name: str) -> Followed:
+        """The subscription of that name, created at the earliest message if missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerCalls:
+    """What this part needs of its topic. `messages`: how many were published; it only grows, and is 0 in an empty one.
+
+    `publish` appends a run, or raises a `BrokerError`. `expect_markers`: dispatchers look for markers from now on.
+    """
+
+    publish: Callable[[SendRun, Callable[[Position | None, StorageError | None], None]], None]
+    messages: Callable[[], int]
+    expect_markers: Callable[[], Awaitable[None]]
+    subscriptions: Callable[[], FollowedSubscriptions]
+
+
+class ReplicatedSubscriptions:
+    def __init__(
+        self,
+        context: TopicContext,
+        services: ReplicationServices,
+        topic: MarkerCalls,
+        replicators: Mapping[str, Replicator],
+    ) -> None:
+        self._context = context
+        self._services = services
+        self._topic = topic
+        self._replicators = replicators
+        config = services.config
+        self._rounds = SnapshotRounds(config.snapshot_timeout_seconds, config.snapshots_cached)
+        self._awake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    # -- which subscriptions
+
+    def may_replicate(self, name: str, *, wanted: bool) -> bool:
+        """Whether a subscription becomes replicated: with `enableReplicatedSubscriptions`, if a client wants it."""
+        if wanted and not self._services.config.subscriptions:
+            log.warning(
+                "topic %s: subscription %s is not replicated: enableReplicatedSubscriptions is false",
+                self._context.name,
+                name,
+            )
+        return wanted and self._services.config.subscriptions
+
+    def snapshots_of(self, name: str, cursor: ManagedCursor) -> PassedSnapshots:
+        """For a subscription that is replicated: what its dispatcher reads and its cursor passes."""
+
+        def passed(elsewhere: markers.Positions) -> None:
+            if self._replicators:
+                self._write(markers.encode_update(markers.Update(name, elsewhere), self._now_ms()))
+
+        return PassedSnapshots(cursor, self._services.config.snapshots_cached, passed)
+
+    def changed(self) -> None:
+        """A subscription or a replicator came or went: starts or stops asking for snapshots."""
+        wanted = (
+            not self._closed
+            and self._services.config.subscriptions
+            and bool(self._replicators)
+            and any(one.is_replicated for one in self._topic.subscriptions().values())
+        )
+        if wanted and self._task is None:
+            self._task = self._context.spawn(self._run())
+        elif not wanted and self._task is not None:
+            self._stop(self._task)
+
+    def _stop(self, task: asyncio.Task[None]) -> None:
+        task.cancel()
+        self._task = None
+        self._services.snapshots.pending -= self._rounds.clear()
+
+    def close(self) -> None:
+        """The topic is unloaded."""
+        self._closed = True
+        self.changed()
+
+    # -- asking
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a snapshot is due, or waits for answers."""
+        return self._task is not None and self._rounds.is_due(self._topic.messages())
+
+    def wake(self) -> None:
+        """There may be new messages. Hot path: called once per group of confirmed entries."""
+        if self._task is not None:
+            self._awake.set()
+
+    async def _run(self) -> None:
+        try:
+            await self._topic.expect_markers()
+        except (BrokerError, StorageError) as error:
+            self._failed(error)
+            return
+        while True:
+            self._awake.clear()  # before the look at what there is: what comes later wakes
+            if not self._rounds.is_due(self._topic.messages()):
+                await self._awake.wait()
+                continue
+            self._ask()
+            await asyncio.sleep(self._services.config.snapshot_ms / 1000)
+
+    def _ask(self) -> None:
+        """As in Pulsar, only while all other clusters are connected."""
+        expired = self._rounds.expire(self._context.clock.monotonic())
+        self._services.snapshots.pending -= expired
+        self._services.snapshots.timed_out += expired
+        messages, replicators = self._topic.messages(), list(self._replicators.values())
+        connected = bool(replicators) and all(one.link is not None for one in replicators)
+        if not connected or not self._rounds.may_begin(messages):
+            return
+        snapshot_id = str(uuid4())
+        if self._request(snapshot_id):
+            clusters = [one.cluster for one in replicators]
+            self._rounds.begin(snapshot_id, clusters, self._context.clock.monotonic(), messages)
+            self._services.snapshots.pending += 1
+        else:
+            self._rounds.skip(messages)
+
+    def _request(self, snapshot_id: str) -> bool:
+        request = markers.SnapshotRequest(snapshot_id, self._services.cluster)
+        return self._write(markers.encode_request(request, self._now_ms()))
+
+    # -- markers of other clusters
+
+    def received(self, entry: bytes, position: Position) -> None:
+        """A marker of another cluster is on disk, at that position."""
+        if self._closed or not self._services.config.subscriptions:
+            return
+        marker = markers.parse_marker(entry)
+        if isinstance(marker, markers.SnapshotRequest):
+            self._answer(marker)
+        elif isinstance(marker, markers.SnapshotResponse):
+            self._answered(marker, position)
+        elif isinstance(marker, markers.Update):
+            self._told(marker)
+        else:
+            log.warning("topic %s: the marker at %s cannot be read and is ignored", self._context.name, position)
+
+    def _answer(self, request: markers.SnapshotRequest) -> None:
+        """Everything up to the end of the topic reaches the other cluster before the answer does."""
+        own = self._services.cluster
+        if all(one.cluster != request.source for one in self._replicators.values()):
+            log.warning(
+                "topic %s: does not answer cluster %s, to which it is not replicated",
+                self._context.name,
+                request.source,
+            )
+            return
+        response = markers.SnapshotResponse(request.snapshot_id, own, self._context.log.last_confirmed)
+        self._write(markers.encode_response(response, request.source, self._now_ms()))
+
+    def _answered(self, response: markers.SnapshotResponse, position: Position) -> None:
+        done = self._rounds.answered(response)
+        if done is None:
+            return
+        if done.rounds_left:
+            self._request(done.snapshot_id)
+            return
+        snapshot = markers.Snapshot(done.snapshot_id, position, done.elsewhere)
+        self._write(markers.encode_snapshot(snapshot, self._services.cluster, self._now_ms()))
+        metrics = self._services.snapshots
+        metrics.pending -= 1
+        metrics.taken += 1
+        metrics.taken_ms += (self._context.clock.monotonic() - done.started) * 1000
+
+    def _told(self, update: markers.Update) -> None:
+        """Consumers in another cluster have acknowledged everything up to some position here."""
+        here = update.elsewhere.get(self._services.cluster)
+        if here is None or not update.subscription.strip() or is_reserved_subscription(update.subscription):
+            return
+        position = Position(*here)
+        if position > self._context.log.last_confirmed:  # of an earlier life of this cluster
+            log.warning(
+                "topic %s: subscription %s does not follow another cluster to %s, which is after the end of the topic",
+                self._context.name,
+                update.subscription,
+                position,
+            )
+            return
+        self._context.spawn(self._follow(update.subscription, position))
+
+    async def _follow(self, name: str, position: Position) -> None:
+        """As in Pulsar, also with a subscription that is not replicated from here."""
+        try:
+            subscription = await self._topic.subscriptions().open_replicated(name)
+            await subscription.follow(position)
+        except (BrokerError, StorageError) as error:
+            log.warning("topic %s: subscription %s cannot follow another cluster: %s", self._context.name, name, error)
+
+    # -- writing
+
+    def _write(self, entry: bytes) -> bool:
+        """Returns whether the topic took the marker."""
+        run = SendRun(0, entry, [0], [len(entry)], [b""], [MARKER_MESSAGES], [self._now_ms()])
+        try:
+            self._topic.publish(run, self._written)
+        except BrokerError as error:
+            self._failed(error)
+            return False
+        return True
+
+    def _written(self, _: Position | None, error: StorageError | None) -> None:
+        if error is not None:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        log.warning("topic %s: cannot write a marker of replicated subscriptions: %s", self._context.name, error)
+
+    def _now_ms(self) -> int:
+        return self._context.clock.wall_ms()
