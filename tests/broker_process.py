@@ -35,6 +35,7 @@ class BrokerProcess:
         self.log_path = data_dir.with_name(data_dir.name + ".log")
         self.service_url = ""
         self.http_url = ""
+        self.service_url_tls = self.http_url_tls = ""
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -68,6 +69,7 @@ class BrokerProcess:
             line += chunk
         urls = json.loads(line)
         self.service_url, self.http_url = urls["service_url"], urls["http_url"]
+        self.service_url_tls, self.http_url_tls = urls.get("service_url_tls", ""), urls.get("http_url_tls", "")
 
     def is_ready(self) -> bool:
         """Whether it has printed its addresses or exited, after a start without waiting."""

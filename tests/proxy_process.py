@@ -25,13 +25,14 @@ class ProxyProcess:
         for setting in ("proxyShutdownTimeoutMs=1000", *settings):
             self._command += ["-X", setting]
         self._log_path = log_path
-        self.service_url = self.http_url = ""
+        self.service_url = self.http_url = self.service_url_tls = self.http_url_tls = ""
 
     def __enter__(self) -> Self:
         with self._log_path.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log)
         urls = json.loads(self._first_line())
         self.service_url, self.http_url = urls["service_url"], urls["http_url"]
+        self.service_url_tls, self.http_url_tls = urls.get("service_url_tls", ""), urls.get("http_url_tls", "")
         return self
 
     @property

@@ -54,6 +54,7 @@ FEATURES = {
     "transactions": "Transactions: refused, as without a coordinator",
     "durability": "kill -9, restart, full disk, clock jumps",
     "addresses": "Addresses, lookup",
+    "security": "TLS, authentication by every method, credentials that expire or are wrong",
 }
 
 

@@ -1,8 +1,9 @@
 """`make test-clients`: runs the Java, Go, and Node tests against this broker, or against another one with
 --service-url and --admin-url.
 
-It starts a broker, runs each tool chain, writes every outcome to build/clients/results.json, and exits with 0 if every
-test passed. A missing tool chain is a failure, never a skip. With --through-proxy, all clients use `pulsarctl proxy`.
+It starts a broker and a secured broker for the tests of security, runs each tool chain, writes every outcome to
+build/clients/results.json, and exits with 0 if every test passed. A missing tool chain is a failure, never a skip. With
+--secured, all tests use the secured broker, by TLS and a token. With --through-proxy, all use `pulsarctl proxy`.
 """
 
 import argparse
@@ -11,13 +12,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.clients.compatibility_table import write_page
+from tests.clients.secured_broker import secured_broker, secured_proxy
 from tests.clients.tool_chains import FAILED, PASSED, RESULTS, SKIPPED, TOOL_CHAINS, Broker, Outcome, ToolChainMissing
 from tests.proxy_process import ProxyProcess
 
@@ -30,7 +32,8 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=[chain.client.lower() for chain in TOOL_CHAINS])
     parser.add_argument("--service-url", help="of a running broker, instead of one of our own")
     parser.add_argument("--admin-url", help="of the same broker")
-    parser.add_argument("--through-proxy", action="store_true", help="put `pulsarctl proxy` in front of the broker")
+    parser.add_argument("--through-proxy", action="store_true", help="put `pulsarctl proxy` in front of the brokers")
+    parser.add_argument("--secured", action="store_true", help="run all tests with TLS and a token")
     parser.add_argument("--write-docs", action="store_true", help="write the table to docs/compatibility.md")
     options = parser.parse_args()
     chains = [chain for chain in TOOL_CHAINS if not options.only or chain.client.lower() in options.only]
@@ -42,12 +45,10 @@ def main() -> int:
         return 1
     outcomes: list[Outcome] = []
     with ExitStack() as running:
-        broker = running.enter_context(broker_under_test(options.service_url, options.admin_url))
-        if options.through_proxy:
-            broker = running.enter_context(proxy_before(broker))
+        variables = running.enter_context(brokers_under_test(options))
         for chain in chains:
             started = time.monotonic()
-            outcomes += (mine := chain.run(broker))
+            outcomes += (mine := chain.run(variables))
             print(f"{chain.client}: {described(mine)} in {time.monotonic() - started:.0f} s", flush=True)
     report(outcomes)
     if options.write_docs:
@@ -56,22 +57,36 @@ def main() -> int:
 
 
 @contextmanager
-def broker_under_test(service_url: str | None, admin_url: str | None) -> Iterator[Broker]:
-    if service_url and admin_url:
-        yield Broker(service_url, admin_url)
-        return
-    with (
-        tempfile.TemporaryDirectory(prefix="test-clients-") as scratch,
-        BrokerProcess(Path(scratch) / "data", *SETTINGS) as broker,
-    ):
-        yield Broker(broker.service_url, broker.http_url)
+def brokers_under_test(options: argparse.Namespace) -> Iterator[Mapping[str, str]]:
+    """Starts what is missing; yields the variables that name it for the tests."""
+    with ExitStack() as running:
+        scratch = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="test-clients-")))
+        secured = running.enter_context(secured_broker(scratch / "secured", *SETTINGS))
+        if options.through_proxy:
+            secured = running.enter_context(secured_proxy(secured, proxy_log("secured-proxy")))
+        if options.secured:
+            broker = Broker(secured.service_url, secured.admin_url, secured.trust_file, secured.token)
+        else:
+            broker = running.enter_context(plain_broker(options, scratch))
+        yield {**broker.variables, **secured.variables}
 
 
 @contextmanager
-def proxy_before(broker: Broker) -> Iterator[Broker]:
+def plain_broker(options: argparse.Namespace, scratch: Path) -> Iterator[Broker]:
+    with ExitStack() as running:
+        broker = Broker(options.service_url, options.admin_url)
+        if not (options.service_url and options.admin_url):
+            own = running.enter_context(BrokerProcess(scratch / "data", *SETTINGS))
+            broker = Broker(own.service_url, own.http_url)
+        if options.through_proxy:
+            proxy = running.enter_context(ProxyProcess(broker.service_url, broker.admin_url, proxy_log("proxy")))
+            broker = Broker(proxy.service_url, proxy.http_url)
+        yield broker
+
+
+def proxy_log(name: str) -> Path:
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    with ProxyProcess(broker.service_url, broker.admin_url, RESULTS.with_name("proxy.log")) as proxy:
-        yield Broker(proxy.service_url, proxy.http_url)
+    return RESULTS.with_name(f"{name}.log")
 
 
 def report(outcomes: list[Outcome]) -> None:

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -27,10 +27,22 @@ class ToolChainMissing(Exception):
 
 @dataclass(frozen=True)
 class Broker:
-    """The addresses of the broker under test."""
+    """The addresses of the broker under test; with TLS the authority to trust, and the token of a super-user."""
 
     service_url: str
     admin_url: str
+    trust_file: str = ""
+    token: str = ""
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What tells the tests about it."""
+        return {
+            "PULSAR_SERVICE_URL": self.service_url,
+            "PULSAR_ADMIN_URL": self.admin_url.rstrip("/"),
+            "PULSAR_TRUST_CERTS": self.trust_file,
+            "PULSAR_TOKEN": self.token,
+        }
 
 
 @dataclass(frozen=True)
@@ -55,19 +67,18 @@ class ToolChain(ABC):
             if shutil.which(program) is None:
                 raise ToolChainMissing(f"the {self.client} client's tests need `{program}`, which is not installed")
 
-    def run(self, broker: Broker) -> list[Outcome]:
-        """Runs all tests. The output goes to a log below BUILD, which an error names if there are no results."""
+    def run(self, variables: Mapping[str, str]) -> list[Outcome]:
+        """Runs all tests. The output goes to a log below BUILD, which an error names if there are no results.
+
+        `variables` of the environment name the brokers and credentials.
+        """
         log = BUILD / f"{self.client.lower()}.log"
         self.prepare()
-        environment = os.environ | {
-            "PULSAR_SERVICE_URL": broker.service_url,
-            "PULSAR_ADMIN_URL": broker.admin_url.rstrip("/"),
-        }
         with log.open("w") as output:
             subprocess.run(
                 self.command(),
                 cwd=self.directory,
-                env=environment,
+                env={**os.environ, **variables},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 timeout=LIMIT_SECONDS,

@@ -1,8 +1,8 @@
 """The authentication of a connection: by CONNECT, and again by AUTH_RESPONSE when its credentials expire.
 
 A client that fails gets ERROR `AuthenticationError`, and the connection is closed. Clients of the C++ family (Python,
-Node.js) ignore an ERROR before CONNECTED and retry until their timeout. They get CONNECTED, and the error as the answer
-to their first request, which they report at once; nothing else is answered on such a connection.
+Node.js) and the Go client ignore an ERROR before CONNECTED and retry until their timeout. They get CONNECTED, and the
+error as the answer to their first request, which they report at once; nothing else is answered on such a connection.
 """
 
 from __future__ import annotations

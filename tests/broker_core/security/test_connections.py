@@ -112,10 +112,11 @@ def test_a_command_before_connect_closes_the_connection(broker: EmbeddedBroker, 
     assert client.is_closed()
 
 
-def test_a_refused_connection_serves_nothing(broker: EmbeddedBroker) -> None:
-    """A client of the C++ family gets CONNECTED, and then only the error."""
+@pytest.mark.parametrize("version", ["Pulsar-CPP-v3.7.0", "Pulsar-Go-v0.19.0", "Pulsar-Go-version-unknown"])
+def test_a_refused_connection_serves_nothing(broker: EmbeddedBroker, version: str) -> None:
+    """A client that ignores errors before CONNECTED gets CONNECTED, and then only the error."""
     client = stranger(broker)
-    client.send(client_commands.connect("Pulsar-CPP-v3.7.0", auth_method_name="token", auth_data=b"wrong"))
+    client.send(client_commands.connect(version, auth_method_name="token", auth_data=b"wrong"))
     client.expect(BaseCommand.CONNECTED)
     new_producer(client, PLAIN)
     assert client.expect(BaseCommand.ERROR).error == ServerError.AuthenticationError

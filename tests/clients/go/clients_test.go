@@ -38,7 +38,11 @@ type test struct {
 
 func start(t *testing.T) *test {
 	t.Parallel()
-	adminClient, err := admin.New(&config.Config{WebServiceURL: required(t, "PULSAR_ADMIN_URL")})
+	adminClient, err := admin.New(&config.Config{
+		WebServiceURL:         required(t, "PULSAR_ADMIN_URL"),
+		Token:                 os.Getenv("PULSAR_TOKEN"),
+		TLSTrustCertsFilePath: os.Getenv("PULSAR_TRUST_CERTS"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +50,23 @@ func start(t *testing.T) *test {
 }
 
 func newClient(t *testing.T) pulsar.Client {
+	var authentication pulsar.Authentication // nil unless the broker under test needs a token
+	if token := os.Getenv("PULSAR_TOKEN"); token != "" {
+		authentication = pulsar.NewAuthenticationToken(token)
+	}
+	return newClientOf(t, pulsar.ClientOptions{
+		URL:                   required(t, "PULSAR_SERVICE_URL"),
+		Authentication:        authentication,
+		TLSTrustCertsFilePath: os.Getenv("PULSAR_TRUST_CERTS"),
+	})
+}
+
+func newClientOf(t *testing.T, options pulsar.ClientOptions) pulsar.Client {
 	quietLog := logrus.New()
 	quietLog.SetOutput(io.Discard)
-	client, err := pulsar.NewClient(pulsar.ClientOptions{
-		URL:              required(t, "PULSAR_SERVICE_URL"),
-		OperationTimeout: arrives,
-		Logger:           pulsarlog.NewLoggerWithLogrus(quietLog),
-	})
+	options.OperationTimeout = arrives
+	options.Logger = pulsarlog.NewLoggerWithLogrus(quietLog)
+	client, err := pulsar.NewClient(options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,14 @@
 // The client subscribes at the latest message always, so tests subscribe before they send.
 
 const { randomUUID } = require('node:crypto');
+const { readFileSync } = require('node:fs');
+const tls = require('node:tls');
+
+// This client has no TLS, and takes the address without TLS from a lookup. So it gets a socket with TLS to the service.
+const factory = require.resolve('pulsar-flex/src/client/network/socket/socketFactory');
+const plainSocket = require(factory);
+require.cache[factory].exports = (address) => (broker.tls ? secureSocket() : plainSocket(address));
+
 const { Consumer, Producer } = require('pulsar-flex');
 
 const ARRIVES_MS = 15000;
@@ -11,8 +19,28 @@ const QUIET_MS = 400;
 const POLLING_MS = 20;
 const SILENT = 0;
 
-const server = required('PULSAR_SERVICE_URL').replace('pulsar://', '');
-const admin = required('PULSAR_ADMIN_URL');
+// The broker under test. With `tls` (what tls.connect takes), every connection uses it.
+let broker = {
+  service: required('PULSAR_SERVICE_URL'),
+  admin: required('PULSAR_ADMIN_URL'),
+  jwt: process.env.PULSAR_TOKEN || undefined,
+  tls: process.env.PULSAR_TRUST_CERTS ? { ca: readFileSync(process.env.PULSAR_TRUST_CERTS) } : undefined,
+};
+
+/** From here on, clients and requests use another broker. */
+function useBroker(other) {
+  broker = other;
+}
+
+const server = () => new URL(broker.service).host;
+
+function secureSocket() {
+  const { hostname: host, port } = new URL(broker.service);
+  return new Promise((resolve, reject) => {
+    const socket = tls.connect({ ...broker.tls, host, port, servername: host }, () => resolve(socket));
+    socket.once('error', reject);
+  });
+}
 
 function required(variable) {
   const value = process.env[variable];
@@ -25,9 +53,10 @@ const newTopic = (namespace = 'public/default') => `persistent://${namespace}/${
 
 /** A request to the admin API; its JSON answer, if there is one. */
 async function call(method, path, body) {
-  const answer = await fetch(`${admin}/admin/v2/${path}`, {
+  const authorization = broker.authorization ?? (broker.jwt ? `Bearer ${broker.jwt}` : undefined);
+  const answer = await fetch(`${broker.admin}/admin/v2/${path}`, {
     method,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   const text = await answer.text();
@@ -45,7 +74,8 @@ const path = (topic) => topic.replace('://', '/');
 const stats = (topic) => call('GET', `${path(topic)}/stats`);
 
 async function newProducer(topic, producerAccessMode) {
-  const producer = new Producer({ topic, discoveryServers: [server], producerAccessMode, logLevel: SILENT });
+  const { jwt } = broker;
+  const producer = new Producer({ topic, discoveryServers: [server()], jwt, producerAccessMode, logLevel: SILENT });
   await producer.create();
   return producer;
 }
@@ -59,7 +89,8 @@ async function newConsumer(topic, { subType = Consumer.SUB_TYPES.EXCLUSIVE, name
     topic,
     subscription: name,
     subType,
-    discoveryServers: [server],
+    discoveryServers: [server()],
+    jwt: broker.jwt,
     consumerName: options.consumerName ?? unique(),
     receiveQueueSize: options.queue ?? 500,
     readCompacted: options.readCompacted ?? false,
@@ -103,6 +134,6 @@ async function send(producer, ...values) {
 }
 
 module.exports = {
-  Consumer, Producer, call, newConsumer, newNamespace, newProducer, newTopic, numbered, path, received, send, stats,
-  until,
+  Consumer, Producer, call, newConsumer, newNamespace, newProducer, newTopic, numbered, path, received, required, send,
+  stats, until, useBroker,
 };

@@ -9,6 +9,9 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.admin.PulsarAdminBuilder;
+import org.apache.pulsar.client.api.AuthenticationFactory;
+import org.apache.pulsar.client.api.ClientBuilder;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.ConsumerBuilder;
 import org.apache.pulsar.client.api.Message;
@@ -48,15 +51,24 @@ abstract class ClientTest {
 
     /** A client with a connection of its own, closed after the test. */
     protected PulsarClient newClient() throws PulsarClientException {
-        PulsarClient created = PulsarClient.builder()
+        PulsarClient created = builder().build();
+        clients.add(created);
+        return created;
+    }
+
+    /** With TLS and a token if the broker under test needs them. */
+    private static ClientBuilder builder() {
+        ClientBuilder builder = PulsarClient.builder()
                 .serviceUrl(required("PULSAR_SERVICE_URL"))
                 .ioThreads(1)
                 .listenerThreads(1)
                 .operationTimeout(15, TimeUnit.SECONDS)
-                .maxBackoffInterval(2, TimeUnit.SECONDS)  // by default a client that is held waits for up to a minute
-                .build();
-        clients.add(created);
-        return created;
+                .maxBackoffInterval(2, TimeUnit.SECONDS);  // by default a client that is held waits for up to a minute
+        if (!optional("PULSAR_TOKEN").isEmpty()) {
+            builder.authentication(AuthenticationFactory.token(optional("PULSAR_TOKEN")))
+                    .tlsTrustCertsFilePath(optional("PULSAR_TRUST_CERTS"));
+        }
+        return builder;
     }
 
     protected static String newTopic() {
@@ -141,13 +153,22 @@ abstract class ClientTest {
 
     private static PulsarAdmin connectAdmin() {
         try {
-            return PulsarAdmin.builder().serviceHttpUrl(required("PULSAR_ADMIN_URL")).build();
+            PulsarAdminBuilder builder = PulsarAdmin.builder().serviceHttpUrl(required("PULSAR_ADMIN_URL"));
+            if (!optional("PULSAR_TOKEN").isEmpty()) {
+                builder.authentication(AuthenticationFactory.token(optional("PULSAR_TOKEN")))
+                        .tlsTrustCertsFilePath(optional("PULSAR_TRUST_CERTS"));
+            }
+            return builder.build();
         } catch (PulsarClientException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private static String required(String variable) {
+    private static String optional(String variable) {
+        return System.getenv().getOrDefault(variable, "");
+    }
+
+    static String required(String variable) {
         String value = System.getenv(variable);
         if (value == null) {
             throw new IllegalStateException(variable + " is not set; tests/clients/run.py sets it");
