@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.condition import holds_within
@@ -78,10 +79,15 @@ class Missing(Exception):
 
 
 class JavaPulsar:
-    """`start` returns when the broker answers and has created its default namespace."""
+    """`start` returns when the broker answers and has created its default namespace.
 
-    def __init__(self, directory: Path) -> None:
+    `settings` change SETTINGS. `token` is that of a super-user, for a broker that wants one.
+    """
+
+    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None, *, token: str = "") -> None:
         self._directory = directory
+        self._settings = {**SETTINGS, **(settings or {})}
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.service_port, self.web_port = _free_ports(2)
         self.service_url = f"pulsar://localhost:{self.service_port}"
         self.http_url = f"http://localhost:{self.web_port}"
@@ -92,7 +98,7 @@ class JavaPulsar:
         java, jars = _java(), _jars()
         ports = {"brokerServicePort": str(self.service_port), "webServicePort": str(self.web_port)}
         conf = self._directory / "standalone.conf"
-        conf.write_text("".join(f"{key}={value}\n" for key, value in (SETTINGS | ports).items()))
+        conf.write_text("".join(f"{key}={value}\n" for key, value in (self._settings | ports).items()))
         command = [java, "-Xmx1g", "-XX:MaxDirectMemorySize=1g", "-Djava.net.preferIPv4Stack=true"]
         command += [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
         command += ["-Dio.netty.tryReflectionSetAccessible=true"]
@@ -124,10 +130,15 @@ class JavaPulsar:
 
     def _is_ready(self) -> bool:
         with contextlib.suppress(OSError):
-            if b"public/default" in _read(f"{self.http_url}/admin/v2/namespaces/public"):
-                _read(f"{self.http_url}/admin/v2/brokers/health")
+            if b"public/default" in self._read("/admin/v2/namespaces/public"):
+                self._read("/admin/v2/brokers/health")
                 return True
         return False
+
+    def _read(self, path: str) -> bytes:
+        request = urllib.request.Request(f"{self.http_url}{path}", headers=self._headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return bytes(answer.read())
 
 
 _DRIVER_CLASSES = (("bookie", "PulsarMetadataBookieDriver"), ("client", "PulsarMetadataClientDriver"))
@@ -172,8 +183,3 @@ def _free_ports(count: int) -> list[int]:
     for each in sockets:
         each.close()
     return ports
-
-
-def _read(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return bytes(answer.read())
