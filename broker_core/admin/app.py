@@ -137,7 +137,7 @@ class Dispatcher:
             return _no_route(method, path, found)
         parts = {**found.parts, "cluster": cluster} if cluster else found.parts
         try:
-            body = await read_body(request, share, self._http)
+            body = await read_body(request, share, self._http, is_large=found.route.has_large_body)
         except BrokerError as error:
             return _unread(request, error)
         call = Call(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker_core.errors import BrokerError
 
@@ -30,22 +30,22 @@ class BodyBroken(BrokerError):
     """The client disconnected, or what it sends is not a body."""
 
 
-async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig) -> bytes:
+async def read_body(request: web.BaseRequest, share: Share, config: HttpConfig, *, is_large: bool) -> bytes:
     """Raises `BodyTooLarge`, `BodyTooSlow`, `BodyBroken`, or `NoRoom`.
 
     The body of a GET has no meaning and is discarded: a request that waits for room must not hold any.
     """
-    limit, parts, size = config.max_body_bytes, [], 0
+    limit, parts, size = _Limit.of(config, is_large=is_large), [], 0
     is_kept = request.method not in ("GET", "HEAD")
     if not request.can_read_body:
         return b""
-    _check_size(request.content_length or 0, limit)
+    limit.check(request.content_length or 0)
     _invite(request)
     try:
         async with asyncio.timeout(config.idle_seconds):
             async for part in request.content.iter_any():
                 size += len(part)
-                _check_size(size, limit)
+                limit.check(size)
                 if is_kept:
                     share.take_now(len(part))
                     parts.append(part)
@@ -64,9 +64,21 @@ def _invite(request: web.BaseRequest) -> None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-def _check_size(size: int, limit: int) -> None:
-    if size > limit:
-        raise BodyTooLarge(f"the request body has more than {limit} bytes (httpMaxRequestSize)")
+class _Limit(NamedTuple):
+    """The maximum size of a body, and the setting that it is from."""
+
+    size: int
+    key: str
+
+    @classmethod
+    def of(cls, config: HttpConfig, *, is_large: bool) -> _Limit:
+        if is_large:
+            return cls(config.max_places_mb << 20, "httpMaxCompactionPlacesMB")
+        return cls(config.max_body_bytes, "httpMaxRequestSize")
+
+    def check(self, size: int) -> None:
+        if size > self.size:
+            raise BodyTooLarge(f"the request body has more than {self.size} bytes ({self.key})")
 
 
 async def send(library: Any, request: web.BaseRequest, answer: Answer, config: HttpConfig) -> web.StreamResponse:

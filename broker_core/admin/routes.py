@@ -23,6 +23,7 @@ class Route:
     """`path` is a template: `/admin/v2/tenants/{tenant}`. `operation`: what a caller must be allowed to do.
 
     `query`: the names of the parameters that the handler reads. `body`: what it reads from the body, if anything.
+    `has_large_body`: it may exceed httpMaxRequestSize.
     """
 
     method: str
@@ -32,6 +33,7 @@ class Route:
     query: tuple[str, ...] = ()
     body: Shape | None = None
     summary: str = ""
+    has_large_body: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
-from broker_core.admin.shapes import INT32, PARTITIONS, PROPERTIES
+from broker_core.admin.shapes import ANY, INT32, PARTITIONS, PROPERTIES
 from broker_core.admin.targets import check_exists, every_topic, not_found, one_topic, partitions_body
 from broker_core.errors import (
     AlreadyExists,
+    AlreadyRunning,
     InvalidRequest,
     NeedsPersistentTopic,
     NoSuchPartition,
@@ -28,6 +29,7 @@ from broker_core.policies.json_values import int32
 from broker_core.rates.turns import in_turns
 from broker_core.security.operations import on_namespace, on_topic, topic_policy
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic
+from broker_core.wire.last_places import LastPlaces, MalformedPlaces
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
@@ -223,6 +225,19 @@ async def start_compaction(call: Call) -> None:
         topic.compaction.start()
 
 
+async def compact_places(call: Call) -> None:
+    """Compacts one topic with the last places of its keys, which `pulsarctl ops compact` has found."""
+    topic = await one_topic(call, "Compaction with places is of one partition")
+    try:
+        given = LastPlaces.decode(call.body)
+    except MalformedPlaces as error:
+        raise InvalidRequest(f"cannot read the places: {error}") from None
+    if topic.compaction.is_running:
+        raise AlreadyRunning("Compaction already in progress")
+    held = call.memory.handed_over()  # the compaction has the body until it ends
+    topic.compaction.start(given, lambda: held.keep(0))
+
+
 async def trim(call: Call) -> None:
     for topic in await every_topic(call):
         await topic.trim()
@@ -271,5 +286,13 @@ ROUTES = (
     ),
     Route("PUT", f"{_TOPIC}/compaction", persistent_only(start_compaction, "Compaction"), on_topic("COMPACT")),
     Route("GET", f"{_TOPIC}/compaction", persistent_only(compaction_status, "Compaction"), on_topic("COMPACT")),
+    Route(
+        "POST",
+        f"{_TOPIC}/compaction/places",
+        persistent_only(compact_places, "Compaction"),
+        on_topic("COMPACT"),
+        body=ANY,
+        has_large_body=True,
+    ),
     Route("POST", f"{_TOPIC}/trim", persistent_only(trim, "Trim"), on_topic("TRIM_TOPIC")),
 )

@@ -1,7 +1,8 @@
 """Compaction: the last value of each key, in its own ledger (Pulsar docs, "Topic compaction").
 
-It makes two passes over the log up to its end at the start of the compaction. The first finds each key's last message;
-the second copies these messages, in order and with their IDs, into a compacted ledger. When the new ledger is sealed
+It makes two passes over the log up to its end at the start of the compaction. The first finds each key's last message,
+or verifies the places that a job found (`given_places`); the second copies these messages, in order and with their IDs,
+into a compacted ledger. When the new ledger is sealed
 and synced, the `__compaction` cursor moves to it in one step. Until then, and after any crash, the old result stays
 intact. The cursor's mark-delete is the horizon: a compacted reader reads the compacted ledger up to it and the log
 after it.
@@ -21,18 +22,23 @@ from broker_core.storage.errors import StorageError
 from broker_core.storage.position import EARLIEST, Position
 
 if TYPE_CHECKING:
-    from broker_core.compaction.key_table import KeyTable
+    from broker_core.compaction.survivors import Survivors
     from broker_core.storage.block import Block
     from broker_core.storage.compacted_ledger import CompactedLedger
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic_context import TopicContext
     from broker_core.topic_log import DurableLog
+    from broker_core.wire.last_places import LastPlaces
 
 log = logging.getLogger(__name__)
 
 READ_ENTRIES = 500  # between two yields to the rest of the broker
 READ_BYTES = 256 * 1024
 LEDGER_PROPERTY = "CompactedTopicLedger"  # Pulsar's name, of the cursor's property
+
+
+def _nothing() -> None:
+    pass
 
 
 class CompactionState(enum.Enum):
@@ -114,17 +120,19 @@ class Compaction:
         cursor = self._result.cursor
         return self._context.log.size if cursor is None else cursor.backlog_bytes
 
-    def start(self) -> None:
-        """Starts in the background, after the compactions of other topics.
+    def start(self, given: LastPlaces | None = None, ended: Callable[[], None] = _nothing) -> None:
+        """Starts in the background, after the compactions of other topics. `ended` is called however it ends.
 
-        Raises `AlreadyRunning` while one is running, and `NotAllowed` on a non-persistent topic.
+        `given` has the last places of the keys, if a job has found them. Raises `AlreadyRunning` while one is running,
+        and `NotAllowed` on a non-persistent topic; then `ended` is not called.
         """
         self._on_disk()
         if self.is_running:
             raise AlreadyRunning("Compaction already in progress")
         self.state = CompactionState.RUNNING
         self.last_start = self._context.clock.monotonic()
-        self._task = self._context.spawn(self._run())
+        self._task = self._context.spawn(self._run(given))
+        self._task.add_done_callback(lambda _: ended())
 
     def view(self) -> CompactedView:
         """What a compacted reader reads; each dispatcher has its own."""
@@ -139,11 +147,11 @@ class Compaction:
         if self.compacted is not None:
             await self.compacted.close()
 
-    async def _run(self) -> None:
+    async def _run(self, given: LastPlaces | None) -> None:
         try:
             async with self._at_a_time:
                 started = self._context.clock.monotonic()
-                await self._compact()
+                await self._compact(given)
         except (BrokerError, StorageError, OSError) as error:
             self._failed(str(error))
             return
@@ -161,20 +169,37 @@ class Compaction:
         self.last_failure_ms = self._context.clock.wall_ms()
         log.warning("topic %s: compaction failed: %s", self._context.name, reason)
 
-    async def _compact(self) -> None:
-        last = self._context.log.last_confirmed
+    async def _compact(self, given: LastPlaces | None) -> None:
+        last = self._context.log.last_confirmed if given is None else self._checked(given)
         cursor = await self._open_cursor()
         if last <= self.horizon:
             return  # nothing new since the last compaction
-        from broker_core.compaction.key_table import KeyTable  # a start without compaction does not load the codecs
-
-        table = KeyTable(retain_null_key=self._retain_null_key)
+        table = self._table(given)
         async for block in self._blocks(last):
             table.note(block)
+        table.complete()
         compacted = await self._copy(table, last)
         await self._switch(cursor, compacted, last)
 
-    async def _copy(self, table: KeyTable, last: Position) -> CompactedLedger:
+    def _table(self, given: LastPlaces | None) -> Survivors:
+        # A start without compaction does not load the codecs.
+        from broker_core.compaction.given_places import GivenPlaces
+        from broker_core.compaction.key_table import KeyTable
+
+        if given is None:
+            return KeyTable(retain_null_key=self._retain_null_key)
+        return GivenPlaces(given, retain_null_key=self._retain_null_key)
+
+    def _checked(self, given: LastPlaces) -> Position:
+        """The last position that is compacted. Raises `NotAllowed` for places of another range."""
+        through = Position(*given.through)
+        if Position(*given.after) != self.horizon:
+            raise NotAllowed(f"the topic was compacted through {self.horizon} since the job started; run it again")
+        if through > self._context.log.last_confirmed:
+            raise NotAllowed(f"the log ends before {through}")
+        return through
+
+    async def _copy(self, table: Survivors, last: Position) -> CompactedLedger:
         """The second pass; if it fails, it removes the new ledger."""
         writer = await self._on_disk().create_compacted()
         try:

@@ -32,6 +32,12 @@ class HttpConfig:
         least=256,
     )
     max_body_bytes: int = setting("httpMaxRequestSize", MB, "Maximum size of a request body (bytes).", least=1024)
+    max_places_mb: int = setting(
+        "httpMaxCompactionPlacesMB",
+        64,
+        "Maximum size of what pulsarctl ops compact sends to the broker, one to six bytes for each key (MB).",
+        least=1,
+    )
     idle_seconds: float = setting(
         "httpServerIdleTimeout",
         30.0,

@@ -219,6 +219,7 @@ ROWS: dict[str, Row] = {
     "T/offloadPolicies": Row(OFFLOAD, APPLIED),
     "T/offload": Row(POSITION),
     "T/offload/restore": Row(),
+    "T/compaction/places": Row({"after": [-1, -1], "through": [1, 1], "ledgers": [[1, 1, 1, 1, 1]]}),
     "/admin/v2/brokers/offload/audit": Row(OFFLOAD, ("sweep",)),
     "N/resourcegroup/{resourcegroup}": Row(),
     "N/allowedClusters": Row(["standalone"]),

@@ -227,6 +227,10 @@ class Topics:
         """Starts a compaction. Raises `Conflict` if one is running."""
         self._http.put(f"{_path(topic)}/compaction")
 
+    def compact_places(self, topic: str, places: bytes) -> None:
+        """Starts a compaction with the last place of each key. Raises `Conflict` if one is running."""
+        self._http.send("POST", f"{_path(topic)}/compaction/places", places, "application/octet-stream")
+
     def compaction_status(self, topic: str) -> Status:
         """The status of a topic without partitions, or of one partition. Raises `NotFound`."""
         found = _document(self._http.get(f"{_path(topic)}/compaction"))

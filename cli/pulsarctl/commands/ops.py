@@ -17,6 +17,7 @@ from pulsarctl.shell.arguments import csv, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.verbs.compacting import install_compact
 from pulsarctl.verbs.exporting import install_export
 from pulsarctl.verbs.importing import install_import
 from pulsarctl.verbs.profiling import install_profile
@@ -37,6 +38,7 @@ install_tiered(app)
 install_export(app)
 install_import(app)
 install_replay(app)
+install_compact(app)
 install_sql(app)
 install_profile(app)
 install_shell(app)

@@ -77,6 +77,10 @@ class TopicTable:
             typed = TypedValues(part.topic, self.value_type, fails=self.options.undecodable == "fail")
         yield from Unfolding(part, self.schema, chunks, typed).batches(self._runs(part.topic, part.span))
 
+    def entries(self, part: LedgerRange) -> Iterator[EntryRun]:
+        """The entries of one part as they are stored. Raises what `read` does."""
+        return self._runs(part.topic, part.span)
+
     def _runs(self, topic: str, span: EntrySpan) -> Iterator[EntryRun]:
         """The one place that chooses how entries are read: from a ledger's file or copy, or through the broker."""
         ledger_id, first, last, (path, copy) = span

@@ -12,6 +12,7 @@ from pulsarctl.backlog.targets import partitions
 from pulsarctl.errors import CliError
 from pulsarctl.output.render import Progress
 from pulsarctl.shell.call import Call
+from pulsarctl.verbs.bundled_broker import is_bundled
 from pulsarctl.verbs.on_spark import access, explained, start_spark
 
 if TYPE_CHECKING:
@@ -126,11 +127,7 @@ def _tasks_min(request: BacklogRequest, choice: Choice) -> int:
 
 def _exact_per(call: Call) -> str:
     """pulsarctl's broker reports each acknowledged message. Others do not report those in a batch."""
-    lookup = access(call).lookup()
-    try:
-        return "message" if lookup.server_version().startswith("pulsarctl") else "entry"
-    finally:
-        lookup.close()
+    return "message" if is_bundled(call) else "entry"
 
 
 def _require_arrow() -> None:

@@ -8,20 +8,18 @@ from typing import Annotated
 
 import typer
 
-from pulsarctl.admin.topics import Status
-from pulsarctl.errors import AlreadyRunning, CliError, Conflict, TimedOut
+from pulsarctl.errors import AlreadyRunning, Conflict
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.clock import monotonic, pause
+from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.verbs.compaction_status import raise_if_failed, wait_for_compaction
 
 app = Noun("topics", "")
 
-POLL_FIRST_SECONDS = 0.05
-POLL_MAX_SECONDS = 1.0
 COMPACTION_CURSOR = "__compaction"  # the broker's own subscription, whose backlog is not compacted yet
 WORDS = {
     "NOT_RUN": "Compaction has not been run for {topic} since broker startup",
@@ -83,8 +81,8 @@ def compaction_status(
     name = full_topic(topic)
     status = call.admin.topics.compaction_status(name)
     if wait and status.running:
-        status = _until_done(call, name, monotonic() + parse_duration(timeout), timeout)
-    _raise_if_failed(name, status)
+        status = wait_for_compaction(call, name, monotonic() + parse_duration(timeout), timeout)
+    raise_if_failed(name, status)
     as_text = call.output.value not in ("json", "jsonl", "yaml")
     words = WORDS.get(status.status, status.status).format(topic=name)
     call.show(words if as_text else {"status": status.status, "lastError": status.error})
@@ -119,22 +117,4 @@ def _uncompacted_bytes(call: Call, part: str) -> int:
 
 
 def _wait(call: Call, part: str, deadline: float, timeout: str) -> None:
-    _raise_if_failed(part, _until_done(call, part, deadline, timeout))
-
-
-def _until_done(call: Call, part: str, deadline: float, timeout: str) -> Status:
-    """Polls at growing intervals. Raises `TimedOut`."""
-    interval = POLL_FIRST_SECONDS
-    while (status := call.admin.topics.compaction_status(part)).running:
-        if monotonic() >= deadline:
-            raise TimedOut(
-                f"the compaction of {part} is still running after {timeout}", hint="wait longer with --timeout"
-            )
-        pause(min(interval, max(0.0, deadline - monotonic())))
-        interval = min(interval * 2, POLL_MAX_SECONDS)
-    return status
-
-
-def _raise_if_failed(part: str, status: Status) -> None:
-    if status.status == "ERROR":
-        raise CliError(f"the compaction of {part} failed: {status.error or 'the broker gives no reason'}")
+    raise_if_failed(part, wait_for_compaction(call, part, deadline, timeout))

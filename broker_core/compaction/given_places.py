@@ -1,0 +1,154 @@
+"""The last place of each key as a job found it (`pulsarctl ops compact`), verified against the log. Pure.
+
+The job has read every message; this broker opens only the entries at the places, and a sample of the others. It adopts
+the result if all of this holds:
+
+- the job has read the same log: as many entries and messages of each ledger, from the end of the last compaction on
+- at each place there is a message with a key, or an entry that cannot be opened, and no key has two places
+- the keys of the sample have their places there or later
+
+The bytes of the compacted ledger are always the log's own. A key of an earlier compaction survives unless it has a
+place in the new part of the log.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from broker_core.compaction.survivors import MessagePosition, Survivors
+from broker_core.errors import BrokerError
+from broker_core.wire.last_places import WHOLE, LastPlaces, LedgerPlaces, MalformedPlaces
+from broker_core.wire.slots import Slot, open_entry
+
+if TYPE_CHECKING:
+    from broker_core.storage.block import Block
+
+SAMPLES_MAX = 10_000
+SAMPLES_PER_BLOCK = 2
+
+
+class WrongPlaces(BrokerError):
+    """The places are not those of this log, so nothing was compacted."""
+
+
+class GivenPlaces(Survivors):
+    def __init__(self, given: LastPlaces, *, retain_null_key: bool, seed: int | None = None) -> None:
+        super().__init__(retain_null_key=retain_null_key)
+        self._after = given.after
+        self._given = {each.ledger_id: each for each in given.ledgers}
+        self._chance = random.Random(seed)  # noqa: S311  # it chooses samples and guards nothing
+        self._open: tuple[int, array[int], array[int]] = (-1, array("q"), array("i"))
+        self._counted: dict[int, list[int]] = {}  # entries, messages, and places by ledger
+        self._keys: set[str] = set()
+        self._expected: dict[str, MessagePosition] = {}  # of the sample: there or later is a place of the key
+        self._sampled = 0
+
+    def note(self, block: Block) -> None:
+        """Raises `WrongPlaces`."""
+        if self._is_compacted(block):
+            return
+        self._sample(block)
+        places = list(self._places(block))
+        for row, index in places:
+            self._note_place(block, row, index)
+        counted = self._counted.setdefault(block.ledger_id, [0, 0, 0])
+        for at, number in enumerate((len(block), sum(block.counts), len(places))):
+            counted[at] += number
+
+    def complete(self) -> None:
+        """Raises `WrongPlaces`."""
+        for ledger_id in sorted(self._given.keys() | self._counted.keys()):
+            given = self._given.get(ledger_id) or LedgerPlaces(ledger_id, 0, 0, 0, b"")
+            counted = self._counted.get(ledger_id, [0, 0, 0])
+            if counted != [given.entries, given.messages, given.count]:
+                raise WrongPlaces(
+                    f"the job read {given.entries} entries and {given.messages} messages of ledger {ledger_id} and"
+                    f" named {given.count} places; the log has {counted[0]}, {counted[1]}, and {counted[2]}"
+                )
+        for key, place in self._expected.items():
+            raise WrongPlaces(f"the key {key!r} has a message at {_text(place)}, and no place there or later")
+
+    def _is_last(self, key: str, place: MessagePosition, slot: Slot) -> bool:
+        if place[:2] <= self._after:
+            return key not in self._keys
+        return not slot.is_tombstone and self._names(place)
+
+    def _rows(self, block: Block) -> Iterable[int]:
+        if self._retain_null_key or self._is_compacted(block):
+            return range(len(block))
+        rows = sorted({row for row, _ in self._places(block)})
+        self.removed += sum(block.counts) - sum(block.counts[row] for row in rows)
+        return rows
+
+    def _is_compacted(self, block: Block) -> bool:
+        return (block.ledger_id, block.first_entry_id) <= self._after
+
+    def _places(self, block: Block) -> Iterator[tuple[int, int]]:
+        """Row and batch index of the places in a block."""
+        ids, indexes = self._of(block.ledger_id)
+        at = bisect_left(ids, block.first_entry_id)
+        while at < len(ids) and ids[at] < block.first_entry_id + len(block):
+            yield ids[at] - block.first_entry_id, indexes[at]
+            at += 1
+
+    def _of(self, ledger_id: int) -> tuple[array[int], array[int]]:
+        """The places in a ledger; those of one ledger at a time are unpacked."""
+        if self._open[0] != ledger_id:
+            given = self._given.get(ledger_id)
+            try:
+                columns = given.places() if given else (array("q"), array("i"))
+            except MalformedPlaces as error:
+                raise WrongPlaces(str(error)) from None
+            self._open = (ledger_id, *columns)
+        return self._open[1:]
+
+    def _names(self, place: MessagePosition) -> bool:
+        ids, indexes = self._of(place[0])
+        at = bisect_left(ids, place[1])
+        while at < len(ids) and ids[at] == place[1]:
+            if indexes[at] == place[2]:
+                return True
+            at += 1
+        return False
+
+    def _note_place(self, block: Block, row: int, index: int) -> None:
+        place = (block.ledger_id, block.first_entry_id + row, index)
+        opened = open_entry(block.entry(row))
+        if opened is None or index == WHOLE:
+            if opened is not None or index != WHOLE:
+                raise WrongPlaces(f"the entry at {_text(place)} can be opened only by one of the job and this broker")
+            return
+        key = next((slot.key for slot in opened.slots if slot.batch_index == index), None)
+        if key is None:
+            raise WrongPlaces(f"the job names {_text(place)}, where no message with a key is")
+        if key in self._keys:
+            raise WrongPlaces(f"the job names two places of the key {key!r}, the second at {_text(place)}")
+        self._keys.add(key)
+        if self._expected.get(key, place) <= place:
+            self._expected.pop(key, None)
+
+    def _sample(self, block: Block) -> None:
+        """Looks at some messages before the places of the block are noted."""
+        for _ in range(min(SAMPLES_PER_BLOCK, SAMPLES_MAX - self._sampled)):
+            self._sampled += 1
+            row = self._chance.randrange(len(block))
+            opened = open_entry(block.entry(row))
+            entry_id = block.first_entry_id + row
+            if opened is None:
+                if not self._names((block.ledger_id, entry_id, WHOLE)):
+                    raise WrongPlaces(f"the entry at {block.ledger_id}:{entry_id} cannot be opened, and is not named")
+            elif opened.slots and (slot := self._chance.choice(opened.slots)).key is not None:
+                self._expect(slot.key, (block.ledger_id, entry_id, slot.batch_index))
+
+    def _expect(self, key: str, place: MessagePosition) -> None:
+        if key in self._keys:
+            raise WrongPlaces(f"the place of the key {key!r} is before its message at {_text(place)}")
+        self._expected[key] = max(place, self._expected.get(key, place))
+
+
+def _text(place: MessagePosition) -> str:
+    return f"{place[0]}:{place[1]}:{place[2]}"

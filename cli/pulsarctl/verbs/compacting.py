@@ -1,0 +1,143 @@
+"""`ops compact`: finds the last message of each key in a job, and has the broker adopt the result."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pulsarctl.backlog.engine import Engine
+from pulsarctl.errors import UsageProblem
+from pulsarctl.output.render import Progress, Table
+from pulsarctl.shell.arguments import Topic, pairs
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.values.clock import monotonic
+from pulsarctl.values.names import full_topic
+from pulsarctl.values.quantities import parse_duration, parse_size
+from pulsarctl.verbs.bundled_broker import is_bundled
+from pulsarctl.verbs.compaction_status import raise_if_failed, wait_for_compaction
+from pulsarctl.verbs.on_spark import access, explained, start_spark
+from pulsarctl.verbs.planned_parts import PartsPlan, Where, plan_parts, show_plan
+from pulsarctl.verbs.range_options import ShowReading
+from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
+
+if TYPE_CHECKING:
+    from broker_core.wire.last_places import LastPlaces
+    from pulsarctl.compaction.last_places import Bucket, Keys
+    from pulsarctl.compaction.range import Uncompacted
+
+Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait for the broker.")]
+
+
+def install_compact(noun: Noun) -> None:
+    noun.verb("compact")(compact)
+
+
+def compact(
+    call: Call,
+    topic: Topic,
+    timeout: Timeout = "1h",
+    engine: EngineOption = Engine.AUTO,
+    local_max: LocalMax = "64M",
+    master: Master = "local[*]",
+    conf: Conf = None,
+    dry_run: ShowReading = False,
+    spark_submit: SparkSubmit = False,
+) -> None:
+    """Compact a very large topic: find the last message of each key in a job, so that the broker need not.
+
+    The job reads what is not compacted yet. The broker compares what it read with the log, looks at each message that
+    the job names and at a sample of the others, and copies the messages that remain. The result is the same as that of
+    topics compact. Only pulsarctl's broker can do this. Large topics are read on Spark.
+
+    Example: pulsarctl ops compact shop/prices --master spark://spark.example:7077
+    """
+    from pulsarctl.verbs.export_plan import require_arrow
+
+    if spark_submit:
+        show_spark_submit(master, pairs(conf), "--engine", "spark")
+        return
+    require_arrow()
+    if not is_bundled(call):
+        raise UsageProblem(
+            "cannot compact: only pulsarctl's broker adopts the result of a job",
+            hint="use: pulsarctl topics compact TOPIC",
+        )
+    from pulsarctl.compaction.range import uncompacted
+
+    found = uncompacted(access(call), full_topic(topic))
+    plan = plan_parts(found.parts, Where(engine, parse_size(local_max), master, pairs(conf)))
+    if dry_run:
+        show_plan(call, plan)
+        return
+    rows = [each.document() for each in _compact(call, found, plan, timeout)]
+    call.show(rows, Table(_HEADING, [tuple(row.values()) for row in rows]))
+
+
+_HEADING = ("TOPIC", "MESSAGES", "KEYS", "COMPACTED ENTRIES", "COMPACTED BYTES", "ENGINE")
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """`messages` and `keys` are those that the job read; `entries` and `size` are of the compacted ledger."""
+
+    topic: str
+    messages: int
+    keys: int
+    entries: int
+    size: int
+    engine: Engine
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "topic": self.topic,
+            "messages": self.messages,
+            "keys": self.keys,
+            "compactedEntries": self.entries,
+            "compactedBytes": self.size,
+            "engine": str(self.engine),
+        }
+
+
+def _compact(call: Call, found: "Uncompacted", plan: PartsPlan, timeout: str) -> list[Compacted]:
+    from pulsarctl.compaction.last_places import last_places
+
+    places = last_places(found, _keys(call, found, plan))
+    deadline = monotonic() + parse_duration(timeout)
+    for part, each in places.items():
+        call.admin.topics.compact_places(part, each.encode())
+    for part in places:
+        raise_if_failed(part, wait_for_compaction(call, part, deadline, timeout))
+    return [_result(call, part, places.get(part), plan.choice.engine) for part in found.after]
+
+
+def _keys(call: Call, found: "Uncompacted", plan: PartsPlan) -> "dict[Bucket, Keys]":
+    from pulsarctl.compaction.last_places import KeysOfPart, merged
+
+    if plan.choice.notice:
+        call.notice(plan.choice.notice)
+    progress = Progress(quiet=call.settings.quiet)
+    call.call_on_close(progress.clear)
+    work = KeysOfPart(found.table)
+
+    def tell(done: int, count: int) -> None:
+        progress.show(f"{done} of {count} parts done")
+
+    try:
+        if plan.choice.engine is Engine.LOCAL or not plan.parts:
+            return merged(pair for part in plan.parts for pair in work(part))
+        from pulsarctl.spark.jobs.last_places import run_spark
+
+        where = plan.where
+        context = start_spark(call, "compact", where.master, where.spark_settings, progress, plan.size)
+        return explained(lambda: run_spark(context, work, plan.parts, tell))
+    finally:
+        progress.clear()
+
+
+def _result(call: Call, part: str, places: "LastPlaces | None", engine: Engine) -> Compacted:
+    ledger = call.admin.topics.internal_stats(part).get("compactedLedger", {})
+    messages = sum(each.messages for each in places.ledgers) if places else 0
+    keys = places.count if places else 0
+    entries, size = max(ledger.get("entries", 0), 0), max(ledger.get("size", 0), 0)
+    return Compacted(part, messages, keys, entries, size, engine)
