@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pulsarctl.spark.session import spark_session
+from tests.export_buckets import set_credentials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -14,5 +15,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="package")
 def spark() -> "Iterator[SparkSession]":
     pytest.importorskip("pyspark")
-    with spark_session("tests", "local[2]", options={"spark.sql.shuffle.partitions": "2"}, short=True) as session:
-        yield session
+    with pytest.MonkeyPatch.context() as patch:
+        set_credentials(patch)  # Python workers have the environment in which the session started
+        with spark_session("tests", "local[2]", options={"spark.sql.shuffle.partitions": "2"}, short=True) as session:
+            yield session

@@ -13,6 +13,7 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.admin.client import AdminClient
 from pulsarctl.settings.settings import Settings
 from pulsarctl.transfer import manifest
+from pulsarctl.transfer.places import Directory
 from tests.condition import wait_until
 from tests.transfer.moved_topics import by_key, command, failed, ops
 
@@ -26,7 +27,7 @@ def publish(client: pulsar.Client, topic: str, count: int, first: int = 0) -> No
 
 
 def exported(directory: Path) -> list[bytes]:
-    found = manifest.load(directory)
+    found = manifest.load(Directory(directory))
     assert found is not None
     return [value for each in found.files for value in pq.read_table(directory / each.path)["value"].to_pylist()]
 

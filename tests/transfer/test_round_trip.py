@@ -19,6 +19,7 @@ from pulsarctl.transfer.exporting import Export, columns, in_order, run_local
 from pulsarctl.transfer.file_formats import FileFormat, WholeFile, read_rows
 from pulsarctl.transfer.imported_rows import import_source
 from pulsarctl.transfer.part_files import By, Layout
+from pulsarctl.transfer.places import Directory
 from pulsarctl.transfer.portable import TYPES
 from pulsarctl.transfer.row_sender import RowSender
 from tests.transfer.moved_topics import by_key
@@ -56,12 +57,12 @@ def move(broker: EmbeddedBroker, source: str, target: str, layout: Layout) -> No
     parts = list(enumerate(table.plan()))
     files = in_order(run_local(Export(table, layout), parts, lambda done, count: None))
     manifest.save(
-        layout.directory,
+        layout.place,
         manifest.Manifest(
             "id", source, layout.format, layout.by, "raw", 4, 1, sum(f.rows for f in files), {}, {}, files
         ),
     )
-    found = import_source(layout.directory)
+    found = import_source(layout.place.describe())
     with RowSender(where, target, f"import-{target}", schemas={}) as sender:
         for path in found.files:
             for batch in found.read(path, None):
@@ -85,7 +86,7 @@ def test_any_messages_survive_any_format(
     number = next(COUNTER)
     source, target = (f"persistent://public/default/{name}-{number}" for name in ("source", "target"))
     publish(client, source, messages, batching=batching)
-    move(pulsar_broker, source, target, Layout(tmp_path / str(number), kind, by, 4, 0))
+    move(pulsar_broker, source, target, Layout(Directory(tmp_path / str(number)), kind, by, 4, 0))
     assert by_key(client, target) == by_key(client, source)
 
 
@@ -110,8 +111,8 @@ def test_each_format_keeps_null_empty_and_binary_apart(tmp_path: Path, kind: Fil
         "value": value,
     }
     batch = pa.RecordBatch.from_pylist([row], pa.schema(list(TYPES.items())))
-    file = WholeFile(tmp_path / f"x.{kind}", kind, batch.schema)
+    file = WholeFile(Directory(tmp_path), f"x.{kind}", kind, batch.schema)
     file.write(batch)
     file.finish()
-    (found,) = read_rows(file.path, kind)
+    (found,) = read_rows(tmp_path / file.name, kind)
     assert dict.fromkeys(TYPES) | found.to_pylist()[0] == row

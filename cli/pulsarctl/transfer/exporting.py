@@ -12,6 +12,7 @@ from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.topic_table import TopicTable
 from pulsarctl.tables.typed.typed_values import NAMES as TYPED
 from pulsarctl.transfer.part_files import FileFacts, Layout, PartFiles
+from pulsarctl.transfer.places import reason_of
 from pulsarctl.transfer.portable import COLUMNS, portable
 
 Part = tuple[int, LedgerRange]
@@ -31,7 +32,7 @@ class Export:
         try:
             return self._write(index, ledger_range)
         except OSError as error:
-            raise CliError(f"cannot write to {self.layout.directory}: {error.strerror or error}") from error
+            raise CliError(f"cannot write to {self.layout.place.describe()}: {reason_of(error)}") from error
 
     def _write(self, index: int, ledger_range: LedgerRange) -> list[FileFacts]:
         batches = messages(self.table, ledger_range)

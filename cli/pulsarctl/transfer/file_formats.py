@@ -1,9 +1,7 @@
-"""One file in Parquet, JSON lines, CSV, or Avro. It has its name only when it is whole and on disk."""
+"""One file in Parquet, JSON lines, CSV, or Avro. It has its name only when it is whole and stored."""
 
 import contextlib
 import json
-import os
-import secrets
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -14,6 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.transfer.places import Place, Sum
 from pulsarctl.transfer.portable import TYPES, as_text, from_text, properties_text
 
 ROWS_AT_ONCE = 5000
@@ -32,32 +31,28 @@ class RowFile(Protocol):
 
 
 class WholeFile:
-    """A file under a temporary name until `finish` gives it its own. `abandon` removes it."""
+    """A file without its name until `finish` gives it. `abandon` removes it."""
 
-    def __init__(self, path: Path, kind: FileFormat, schema: pa.Schema) -> None:
-        self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-        self._file: RowFile = _WRITERS[kind](self._temporary, schema)
+    def __init__(self, place: Place, name: str, kind: FileFormat, schema: pa.Schema) -> None:
+        self.name = name
+        self._place = place
+        self._draft = place.draft(name)
+        self._file: RowFile = _WRITERS[kind](self._draft, schema)
         self.rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._file.write(batch)
         self.rows += batch.num_rows
 
-    def finish(self) -> int:
-        """Its size in bytes."""
+    def finish(self) -> Sum:
+        """Raises OSError, and `CliError` if the place returns something else than what was written."""
         self._file.close()
-        with open(self._temporary, "rb") as written:
-            os.fsync(written.fileno())
-            size = os.fstat(written.fileno()).st_size
-        self._temporary.replace(self.path)
-        return size
+        return self._place.put(self._draft, self.name)
 
     def abandon(self) -> None:
         with contextlib.suppress(Exception):
             self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        self._place.drop(self._draft)
 
 
 def read_rows(path: Path, kind: FileFormat) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,6 @@
 """Files -> rows in the order of the export. Other directories and files are read in the order of their names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -11,45 +11,84 @@ import pyarrow as pa
 from pulsarctl.errors import CliError, NotFound, UsageProblem
 from pulsarctl.transfer import manifest
 from pulsarctl.transfer.file_formats import FileFormat, format_of, read_rows
+from pulsarctl.transfer.places import Place, Sum, divided, place_at, reason_of, sum_of
 
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """`id` stays the same as long as the data does. `schemas` is by the version that rows name."""
+    """`id` stays the same as long as the data does. `schemas` is by the version that rows name.
+
+    `sums` has the checksums of an export's files.
+    """
 
     id: str
-    files: Sequence[Path]
+    place: Place
+    files: Sequence[str]
     schemas: dict[str, dict[str, Any]] = field(default_factory=dict)
     rows: int | None = None
+    sums: Mapping[str, Sum] = field(default_factory=dict)
 
-    def read(self, path: Path, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
-        """One of the files. Raises `CliError` if it cannot be read or has no column value."""
-        for batch in read_rows(path, wanted or format_of(path)):
-            if "value" not in batch.schema.names:
-                raise CliError(f"cannot import {path}: it has no column value")
-            yield batch
+    def read(self, name: str, wanted: FileFormat | None) -> Iterator[pa.RecordBatch]:
+        """One of the files. Raises `CliError` if it cannot be read, is not what was exported, or has no values."""
+        shown = self.place.describe(name)
+        try:
+            with self.place.fetch(name) as path:
+                if (wanted_sum := self.sums.get(name)) is not None:
+                    check_sum(path, wanted_sum, shown)
+                for batch in read_rows(path, wanted or format_of(path)):
+                    if "value" not in batch.schema.names:
+                        raise CliError(f"cannot import {shown}: it has no column value")
+                    yield batch
+        except OSError as error:
+            raise CliError(f"cannot read {shown}: {reason_of(error)}") from error
 
 
-def import_source(path: Path) -> ImportSource:
-    """An exported directory, another directory, or one file. Raises `NotFound`, `UsageProblem`."""
-    if not path.exists():
-        raise NotFound(f"cannot import {path}: there is no such file or directory")
-    if path.is_file():
-        return ImportSource(_id_of([path]), [path])
-    exported = manifest.load(path)
-    if exported is not None:
-        files = [path / each.path for each in exported.files]
-        missing = [each for each in files if not each.is_file()]
-        if missing:
-            raise CliError(f"cannot import {path}: {missing[0]} is missing", hint="export the topic again")
-        return ImportSource(exported.id, files, exported.schemas, exported.rows)
+def import_source(text: str) -> ImportSource:
+    """An exported directory, another directory, or one file; or a URI of these. Raises `NotFound`, `UsageProblem`."""
+    place = place_at(text)
+    try:
+        names = place.names()
+        if not names:
+            return _single(text)
+        exported = manifest.load(place)
+        return _others(place, names) if exported is None else _exported(place, names, exported)
+    except OSError as error:
+        raise CliError(f"cannot read {place.describe()}: {reason_of(error)}") from error
+
+
+def check_sum(path: Path, wanted: Sum, shown: str) -> None:
+    """Raises `CliError` for a file that is not what was exported."""
+    with open(path, "rb") as file:
+        if sum_of(file) != wanted:
+            raise CliError(f"cannot import {shown}: it is not what was exported", hint="export the topic again")
+
+
+def _single(text: str) -> ImportSource:
+    place, name = divided(text)
+    try:
+        return ImportSource(_id_of(place, [name]), place, [name])
+    except FileNotFoundError as error:
+        raise NotFound(f"cannot import {place.describe(name)}: there is no such file or directory") from error
+
+
+def _exported(place: Place, names: Sequence[str], exported: manifest.Manifest) -> ImportSource:
+    files = [each.path for each in exported.files]
+    missing = sorted(set(files).difference(names))
+    if missing:
+        raise CliError(
+            f"cannot import {place.describe()}: {place.describe(missing[0])} is missing", hint="export the topic again"
+        )
+    sums = {each.path: Sum(each.bytes, each.crc32c) for each in exported.files if each.crc32c is not None}
+    return ImportSource(exported.id, place, files, exported.schemas, exported.rows, sums)
+
+
+def _others(place: Place, names: Sequence[str]) -> ImportSource:
     endings = tuple(f".{kind}" for kind in FileFormat)
-    files = sorted(each for each in path.rglob("*") if each.name.endswith(endings) and not each.name.startswith("."))
+    files = [each for each in names if each.endswith(endings) and not each.rpartition("/")[2].startswith(".")]
     if not files:
-        raise UsageProblem(f"cannot import {path}: it has no file that ends with {', '.join(endings)}")
-    return ImportSource(_id_of(files), files)
+        raise UsageProblem(f"cannot import {place.describe()}: it has no file that ends with {', '.join(endings)}")
+    return ImportSource(_id_of(place, files), place, files)
 
 
-def _id_of(files: Sequence[Path]) -> str:
-    facts = [(str(each.resolve()), each.stat().st_size, each.stat().st_mtime_ns) for each in files]
-    return sha256(repr(facts).encode()).hexdigest()[:16]
+def _id_of(place: Place, names: Sequence[str]) -> str:
+    return sha256(repr([place.identity(each) for each in names]).encode()).hexdigest()[:16]

@@ -7,13 +7,13 @@ have the messages of each key in order. When the day changes back and forth, eac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsarctl.client.routing import java_string_hash
 from pulsarctl.transfer.file_formats import FileFormat, WholeFile
+from pulsarctl.transfer.places import Place
 
 
 class By(StrEnum):
@@ -26,7 +26,7 @@ class By(StrEnum):
 class Layout:
     """Where files go. `run` counts the runs of an incremental export."""
 
-    directory: Path
+    place: Place
     format: FileFormat
     by: By
     key_groups: int
@@ -35,11 +35,12 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """`path` is relative to the directory."""
+    """`path` is relative to the place. Exports of earlier versions have no checksums."""
 
     path: str
     rows: int
     bytes: int
+    crc32c: int | None = None
 
 
 class PartFiles:
@@ -86,17 +87,16 @@ class PartFiles:
         layout = self._layout
         name = f"part-{layout.run:04}-{self._part:06}-{self._places:04}.{layout.format}"
         self._places += 1
-        file = WholeFile(layout.directory / folder / name, layout.format, self._schema)
+        file = WholeFile(layout.place, f"{folder}/{name}" if folder else name, layout.format, self._schema)
         self._open[folder] = file
         return file
 
     def _finish(self) -> None:
         for folder in list(self._open):
             file = self._open[folder]
-            size = file.finish()
+            found = file.finish()
             del self._open[folder]
-            path = file.path.relative_to(self._layout.directory)
-            self.facts.append(FileFacts(path.as_posix(), file.rows, size))
+            self.facts.append(FileFacts(file.name, file.rows, found.bytes, found.crc32c))
 
 
 def _runs_of_days(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:

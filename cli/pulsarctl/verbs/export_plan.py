@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsarctl.backlog.engine import Choice, Engine, choose
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pulsarctl.transfer.file_formats import FileFormat
     from pulsarctl.transfer.manifest import Manifest
     from pulsarctl.transfer.part_files import By, FileFacts, Layout
+    from pulsarctl.transfer.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ExportRequest:
     """What the command line asks for."""
 
     topic: str
-    directory: Path
+    place: "Place"
     format: "FileFormat"
     start: str
     end: str
@@ -61,6 +61,16 @@ def format_named(text: str) -> "FileFormat":
     if text.lower() not in list(FileFormat):
         raise UsageProblem(f"unknown format '{text}'", hint="use one of " + ", ".join(FileFormat))
     return FileFormat(text.lower())
+
+
+def place_named(text: str) -> "Place":
+    require_arrow()
+    from pulsarctl.transfer.places import Directory, place_at
+
+    found = place_at(text)
+    if isinstance(found, Directory) and found.path.exists() and not found.path.is_dir():
+        raise Conflict(f"cannot export to {found.path}: it is not a directory")
+    return found
 
 
 def by_named(text: str) -> "By":
@@ -98,7 +108,7 @@ def plan(call: Call, request: ExportRequest) -> ExportPlan:
     notices = [choice.notice] if choice.notice else []
     notices += _gone(call, before) if before is not None else []
     run = 0 if before is None else before.runs
-    layout = Layout(request.directory, request.format, request.by, request.key_groups, run)
+    layout = Layout(request.place, request.format, request.by, request.key_groups, run)
     return ExportPlan(request, table, layout, parts, choice, before, notices)
 
 
@@ -106,14 +116,18 @@ def run(call: Call, of: ExportPlan) -> "list[FileFacts]":
     """Writes the files of this run, and then the state file. Raises `CliError`."""
     from pulsarctl.transfer import manifest
     from pulsarctl.transfer.exporting import Export, in_order
+    from pulsarctl.transfer.places import reason_of
 
-    directory = of.request.directory
-    if of.before is not None:
-        manifest.remove_leftovers(directory, of.before)
-    elif of.request.overwrite:
-        manifest.clear(directory)
+    place = of.request.place
+    try:
+        if of.before is not None:
+            manifest.remove_leftovers(place, of.before)
+        else:
+            manifest.clear(place)
+    except OSError as error:
+        raise CliError(f"cannot write to {place.describe()}: {reason_of(error)}") from error
     files = in_order(_write(call, of, Export(of.table, of.layout)))
-    manifest.save(directory, _after(call, of, files))
+    manifest.save(place, _after(call, of, files))
     return files
 
 
@@ -140,23 +154,29 @@ def _write(call: Call, of: ExportPlan, export: Any) -> "list[list[FileFacts]]":
 
 
 def _before(request: ExportRequest) -> "Manifest | None":
-    """The export to add to. Raises `Conflict` for a directory that must not be written to."""
-    from pulsarctl.transfer import manifest
+    """The export to add to. Raises `Conflict` for a place that must not be written to.
 
-    directory = request.directory
-    if directory.exists() and not directory.is_dir():
-        raise Conflict(f"cannot export to {directory}: it is not a directory")
-    if request.overwrite or manifest.is_empty(directory):
-        return None
-    found = manifest.load(directory)
+    The files of an export that did not end are no reason: the next one deletes them.
+    """
+    from pulsarctl.transfer import manifest
+    from pulsarctl.transfer.places import reason_of
+
+    place = request.place
+    try:
+        names = place.names()
+    except OSError as error:
+        raise CliError(f"cannot export to {place.describe()}: {reason_of(error)}") from error
+    found = None if request.overwrite else manifest.load(place)
     if found is None:
-        raise Conflict(
-            f"cannot export to {directory}: it is not empty, and has no complete export",
-            hint="choose another directory, or use --overwrite to delete the files of an export that did not end",
-        )
+        if not request.overwrite and (foreign := manifest.foreign_files(names)):
+            raise Conflict(
+                f"cannot export to {place.describe()}: it has {foreign[0]}, which is not part of an export",
+                hint="choose another directory",
+            )
+        return None
     if not request.incremental:
         raise Conflict(
-            f"cannot export to {directory}: it has an export of {found.topic}",
+            f"cannot export to {place.describe()}: it has an export of {found.topic}",
             hint="use --incremental to add to it, or --overwrite to replace it",
         )
     _check_same(request, found)
@@ -169,10 +189,10 @@ def _check_same(request: ExportRequest, found: "Manifest") -> None:
     names = ("topic", "format", "--by", "--typed", "--key-groups")
     for name, new, old in zip(names, wanted, there, strict=True):
         if new != old:
-            raise Conflict(f"cannot add to the export in {request.directory}: its {name} is {old}, not {new}")
+            raise Conflict(f"cannot add to the export in {request.place.describe()}: its {name} is {old}, not {new}")
     if found.next is None:
         raise Conflict(
-            f"cannot add to the export in {request.directory}: it ended at --end, so what follows is not known",
+            f"cannot add to the export in {request.place.describe()}: it ended at --end, so what follows is not known",
             hint="choose another directory",
         )
 

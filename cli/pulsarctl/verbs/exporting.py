@@ -1,6 +1,5 @@
 """`ops export`: topics to files."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +17,13 @@ from pulsarctl.verbs.transfer_summary import summary
 if TYPE_CHECKING:
     from pulsarctl.verbs.export_plan import ExportPlan, ExportRequest
 
-Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory that gets the files.")]
+Directory = Annotated[
+    str,
+    typer.Argument(
+        metavar="DIRECTORY|URI",
+        help="Directory that gets the files, or s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://...",
+    ),
+]
 Format = Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="Format: parquet, jsonl, csv, or avro.")]
 ByOption = Annotated[
     str, typer.Option("--by", metavar="HOW", help="Files by day (publish time, UTC), by key, or none.")
@@ -60,7 +65,7 @@ def export(
 
     Files appear whole, and _export.json, which names them, comes last. With --incremental, each run adds what was
     published since the run before. The command acknowledges nothing, and ends with the last message that existed when
-    it started. Large topics are read on Spark.
+    it started. Large topics are read on Spark, whose executors write to an object store in parallel.
 
     Example: pulsarctl ops export shop/orders ./orders --format parquet --by day --incremental
     """
@@ -71,7 +76,7 @@ def export(
         return
     request = export_plan.ExportRequest(
         topic=full_topic(topic),
-        directory=directory.expanduser().absolute(),
+        place=export_plan.place_named(directory),
         format=export_plan.format_named(format),
         start=start,
         end=end,
@@ -100,7 +105,7 @@ def _export(call: Call, request: "ExportRequest", *, dry_run: bool) -> None:
     written = export_plan.run(call, plan)
     value = {
         "topic": request.topic,
-        "directory": str(request.directory),
+        "directory": request.place.describe(),
         "messages": sum(each.rows for each in written),
         "files": len(written),
         "bytes": sum(each.bytes for each in written),

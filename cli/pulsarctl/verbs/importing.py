@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from pulsarctl.transfer.imported_rows import ImportSource
     from pulsarctl.transfer.row_sender import RowSender
 
-Source = Annotated[Path, typer.Argument(metavar="PATH", help="Exported directory, any other directory, or one file.")]
+Source = Annotated[
+    str,
+    typer.Argument(metavar="PATH|URI", help="Exported directory, any other directory, or one file; or its URI."),
+]
 InputFormat = Annotated[
     str | None,
     typer.Option(
@@ -58,8 +61,8 @@ def import_(
     """Send the messages of files to a topic, with keys, properties, event times, and the order of each key.
 
     The files are those of ops export, or others with a column value and optionally key, properties, event_time, and
-    more. A command that was interrupted continues when it is run again. Where the topic deduplicates, it then sends no
-    message twice; elsewhere, up to 5,000 messages may be sent twice.
+    more, in a directory or in an object store. A command that was interrupted continues when it is run again. Where the
+    topic deduplicates, it then sends no message twice; elsewhere, up to 5,000 messages may be sent twice.
 
     Example: pulsarctl ops import ./orders shop/orders-copy
     """
@@ -70,7 +73,7 @@ def import_(
 
     require_arrow()
     name = full_topic(topic)
-    found = import_source(source.expanduser())
+    found = import_source(source)
     if no_schema:
         found = replace(found, schemas={})
     file = import_progress.file_for(os.environ, call.settings.service_url, name, found.id)
@@ -78,7 +81,9 @@ def import_(
     if again:
         before = import_progress.ImportProgress(attempt=before.attempt + 1)
     elif before.done and (found.rows or 0) <= before.rows:  # an incremental export may have more by now
-        raise Conflict(f"{source} is already imported into {name}", hint="send it once more with --again")
+        raise Conflict(
+            f"{found.place.describe()} is already imported into {name}", hint="send it once more with --again"
+        )
     if dry_run:
         value = {"topic": name, "files": len(found.files), "messages": found.rows, "continuesAfter": before.rows}
         call.show(value, summary("PLAN", value))

@@ -1,7 +1,6 @@
 """`ops verify`: whether messages are whole, in a topic, in an export, and in tiered storage."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 OfTopic = Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Name of the topic to read and check.")]
 Export = Annotated[
-    Path | None, typer.Option("--export", metavar="DIRECTORY", help="Check the files of an export instead.")
+    str | None, typer.Option("--export", metavar="DIRECTORY|URI", help="Check the files of an export instead.")
 ]
 Orphans = Annotated[bool, typer.Option("--orphans", help="Compare an object store with the broker's catalog instead.")]
 Sweep = Annotated[bool, typer.Option("--sweep", help="With --orphans: remove objects that the catalog does not know.")]
@@ -85,7 +84,7 @@ def verify(
     elif orphans:
         _verify_store(call, to, sweep=sweep)
     elif export is not None:
-        _verify_export(call, export.expanduser().absolute())
+        _verify_export(call, export)
     elif topic is not None:
         where = Where(engine, parse_size(local_max), master, pairs(conf))
         places = {"data_directory": data_directory, "tier_store": tier_store}
@@ -100,13 +99,15 @@ def _verify_store(call: Call, to: str | None, *, sweep: bool) -> None:
         raise CliError(f"{len(found['missing'])} objects of offloaded ledgers are missing in {found['store']}")
 
 
-def _verify_export(call: Call, directory: Path) -> None:
+def _verify_export(call: Call, where: str) -> None:
     from pulsarctl.verbs.export_plan import require_arrow
 
     require_arrow()
     from pulsarctl.integrity.export_check import check_export
+    from pulsarctl.transfer.places import place_at
 
-    _report(call, "export", str(directory), check_export(directory))
+    place = place_at(where)
+    _report(call, "export", place.describe(), check_export(place))
 
 
 def _verify_topic(call: Call, topic: str, places: dict[str, str], where: Where, *, dry_run: bool) -> None:

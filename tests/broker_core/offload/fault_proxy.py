@@ -28,7 +28,7 @@ Matches = Callable[[Request], bool]
 
 
 class FaultProxy:
-    """`fault` is one of `refuse`, `busy`, `cut`, `hold`; it applies to the requests that `matches` picks."""
+    """`fault` is one of `refuse`, `busy`, `cut`, `hold`, `alter`; it applies to the requests that `matches` picks."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -95,13 +95,15 @@ class FaultProxy:
         if fault == "hold":
             self.held.set()
             await asyncio.to_thread(self._released.wait, _DEADLINE)
-        return await self._forward(request, body, cut=fault == "cut")
+        return await self._forward(request, body, cut=fault == "cut", alter=fault == "alter")
 
-    async def _forward(self, request: web.Request, body: bytes, *, cut: bool) -> web.StreamResponse:
+    async def _forward(self, request: web.Request, body: bytes, *, cut: bool, alter: bool) -> web.StreamResponse:
         headers = {key: value for key, value in request.headers.items() if key.lower() not in _HOP}
         url = f"{self._target}{request.raw_path}"
         async with self._session.request(request.method, url, data=body, headers=headers) as found:
             data = await found.read()
+            if alter and data:
+                data = bytes((data[0] ^ 1,)) + data[1:]
             passed = {key: value for key, value in found.headers.items() if key.lower() not in _HOP}
             response = web.StreamResponse(status=found.status, headers=passed)
             length = found.headers.get("Content-Length", str(len(data)))

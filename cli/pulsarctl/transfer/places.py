@@ -1,0 +1,258 @@
+"""Where an export is: a directory, or a prefix in an object store, through `pyarrow.fs`.
+
+Both have the same rule: a file is built under another name on this machine, gets its name when it is whole, and its
+checksum is that of what is then read back. A store has no rename and publishes what a broken upload has sent so far, so
+such an object is removed, and nothing names it. Credentials of stores come from the environment.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from crc32c import crc32c
+
+from pulsarctl.errors import CliError, UsageProblem
+
+SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
+COPY_BYTES = 8 << 20
+HINT = (
+    "use a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX"
+)
+
+
+class Sum(NamedTuple):
+    """What identifies the content of a file."""
+
+    bytes: int
+    crc32c: int
+
+
+class Place(Protocol):
+    """Names are relative and separated by slashes. Every method raises OSError if the place does not answer."""
+
+    def describe(self, name: str = "") -> str:
+        """For messages."""
+
+    def names(self) -> list[str]:
+        """All files, in order."""
+
+    def draft(self, name: str) -> Path:
+        """Where to build a file on this machine. `put` or `drop` ends it."""
+
+    def put(self, draft: Path, name: str) -> Sum:
+        """Gives a draft its name. Raises `CliError` if it is not what is read back."""
+
+    def drop(self, draft: Path) -> None: ...
+
+    def read(self, name: str) -> bytes | None:
+        """A small file; None if there is none."""
+
+    def fetch(self, name: str) -> contextlib.AbstractContextManager[Path]:
+        """The file on this machine, as long as the context lasts. Raises FileNotFoundError."""
+
+    def identity(self, name: str) -> tuple[object, ...]:
+        """It changes when the file does. Raises FileNotFoundError."""
+
+    def remove(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    path: Path
+
+    def describe(self, name: str = "") -> str:
+        return str(self.path / name)
+
+    def names(self) -> list[str]:
+        found = self.path.rglob("*") if self.path.exists() else ()
+        return sorted(each.relative_to(self.path).as_posix() for each in found if not each.is_dir())
+
+    def draft(self, name: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.with_name(hidden(path.name))
+
+    def put(self, draft: Path, name: str) -> Sum:
+        with open(draft, "rb") as written:
+            os.fsync(written.fileno())
+            found = sum_of(written)
+        draft.replace(self.path / name)
+        return found
+
+    def drop(self, draft: Path) -> None:
+        draft.unlink(missing_ok=True)
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def fetch(self, name: str) -> Iterator[Path]:
+        path = self.path / name
+        path.stat()
+        yield path
+
+    def identity(self, name: str) -> tuple[object, ...]:
+        path = (self.path / name).resolve()
+        facts = path.stat()
+        return str(path), facts.st_size, facts.st_mtime_ns
+
+    def remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Of an object store. Pickled to tasks, which open their own connections."""
+
+    uri: str
+
+    def describe(self, name: str = "") -> str:
+        whole = self.uri.partition("?")[0].rstrip("/")
+        return f"{whole}/{name}" if name else whole
+
+    def names(self) -> list[str]:
+        from pyarrow import fs
+
+        filesystem, root = _open(self.uri)
+        found = filesystem.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+        return sorted(each.path.removeprefix(f"{root}/") for each in found if each.is_file)
+
+    def draft(self, name: str) -> Path:
+        return Path(tempfile.mkdtemp(prefix="pulsarctl-")) / Path(name).name
+
+    def put(self, draft: Path, name: str) -> Sum:
+        filesystem, root = _open(self.uri)
+        first = hidden(name) if filesystem.get_file_info(f"{root}/{name}").is_file else name
+        try:
+            with open(draft, "rb") as built:
+                found = self._upload(built, first)
+            if first != name:  # what was there stays until the new one is whole
+                filesystem.move(f"{root}/{first}", f"{root}/{name}")
+            return found
+        finally:
+            self.drop(draft)
+
+    def drop(self, draft: Path) -> None:
+        shutil.rmtree(draft.parent, ignore_errors=True)
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            with self._stream(name) as stored:
+                return bytes(stored.read())
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def fetch(self, name: str) -> Iterator[Path]:
+        copy = self.draft(name)
+        try:
+            with self._stream(name) as stored, open(copy, "wb") as out:
+                shutil.copyfileobj(stored, out, COPY_BYTES)
+            yield copy
+        finally:
+            self.drop(copy)
+
+    def identity(self, name: str) -> tuple[object, ...]:
+        filesystem, root = _open(self.uri)
+        found = filesystem.get_file_info(f"{root}/{name}")
+        if not found.is_file:
+            raise FileNotFoundError(self.describe(name))
+        return self.describe(name), found.size, found.mtime_ns
+
+    def remove(self, name: str) -> None:
+        filesystem, root = _open(self.uri)
+        with contextlib.suppress(FileNotFoundError):
+            filesystem.delete_file(f"{root}/{name}")
+
+    def _upload(self, built: BinaryIO, name: str) -> Sum:
+        """Leaves nothing if it fails."""
+        filesystem, root = _open(self.uri)
+        wanted = sum_of(built)
+        built.seek(0)
+        try:
+            with filesystem.open_output_stream(f"{root}/{name}") as out:
+                shutil.copyfileobj(built, out, COPY_BYTES)
+            if self._stored(name) != wanted:
+                raise CliError(
+                    f"cannot write {self.describe(name)}: the store does not return what was written",
+                    hint="run the command again",
+                )
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self.remove(name)
+            raise
+        return wanted
+
+    def _stored(self, name: str) -> Sum:
+        with self._stream(name) as stored:
+            return sum_of(stored)
+
+    def _stream(self, name: str) -> Any:
+        filesystem, root = _open(self.uri)
+        return filesystem.open_input_stream(f"{root}/{name}")
+
+
+def hidden(name: str) -> str:
+    """Another name in the same folder, for what is not whole yet."""
+    folder, slash, local = name.rpartition("/")
+    return f"{folder}{slash}.{local}.{secrets.token_hex(4)}.tmp"
+
+
+def place_at(text: str) -> Place:
+    """A directory, or the URI of a prefix. Raises `UsageProblem`."""
+    parts = urlsplit(text)
+    if "://" not in text:
+        return Directory(Path(text).expanduser().absolute())
+    if parts.scheme == "file" and not parts.netloc:
+        return Directory(Path(parts.path))
+    if parts.password:
+        raise UsageProblem("the URI of a store cannot hold credentials", hint="set them in the environment")
+    if parts.scheme not in SCHEMES or not parts.netloc:
+        raise UsageProblem(f"'{text}' is not the URI of a store", hint=HINT)
+    _open(text)
+    return Prefix(text)
+
+
+def divided(text: str) -> tuple[Place, str]:
+    """The place of one file, and its name there. Raises `UsageProblem`."""
+    head, question, query = text.partition("?") if "://" in text else (text, "", "")
+    folder, _, name = head.rpartition("/")
+    return place_at(f"{folder or '.'}{question}{query}"), name
+
+
+def reason_of(error: OSError) -> str:
+    """Of a failed call of a place, in one line."""
+    return error.strerror or (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def sum_of(stream: BinaryIO) -> Sum:
+    size = found = 0
+    while data := stream.read(COPY_BYTES):
+        size += len(data)
+        found = crc32c(data, found)
+    return Sum(size, found)
+
+
+@lru_cache(maxsize=8)
+def _open(uri: str) -> tuple[Any, str]:
+    """A file system, and the prefix in its spelling. Makes no request. Raises `UsageProblem`."""
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        filesystem, root = fs.FileSystem.from_uri(uri)
+    except (pa.ArrowException, ValueError) as error:
+        raise UsageProblem(f"cannot use {uri.partition('?')[0]}: {str(error).splitlines()[0]}", hint=HINT) from error
+    return filesystem, root.rstrip("/")
