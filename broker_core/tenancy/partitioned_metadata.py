@@ -36,8 +36,11 @@ class PartitionedMetadata:
         return self._records.partitioned.get(topic)
 
     def in_namespace(self, namespace: NamespaceName, domain: str) -> list[TopicName]:
+        tenant, local = namespace.tenant, namespace.local
         found = (
-            topic for topic in self._records.partitioned if topic.namespace == namespace and topic.domain == domain
+            topic
+            for topic in self._records.partitioned  # without a `NamespaceName` for each: there may be thousands
+            if topic.namespace_local == local and topic.tenant == tenant and topic.domain == domain
         )
         return sorted(found, key=str)
 

@@ -34,6 +34,7 @@ from broker_core.tenancy.documents import CLUSTER
 from broker_core.topics.auto_creation import AutoCreation
 from broker_core.topics.deleted import DeletedTopics
 from broker_core.topics.documents import TopicDocuments
+from broker_core.topics.loaded import LoadedTopics
 from broker_core.topics.opening import TopicOpener, ledger_name
 from broker_core.topics.room import TopicRoom
 
@@ -79,7 +80,7 @@ class TopicRegistry:
             tenancy.partitioned.count,
         )
         self.snapshots = replication.snapshots
-        self.loaded: dict[str, Topic] = {}
+        self.loaded = LoadedTopics()
         self.loads = Tally()
         self._documents = TopicDocuments(storage.metadata)
         self._deleted = DeletedTopics(storage.metadata, clock)
@@ -204,7 +205,7 @@ class TopicRegistry:
             topic = await self._opener.open(name)
             topic.created_ms = self._documents.read(name)[0] or topic.created_ms
             await topic.load()
-            self.loaded[key] = topic
+            self.loaded.add(topic)
             if topic.policies != self._opener.policies_of(name):
                 await topic.policies_changed()  # changes during the load did not reach it
             self.loads.add(self._clock.monotonic() - began)
@@ -225,7 +226,7 @@ class TopicRegistry:
         self._spawn(self._load_if_aging(name))
 
     async def _unload(self, key: str, *, served_at: str = "") -> None:
-        topic = self.loaded.pop(key, None)
+        topic = self.loaded.pop(key)
         if topic is not None:
             await topic.close(served_at=served_at)
 
@@ -295,12 +296,12 @@ class TopicRegistry:
         for topic in list(self.loaded.values()):
             yield from topic.rates()
 
-    async def load_aging(self, prefix: str = "") -> None:
-        """Loads topics that have work to do whether used or not: with a TTL, retention by time, or replication.
+    async def load_aging(self) -> None:
+        """Loads topics that have work to do whether used or not: with a TTL, retention by time, or replication."""
+        await self._load_aging(self._documents.all_persistent())
 
-        `prefix` limits the search to topics whose full names start with it.
-        """
-        async for key in in_turns([key for key in self._documents.all_persistent() if key.startswith(prefix)]):
+    async def _load_aging(self, keys: list[str]) -> None:
+        async for key in in_turns(keys):
             if key not in self.loaded:
                 await self._load_if_aging(parse_topic(key))
 
@@ -323,16 +324,24 @@ class TopicRegistry:
         await asyncio.shield(self._spawn(self._renew_all()))
 
     async def _renew_all(self) -> None:
-        async for key, loaded in in_turns(list(self.loaded.items())):
-            if self.loaded.get(key) is loaded:
-                await loaded.policies_changed()
+        await self._renew(list(self.loaded.values()))
 
     async def _renew_policies(self, namespace: NamespaceName, topic: TopicName | None) -> None:
-        async for key, loaded in in_turns(list(self.loaded.items())):
-            meant = loaded.name.namespace == namespace and (topic is None or loaded.name.base == topic.base)
-            if meant and self.loaded.get(key) is loaded:  # topics loaded in the meantime read the new policies
-                await loaded.policies_changed()
-        self._spawn(self.load_aging(f"{PERSISTENT}://{namespace}/" if topic is None else str(topic.base)))
+        await self._renew(self.loaded.affected_by(namespace, topic))
+        self._spawn(self._load_aging(self._persistent(namespace, topic)))
+
+    async def _renew(self, topics: list[Topic]) -> None:
+        async for topic in in_turns(topics):
+            if self.loaded.get(str(topic.name)) is topic:  # topics loaded in the meantime read the new policies
+                await topic.policies_changed()
+
+    def _persistent(self, namespace: NamespaceName, topic: TopicName | None) -> list[str]:
+        """Full names of the persistent topics that `LoadedTopics.affected_by` means, loaded or not."""
+        if topic is None:
+            return self._documents.of_namespace(namespace, PERSISTENT)
+        base = topic.base
+        names = [base, *(base.partition_name(index) for index in range(self._tenancy.partitioned.count(base)))]
+        return [str(name) for name in names if name.is_persistent]
 
     async def stop(self) -> None:
         """Unloads every topic and loads none from now on."""

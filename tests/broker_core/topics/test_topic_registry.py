@@ -174,3 +174,32 @@ async def test_every_loaded_topic_has_a_policy_when_its_change_is_answered(broke
     topics = await asyncio.gather(*(broker.topics.get(name, create=True) for name in numbered(200)))
     await broker.tenancy.set_namespace_policies(NAME.namespace, ttl_seconds=30)
     assert {topic.policies.ttl_seconds for topic in topics} == {30}
+
+
+async def test_a_policy_of_a_topic_is_about_the_topic_and_its_loaded_partitions_only(broker: Broker) -> None:
+    partitioned = parse_topic("persistent://public/default/p")
+    await broker.partitioned.create(partitioned, 3)
+    for name in (NAME, PASSING, partitioned.partition_name(0), partitioned.partition_name(2), *numbered(2)):
+        await broker.topics.get(name, create=True)
+
+    def affected(topic: TopicName | None) -> list[str]:
+        return [str(one.name) for one in broker.topics.loaded.affected_by(NAME.namespace, topic)]
+
+    assert affected(NAME) == [str(NAME)]
+    assert affected(PASSING) == [str(PASSING)]
+    assert affected(partitioned) == [f"{partitioned}-partition-0", f"{partitioned}-partition-2"]
+    assert len(affected(None)) == 6
+    await broker.topics.unload(partitioned.partition_name(0))
+    await broker.topics.unload(partitioned.partition_name(2))
+    assert affected(partitioned) == []
+    assert len(affected(None)) == 4
+
+
+async def test_retention_by_time_of_a_partitioned_topic_loads_its_partitions(broker: Broker) -> None:
+    await broker.partitioned.create(NAME, 2)
+    await asyncio.gather(*(broker.topics.unload(NAME.partition_name(index)) for index in range(2)))
+    assert not broker.topics.loaded
+    await broker.tenancy.topic_policies.set(NAME, ttl_seconds=60)
+    async with asyncio.timeout(30):
+        while len(broker.topics.loaded) < 2:
+            await asyncio.sleep(0)

@@ -1,0 +1,58 @@
+"""The topics that are loaded, found by name, by namespace, and by partitioned topic without visiting all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, ValuesView
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.names import NamespaceName, TopicName
+    from broker_core.topic.topic import Topic
+
+
+class LoadedTopics(Mapping[str, "Topic"]):
+    """By full name. Only `TopicRegistry` adds and removes topics."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, Topic] = {}
+        # By namespace, and the partitions by the full name of their partitioned topic.
+        self._groups: dict[NamespaceName | str, dict[str, Topic]] = {}
+
+    def __getitem__(self, key: str) -> Topic:
+        return self._topics[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._topics)
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    def values(self) -> ValuesView[Topic]:
+        return self._topics.values()
+
+    def add(self, topic: Topic) -> None:
+        key = str(topic.name)
+        self._topics[key] = topic
+        for group in _groups_of(topic.name):
+            self._groups.setdefault(group, {})[key] = topic
+
+    def pop(self, key: str) -> Topic | None:
+        topic = self._topics.pop(key, None)
+        if topic is not None:
+            for group in _groups_of(topic.name):
+                del self._groups[group][key]
+                if not self._groups[group]:
+                    del self._groups[group]
+        return topic
+
+    def affected_by(self, namespace: NamespaceName, topic: TopicName | None) -> list[Topic]:
+        """The topics for which a policy of `topic` is in force, or any policy of `namespace` if `topic` is None."""
+        if topic is None:
+            return list(self._groups.get(namespace, {}).values())
+        base = str(topic.base)
+        own = self._topics.get(base)
+        return [*([] if own is None else [own]), *self._groups.get(base, {}).values()]
+
+
+def _groups_of(name: TopicName) -> list[NamespaceName | str]:
+    return [name.namespace, str(name.base)] if name.is_partition else [name.namespace]
