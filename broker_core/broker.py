@@ -145,7 +145,7 @@ class Broker:
         self.started_ms = self.clock.wall_ms()
         self.spawn(self.topics.load_aging())
         self.spawn(self.tier.remove_unwanted())
-        self.spawn(sample_forever(self.topics.rates))
+        self.spawn(sample_forever(self.topics.sampled))
         self.spawn(self.inactivity.watch_topics())
         self.spawn(self.inactivity.watch_subscriptions())
         self.spawn(check_forever(self.topics.backlog_quotas, self.config.backlog_quota.check_seconds))

@@ -15,7 +15,7 @@ from broker_core.names import NON_PERSISTENT, PERSISTENT
 from broker_core.rates.turns import Json, in_turns
 from broker_core.security.operations import SUPER_USER
 from broker_core.stats.broker_load import BrokerLoad, measured
-from broker_core.stats.metrics import samples_of
+from broker_core.stats.metrics import blocks_of
 from broker_core.stats.topic_stats import topic_stats
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ async def _topic(call: Call, topic: Topic) -> dict[str, Any]:
 async def metrics(call: Call) -> list[dict[str, Any]]:
     """The metrics of `/metrics`, those with the same labels together."""
     found: dict[str, dict[str, float]] = {}
-    async for some in samples_of(call.broker):
-        for metric, labels, value in some:
-            found.setdefault(labels, {})[metric] = value
+    async for labels, samples in blocks_of(call.broker):
+        found.setdefault(labels, {}).update(samples)
     return [{"metrics": values, "dimensions": dict(_labels(labels))} for labels, values in found.items()]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker_core.rates.turns import in_turns
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
 
 SAMPLE_SECONDS = 30.0
+
+
+class Sampled(Protocol):
+    def sample(self) -> None:
+        """Called twice a minute."""
 
 
 class Sample(NamedTuple):
@@ -51,15 +56,18 @@ class Rate:
 
     def per_second(self) -> tuple[float, float]:
         """Messages and bytes per second; less than a second counts as one, so that short bursts are not inflated."""
-        seconds = max(self._clock.monotonic() - self._older.moment, 1.0)
-        return (self.messages - self._older.messages) / seconds, (self.bytes - self._older.bytes) / seconds
+        moment, messages, size = self._older
+        if messages == self.messages and size == self.bytes:  # as most of 10,000 topics
+            return 0.0, 0.0
+        seconds = max(self._clock.monotonic() - moment, 1.0)
+        return (self.messages - messages) / seconds, (self.bytes - size) / seconds
 
 
 def _sum(own: Sample, other: Sample) -> Sample:
     return Sample(own.moment, own.messages + other.messages, own.bytes + other.bytes)
 
 
-async def sample_forever(rates: Callable[[], Iterable[Rate]]) -> None:
+async def sample_forever(rates: Callable[[], Iterable[Sampled]]) -> None:
     """Samples all of `rates()` twice a minute; the iterable must tolerate awaits between its items."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)

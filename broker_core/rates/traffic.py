@@ -26,11 +26,12 @@ class Traffic:
 
     @classmethod
     def of(cls, rates: Iterable[Rate]) -> Traffic:
-        total = cls()
+        messages, size, message_rate, byte_rate = 0, 0, 0.0, 0.0
         for rate in rates:
-            message_rate, byte_rate = rate.per_second()
-            total += cls(rate.messages, rate.bytes, message_rate, byte_rate)
-        return total
+            messages, size = messages + rate.messages, size + rate.bytes
+            each_second, bytes_each_second = rate.per_second()
+            message_rate, byte_rate = message_rate + each_second, byte_rate + bytes_each_second
+        return cls(messages, size, message_rate, byte_rate)
 
     def __add__(self, other: Traffic) -> Traffic:
         return Traffic(

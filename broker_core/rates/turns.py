@@ -28,6 +28,21 @@ class Json(str):
         return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
+class Turns:
+    """Yields to the event loop after every few milliseconds, in work that is more than one loop."""
+
+    __slots__ = ("_ends",)
+
+    def __init__(self) -> None:
+        self._ends = time.perf_counter() + TURN_SECONDS
+
+    async def pause(self) -> None:
+        """If it is time for others."""
+        if time.perf_counter() >= self._ends:
+            await asyncio.sleep(0)
+            self._ends = time.perf_counter() + TURN_SECONDS
+
+
 async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
     """Yields the items one by one, and yields to the event loop after every few milliseconds of work on them."""
     now = time.perf_counter

@@ -21,8 +21,11 @@ class OffloadStats:
 
     @classmethod
     def of(cls, offloading: Offloading) -> OffloadStats:
+        offloaded = offloading.offloaded_bytes
+        if not offloaded and not offloading.last_success_ms and not offloading.last_failure_ms:
+            return NOTHING_OFFLOADED
         return cls(
-            offloading.offloaded_bytes,
+            offloaded,
             offloading.last_ledger_id,
             offloading.last_success_ms,
             offloading.last_failure_ms,

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 from broker_core.publishing.access import AccessMode
 from broker_core.rates.traffic import Traffic
-from broker_core.rates.turns import in_turns
+from broker_core.rates.turns import Turns, in_turns
 from broker_core.stats.offload_stats import NOTHING_OFFLOADED, OffloadStats
 from broker_core.stats.replicator_stats import ReplicatorStats, replication_stats
 from broker_core.stats.subscription_stats import SubscriptionStats, compaction_subscription
+from broker_core.stats.write_stats import WriteStats
 from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
+    from broker_core.compaction.compaction import Compaction
     from broker_core.publishing.producer import Producer
     from broker_core.storage.position import Position
     from broker_core.topic.topic import Topic
@@ -60,6 +62,20 @@ class CompactionStats:
     last_failure_ms: int = 0
     last_duration_ms: int = 0
 
+    @classmethod
+    def of(cls, compaction: Compaction) -> CompactionStats:
+        if not compaction.last_success_ms and not compaction.last_failure_ms:
+            return NEVER_COMPACTED
+        return cls(
+            compaction.last_removed,
+            compaction.last_success_ms,
+            compaction.last_failure_ms,
+            compaction.last_duration_ms,
+        )
+
+
+NEVER_COMPACTED = CompactionStats()
+
 
 @dataclass(frozen=True, slots=True)
 class OldestMessage:
@@ -96,6 +112,7 @@ class TopicStats:
     has_chunks: bool = False
     lost_entries: int = 0
     is_system: bool = False
+    writes: WriteStats | None = None
     replication: Mapping[str, ReplicatorStats] = field(default_factory=dict)
 
     @property
@@ -106,7 +123,7 @@ class TopicStats:
 
     @property
     def backlog_entries(self) -> int:
-        return sum(one.backlog_entries for one in self.subscriptions.values())
+        return sum([one.backlog_entries for one in self.subscriptions.values()])
 
 
 async def topic_stats(
@@ -119,13 +136,15 @@ async def topic_stats(
     earliest = earliest_backlog_ms or {}
     subscriptions: dict[str, SubscriptionStats] = {}
     outgoing, backlog_bytes = Traffic.of([topic.subscriptions.delivered]), 0
-    async for name, one in in_turns(list(topic.subscriptions.items())):
+    turns = Turns()
+    for name, one in list(topic.subscriptions.items()):
+        await turns.pause()
         found = subscriptions[name] = SubscriptionStats.of(one, earliest.get(name, 0))
         outgoing += found.traffic
         if found.durable:
             backlog_bytes = max(backlog_bytes, found.backlog_bytes)
-    replication = await replication_stats(topic)
-    backlog_bytes = max([backlog_bytes, *(one.backlog_bytes for one in replication.values())])
+    replication = await replication_stats(topic) if topic.replicators else {}
+    backlog_bytes = max([backlog_bytes, *[one.backlog_bytes for one in replication.values()]])
     compaction = topic.compaction
     if compaction.cursor is not None:
         found = subscriptions[compaction.cursor.name] = compaction_subscription(compaction.cursor)
@@ -136,15 +155,10 @@ async def topic_stats(
         storage_bytes=topic.ledger.size,
         backlog_bytes=backlog_bytes,
         created_ms=topic.created_ms,
-        last_published_ms=max((info.written_ms for info in topic.ledger.ledger_infos()), default=0),
+        last_published_ms=max([info.written_ms for info in topic.ledger.ledger_infos()], default=0),
         publishers=tuple(PublisherStats.of(one) for one in sorted(topic.admission.users, key=lambda one: one.name)),
         subscriptions=subscriptions,
-        compaction=CompactionStats(
-            compaction.last_removed,
-            compaction.last_success_ms,
-            compaction.last_failure_ms,
-            compaction.last_duration_ms,
-        ),
+        compaction=CompactionStats.of(compaction),
         waiting_publishers=topic.admission.waiting,
         publishes_held=topic.throttles.publishes_held,
         offload=OffloadStats.of(topic.offloading),
@@ -155,7 +169,8 @@ async def topic_stats(
         epoch=topic.admission.epoch,
         has_chunks=topic.special_entries.has_chunks,
         is_system=is_system_topic(topic.name),
-        lost_entries=sum(lost.last - lost.first + 1 for lost in topic.ledger.lost),
+        lost_entries=sum([lost.last - lost.first + 1 for lost in topic.ledger.lost]),
+        writes=WriteStats.of(topic.writes) if topic.name.is_persistent else None,
         replication=replication,
     )
 

@@ -28,7 +28,9 @@ _MARK = "__"  # in all of these names: most of a list of thousands need no close
 
 def is_system_topic(name: TopicName) -> bool:
     """Whether a topic, or the partitioned topic that it belongs to, is a system topic."""
-    return name.namespace == SYSTEM_NAMESPACE or _is_system_name(name.base.local)
+    if name.tenant == SYSTEM_NAMESPACE.tenant and name.namespace_local == SYSTEM_NAMESPACE.local:
+        return True
+    return _MARK in name.local and _is_system_name(name.base.local)
 
 
 def users_topics(namespace: NamespaceName, topics: Iterable[str]) -> list[str]:

@@ -63,7 +63,7 @@ class Offloading:
 
     @property
     def offloaded_bytes(self) -> int:
-        return sum(info.size for info in self._context.log.ledger_infos() if selection.is_offloaded(info))
+        return sum([info.size for info in self._context.log.ledger_infos() if selection.is_offloaded(info)])
 
     @property
     def rules(self) -> OffloadRules:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.policies.expiry_clock import ExpiryClock
     from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.rates.histogram import Histogram
     from broker_core.replication.services import ReplicationServices
     from broker_core.tasks import Spawn
 
@@ -38,6 +39,7 @@ class TopicServices:
     spawn: Spawn
     policies_of: Callable[[TopicName], TopicPolicies]
     rates: BrokerRates
+    publish_latency: Histogram  # of all topics
     backlog_quota: BacklogQuotaConfig
     tier: TieredStorage | None  # None: nothing is offloaded
     replication: ReplicationServices

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.compaction.compaction import Compaction
@@ -26,6 +27,7 @@ from broker_core.publishing.policy_checks import may_refuse
 from broker_core.publishing.producer import Producer
 from broker_core.rates.rate import Rate
 from broker_core.rates.turns import in_turns, side_by_side
+from broker_core.rates.writes import Writes
 from broker_core.replication.replicated_subscriptions import MarkerCalls, ReplicatedSubscriptions
 from broker_core.replication.replicators import Replicators
 from broker_core.schema.admission import SchemaSubject
@@ -68,6 +70,7 @@ class Topic:
         self.clock = services.clock
         self.created_ms = services.clock.wall_ms()
         self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
+        self.writes = Writes(services.clock, services.publish_latency)
         self.lifecycle = Lifecycle(name, ledger)
         self.special_entries = SpecialEntries(ledger, self.lifecycle, services.spawn)
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
@@ -178,10 +181,17 @@ class Topic:
         """
         self.lifecycle.make_open()
         try:
-            self.ledger.append(run, done)
+            self.ledger.append(run, partial(self._written, run, self.clock.monotonic(), done))
         except StorageError as error:
             raise self.write_failed(error) from error
         self._housekeeping.appended()
+
+    def _written(
+        self, run: EntryRun, began: float, done: PublishDone, first: Position | None, error: StorageError | None
+    ) -> None:
+        if error is None:
+            self.writes.add(run.starts, run.ends, self.clock.monotonic() - began)
+        done(first, error)
 
     def write_failed(self, error: StorageError | None) -> BrokerError:
         """Fences the topic, unless it is terminated; returns the error for its producers."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.policies.expiry_clock import ExpiryClock
     from broker_core.policies.topic_policies import TopicPolicies
+    from broker_core.rates.histogram import Histogram
     from broker_core.replication.services import ReplicationServices
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
@@ -41,6 +42,7 @@ class TopicOpener:
         spawn: Spawn,
         tier: TieredStorage | None,
         replication: ReplicationServices,
+        publish_latency: Histogram,
     ) -> None:
         self._storage = storage
         self._tenancy = tenancy
@@ -58,6 +60,7 @@ class TopicOpener:
             spawn=spawn,
             policies_of=self.policies_of,
             rates=BrokerRates.of(config.rates, clock),
+            publish_latency=publish_latency,
             backlog_quota=config.backlog_quota,
             tier=tier,
             replication=replication,

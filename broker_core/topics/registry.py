@@ -26,6 +26,7 @@ from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicNa
 from broker_core.policies.expiry_clock import ExpiryClock
 from broker_core.rates.tally import Tally
 from broker_core.rates.turns import in_turns
+from broker_core.rates.writes import publish_latency
 from broker_core.replication.remote_cluster import RemoteClusters
 from broker_core.replication.services import ReplicationServices
 from broker_core.replication.start_position import start_position
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import BrokerConfig
     from broker_core.offload.tiered_storage import TieredStorage
-    from broker_core.rates.rate import Rate
+    from broker_core.rates.rate import Sampled
     from broker_core.schema.registry import SchemaRegistry
     from broker_core.storage.engine import StorageEngine
     from broker_core.tasks import Spawn
@@ -96,7 +97,10 @@ class TopicRegistry:
         self._creating: dict[str, asyncio.Future[None]] = {}  # topics whose document is being written
         self._leaving: dict[str, asyncio.Future[None]] = {}  # topics that are being unloaded or deleted
         self._stopping = False
-        self._opener = TopicOpener(config, clock, self.expiry, storage, tenancy, spawn, tier, replication)
+        self.publish_latency = publish_latency()
+        self._opener = TopicOpener(
+            config, clock, self.expiry, storage, tenancy, spawn, tier, replication, self.publish_latency
+        )
         self.auto_creation = AutoCreation(tenancy)
         self.room = TopicRoom(tenancy, self.of_namespace)
         self.listeners: set[TopicListener] = set()  # notified of every created or deleted topic
@@ -292,8 +296,11 @@ class TopicRegistry:
         """The quotas of every loaded topic."""
         return [topic.quotas for topic in self.loaded.values()]
 
-    def rates(self) -> Iterator[Rate]:
+    def sampled(self) -> Iterator[Sampled]:
+        """What is measured over the last minute."""
+        yield self.publish_latency
         for topic in list(self.loaded.values()):
+            yield topic.writes
             yield from topic.rates()
 
     async def load_aging(self) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.metrics import MetricsConfig
-from broker_core.stats.subscription_stats import SubscriptionStats
-from broker_core.stats.topic_metrics import of_subscription
+from broker_core.stats.topic_metrics import Block, throttled
 from broker_core.testing import EmbeddedBroker
 from tests.admin.conftest import PORT_ZERO, Admin, start
 
@@ -80,6 +79,30 @@ async def test_the_lines_of_a_summary_follow_its_type(shop: Admin) -> None:
     assert "# TYPE pulsar_topic_load_times_sum" not in text
 
 
+async def test_writes_are_shown_by_latency_and_by_size_of_the_entry(shop: Admin) -> None:
+    assert ("pulsar_entry_size_count", TOPIC) not in await metrics(shop)
+    await shop.publish(FULL, [b"x", b"x" * 300, b"x" * 300])
+    found = await metrics(shop)
+    sizes = {metric: value for (metric, labels), value in found.items() if "_entry_size_le" in metric and value}
+    assert sizes == {"pulsar_entry_size_le_128": 1, "pulsar_entry_size_le_512": 2}
+    latencies = [value for (metric, _), value in found.items() if re.search("write_latency_(le|overflow)", metric)]
+    assert (len(latencies), sum(latencies)) == (10, 3)
+    assert found["pulsar_storage_write_latency_count", TOPIC] == found["pulsar_entry_size_count", TOPIC] == 3
+    assert found["pulsar_storage_write_latency_sum", TOPIC] > 10  # microseconds
+    assert found["pulsar_storage_write_rate", TOPIC] > 0
+
+
+async def test_the_publish_latency_of_the_broker_is_a_summary(shop: Admin) -> None:
+    await shop.publish(FULL, [b"x"])
+    text = (await shop("GET", "/metrics")).text
+    assert re.search(
+        r"# TYPE pulsar_broker_publish_latency summary\n"
+        r'(pulsar_broker_publish_latency\{cluster="standalone",quantile="[0-9.]+"\} \S+\n){7}'
+        r"pulsar_broker_publish_latency_count\{.*\} 1\npulsar_broker_publish_latency_sum\{",
+        text,
+    )
+
+
 async def test_bytes_of_system_topics_are_shown_apart(shop: Admin) -> None:
     await shop.publish("persistent://pulsar/system/events", [b"x"])
     found = await metrics(shop)
@@ -100,9 +123,8 @@ async def test_without_topics_the_sums_of_each_namespace_are_shown(shop_with: Ad
 
 
 def test_what_a_rate_held_back_is_shown_with_the_level_of_the_rate() -> None:
-    stats = SubscriptionStats("s", throttled={"dispatchThrottledMsgEventsByTopicLimit": 3})
-    found = [sample for sample in of_subscription("l", stats) if "throttled" in sample[0]]
-    assert found == [("pulsar_subscription_dispatch_throttled_msg_events", 'l,reason="topic"', 3)]
+    found = list(throttled("l", {"dispatchThrottledMsgEventsByTopicLimit": 3}))
+    assert found == [Block('l,reason="topic"', [("pulsar_subscription_dispatch_throttled_msg_events", 3)])]
 
 
 def test_producers_and_consumers_are_shown_on_request() -> None:

@@ -14,6 +14,7 @@ from broker_core.schema.compatibility import Strategy
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
 from broker_core.topic.topic import Topic
+from tests.condition import wait_until
 from tests.held_disk import HeldDisk
 
 NAME = parse_topic("persistent://public/default/t")
@@ -200,6 +201,4 @@ async def test_retention_by_time_of_a_partitioned_topic_loads_its_partitions(bro
     await asyncio.gather(*(broker.topics.unload(NAME.partition_name(index)) for index in range(2)))
     assert not broker.topics.loaded
     await broker.tenancy.topic_policies.set(NAME, ttl_seconds=60)
-    async with asyncio.timeout(30):
-        while len(broker.topics.loaded) < 2:
-            await asyncio.sleep(0)
+    await asyncio.to_thread(wait_until, lambda: len(broker.topics.loaded) == 2, 30)

@@ -1,0 +1,77 @@
+"""How often a value fell between bounds, over about the last minute.
+
+Like `Rate`: adding reads no clock, and the broker samples every half minute, so counts are 30 to 60 seconds old at
+most. A histogram of something that does not happen holds no counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+
+
+class Histogram:
+    """`bounds` ascend, and the last count is for values above the last bound. `count` and `sum` only grow."""
+
+    __slots__ = ("_before", "_now", "bounds", "count", "sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.count = 0
+        self.sum = 0.0
+        self._now: _Window | None = None
+        self._before: _Window | None = None
+
+    def add(self, value: float, times: int = 1) -> None:
+        """A value equal to a bound counts below it."""
+        self._add(bisect_left(self.bounds, value), times, value * times)
+
+    def add_all(self, values: Sequence[float]) -> None:
+        """In one step if all of them are between the same bounds, as they usually are."""
+        place = bisect_left(self.bounds, min(values))
+        if place == bisect_left(self.bounds, max(values)):
+            self._add(place, len(values), sum(values))
+        else:
+            for value in values:
+                self.add(value)
+
+    def _add(self, place: int, times: int, total: float) -> None:
+        now = self._now
+        if now is None:
+            now = self._now = _Window(len(self.bounds) + 1)
+        now.counts[place] += times
+        now.sum += total
+        self.count += times
+        self.sum += total
+
+    def sample(self) -> None:
+        self._before, self._now = self._now, None
+
+    def recent(self) -> tuple[list[int], float] | None:
+        """The counts and the sum over the last 30 to 60 seconds; None if nothing was added."""
+        before, now = self._before, self._now
+        if before is None or now is None:
+            window = now or before
+            return None if window is None else (list(window.counts), window.sum)
+        return [one + other for one, other in zip(before.counts, now.counts, strict=True)], before.sum + now.sum
+
+    def quantiles(self, fractions: tuple[float, ...]) -> list[float]:
+        """For each fraction, the bound that at least that part of the recent values does not exceed.
+
+        Values above the last bound count as that bound. Empty if nothing was added.
+        """
+        found = self.recent()
+        if found is None:
+            return []
+        reached = list(accumulate(found[0]))
+        places = (bisect_left(reached, max(1, fraction * reached[-1])) for fraction in fractions)
+        return [self.bounds[min(place, len(self.bounds) - 1)] for place in places]
+
+
+class _Window:
+    __slots__ = ("counts", "sum")
+
+    def __init__(self, size: int) -> None:
+        self.counts = [0] * size
+        self.sum = 0.0

@@ -1,0 +1,168 @@
+"""The metrics of the broker as a whole and of its process, under the names and labels of Pulsar 4.0."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from broker_core.stats.broker_load import resident_bytes
+from broker_core.stats.topic_metrics import Block, escaped
+from broker_core.stats.topic_stats import TopicStats
+
+if TYPE_CHECKING:
+    from broker_core.broker import Broker
+
+_Sample = tuple[str, str, float]  # metric, labels, value
+_QUANTILES = (0.0, 0.5, 0.95, 0.99, 0.999, 0.9999, 1.0)
+
+COUNTERS = frozenset(
+    {
+        "process_cpu_seconds_total",
+        "pulsar_authentication_failures_total",
+        "pulsar_authentication_success_total",
+        "pulsar_broker_lookup_answers_total",
+        "pulsar_broker_lookup_failures_total",
+        "pulsar_broker_lookup_redirects_total",
+        "pulsar_in_bytes_total",
+        "pulsar_in_messages_total",
+        "pulsar_out_bytes_total",
+        "pulsar_out_messages_total",
+        "pulsarctl_authentication_refusals_total",
+    }
+)
+
+
+# Summaries, and the metric that comes first of each.
+SUMMARIES = {
+    "pulsar_broker_publish_latency": "pulsar_broker_publish_latency",
+    "pulsar_replicated_subscriptions_snapshot_ms": "pulsar_replicated_subscriptions_snapshot_ms_count",
+    "pulsar_topic_load_times": "pulsar_topic_load_times_count",
+}
+
+
+def summary_of(metric: str) -> str | None:
+    base = metric.removesuffix("_count").removesuffix("_sum")
+    return base if base in SUMMARIES else None
+
+
+class Totals:
+    """What all topics have together."""
+
+    def __init__(self) -> None:
+        self.topics = self.subscriptions = self.producers = self.consumers = 0
+        self.backlog = self.storage = 0
+        self.rate_in = self.rate_out = self.bytes_in = self.bytes_out = 0.0
+        self.received = {False: 0, True: 0}  # bytes, of users' and of system topics
+        self.sent = 0
+
+    def add(self, stats: TopicStats) -> None:
+        self.topics += 1
+        self.received[stats.is_system] += stats.incoming.bytes
+        self.sent += stats.outgoing.bytes
+        self.subscriptions += len(stats.subscriptions)
+        self.producers += len(stats.publishers)
+        self.consumers += sum([len(one.consumers) for one in stats.subscriptions.values()])
+        self.backlog += stats.backlog_entries
+        self.storage += stats.storage_bytes
+        self.rate_in += stats.incoming.message_rate
+        self.rate_out += stats.outgoing.message_rate
+        self.bytes_in += stats.incoming.byte_rate
+        self.bytes_out += stats.outgoing.byte_rate
+
+
+def of_broker(broker: Broker, cluster: str, totals: Totals) -> Iterator[Block]:
+    for metric, labels, value in _samples(broker, cluster, totals):
+        yield Block(labels, [(metric, value)])
+
+
+def _samples(broker: Broker, cluster: str, totals: Totals) -> Iterator[_Sample]:
+    yield "pulsar_version_info", f'{cluster},version="{broker.version}"', 1
+    yield "pulsar_broker_topics_count", cluster, totals.topics
+    yield "pulsar_broker_subscriptions_count", cluster, totals.subscriptions
+    yield "pulsar_broker_producers_count", cluster, totals.producers
+    yield "pulsar_broker_consumers_count", cluster, totals.consumers
+    yield "pulsar_broker_rate_in", cluster, totals.rate_in
+    yield "pulsar_broker_rate_out", cluster, totals.rate_out
+    yield "pulsar_broker_throughput_in", cluster, totals.bytes_in
+    yield "pulsar_broker_throughput_out", cluster, totals.bytes_out
+    yield "pulsar_broker_storage_size", cluster, totals.storage
+    yield "pulsar_broker_msg_backlog", cluster, totals.backlog
+    yield "pulsar_broker_storage_logical_size", cluster, totals.storage
+    for is_system, size in totals.received.items():
+        yield "pulsar_broker_in_bytes_total", f'{cluster},system_topic="{str(is_system).lower()}"', size
+    yield "pulsar_broker_out_bytes_total", f'{cluster},system_subscription="false"', totals.sent
+    yield "pulsar_broker_lookup_answers_total", cluster, broker.lookups.succeeded
+    yield "pulsar_broker_lookup_failures_total", cluster, broker.lookups.failed
+    yield "pulsar_broker_lookup_redirects_total", cluster, 0
+    loads = broker.topics.loads
+    yield "pulsar_topic_load_times_count", cluster, loads.succeeded
+    yield "pulsar_topic_load_times_sum", cluster, loads.seconds * 1000
+    yield "pulsar_topic_load_failed_count", f'{cluster},metric="pulsar_topic_load_times"', loads.failed
+    yield "pulsarctl_storage_damaged_places", cluster, len(broker.storage.damage.open)
+    yield from _snapshot_samples(broker, cluster)
+    yield from _disk_samples(broker, cluster)
+    yield from _connection_samples(broker, cluster)
+    yield from _authentication_samples(broker, cluster)
+    yield from _publish_latency(broker, cluster)
+    yield from _process_samples(broker, cluster)
+
+
+def _publish_latency(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """In milliseconds, from the message's arrival until it is on disk. Quantiles are those of the last minute."""
+    latency = broker.topics.publish_latency
+    for fraction, value in zip(_QUANTILES, latency.quantiles(_QUANTILES), strict=False):
+        yield "pulsar_broker_publish_latency", f'{cluster},quantile="{fraction}"', value
+    yield "pulsar_broker_publish_latency_count", cluster, latency.count
+    yield "pulsar_broker_publish_latency_sum", cluster, latency.sum
+
+
+def _snapshot_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """Of replicated subscriptions."""
+    snapshots = broker.topics.snapshots
+    yield "pulsar_replicated_subscriptions_pending_snapshots", cluster, snapshots.pending
+    yield "pulsar_replicated_subscriptions_timedout_snapshots", cluster, snapshots.timed_out
+    yield "pulsar_replicated_subscriptions_snapshot_ms_count", cluster, snapshots.taken
+    yield "pulsar_replicated_subscriptions_snapshot_ms_sum", cluster, snapshots.taken_ms
+
+
+def _disk_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """Of the file system with the data directory; nothing if it does not answer."""
+    with contextlib.suppress(OSError):
+        usage = shutil.disk_usage(broker.storage.path)
+        yield "pulsarctl_storage_free_bytes", cluster, usage.free
+        yield "pulsarctl_storage_size_bytes", cluster, usage.total
+
+
+def _connection_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """Every accepted connection was created; one that found no room failed."""
+    host = escaped(broker.config.server.advertised_address)
+    labels = f'{cluster},broker="{host}",metric="broker_connection"'
+    admitted, refused, active = broker.admissions.succeeded, broker.admissions.failed, len(broker.connections)
+    yield "pulsar_active_connections", labels, active
+    yield "pulsar_connection_created_total_count", labels, admitted + refused
+    yield "pulsar_connection_create_success_count", labels, admitted
+    yield "pulsar_connection_create_fail_count", labels, refused
+    yield "pulsar_connection_closed_total_count", labels, admitted + refused - active
+
+
+def _authentication_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """What was refused without a check has no method: too many attempts failed before."""
+    if broker.security.authentication is None:
+        return
+    logins = broker.security.throttle
+    for method in sorted({*broker.security.authentication.methods, *logins.succeeded, *logins.failed}):
+        labels = f'{cluster},auth_method="{method}"'
+        yield "pulsar_authentication_success_total", labels, logins.succeeded[method]
+        yield "pulsar_authentication_failures_total", labels, logins.failed[method]
+    yield "pulsarctl_authentication_refusals_total", cluster, logins.refused
+
+
+def _process_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
+    """The memory that the system counts is known only if there is /proc."""
+    yield "process_start_time_seconds", cluster, broker.started_ms / 1000
+    yield "process_cpu_seconds_total", cluster, time.process_time()
+    if memory := resident_bytes():
+        yield "process_resident_memory_bytes", cluster, memory

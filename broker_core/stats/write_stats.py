@@ -1,0 +1,29 @@
+"""How long the latest writes of a topic took, and how large their entries were, as an immutable snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.rates.writes import Writes
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStats:
+    """Of the last 30 to 60 seconds: the counts between the bounds of `rates.writes`, and the totals."""
+
+    entry_rate: float  # per second
+    latency_counts: Sequence[int]
+    latency_ms: float
+    size_counts: Sequence[int]
+    entry_bytes: float
+
+    @classmethod
+    def of(cls, writes: Writes) -> WriteStats | None:
+        """None if nothing was written lately."""
+        latency, sizes = writes.latency_ms.recent(), writes.entry_bytes.recent()
+        if latency is None or sizes is None:
+            return None
+        return cls(writes.entries.per_second()[0], *latency, *sizes)
