@@ -23,10 +23,10 @@ _pulsarctl() {
     "topics") commands="list create delete unload terminate trim copy mirror truncate create-shadow-topic list-partitioned create-partitioned update-partitioned create-missed-partitions get-partitioned-topic-metadata delete-partitioned-topic partitioned-terminate peek-messages examine-messages get-message-by-id subscriptions create-subscription unsubscribe clear-backlog skip expire-messages expire-messages-all-subscriptions reset-cursor get-replicated-subscription-status set-replicated-subscription-status stats partitioned-stats stats-internal partitioned-stats-internal info-internal last-message-id get-message-id get-backlog-size analyze-backlog compact compaction-status offload offload-status lookup partitioned-lookup bundle-range get-properties get-shadow-source update-properties remove-properties get-subscription-properties update-subscription-properties permissions grant-permission revoke-permission get-shadow-topics set-shadow-topics remove-shadow-topics policies get-message-ttl set-message-ttl remove-message-ttl get-retention set-retention remove-retention get-compaction-threshold set-compaction-threshold remove-compaction-threshold get-backlog-quotas set-backlog-quota remove-backlog-quota get-persistence set-persistence remove-persistence get-offload-policies set-offload-policies remove-offload-policies get-dispatcher-pause-on-ack-state-persistent set-dispatcher-pause-on-ack-state-persistent remove-dispatcher-pause-on-ack-state-persistent get-entry-filters-per-topic set-entry-filters-per-topic remove-entry-filters-per-topic get-replication-clusters set-replication-clusters remove-replication-clusters get-deduplication set-deduplication remove-deduplication get-deduplication-snapshot-interval set-deduplication-snapshot-interval remove-deduplication-snapshot-interval get-delayed-delivery set-delayed-delivery remove-delayed-delivery get-subscription-types-enabled set-subscription-types-enabled remove-subscription-types-enabled get-publish-rate set-publish-rate remove-publish-rate get-dispatch-rate set-dispatch-rate remove-dispatch-rate get-subscription-dispatch-rate set-subscription-dispatch-rate remove-subscription-dispatch-rate get-replicator-dispatch-rate set-replicator-dispatch-rate remove-replicator-dispatch-rate get-subscribe-rate set-subscribe-rate remove-subscribe-rate get-max-producers set-max-producers remove-max-producers get-max-consumers set-max-consumers remove-max-consumers get-max-consumers-per-subscription set-max-consumers-per-subscription remove-max-consumers-per-subscription get-max-subscriptions set-max-subscriptions remove-max-subscriptions get-max-unacked-messages-per-consumer set-max-unacked-messages-per-consumer remove-max-unacked-messages-per-consumer get-max-unacked-messages-per-subscription set-max-unacked-messages-per-subscription remove-max-unacked-messages-per-subscription get-max-message-size set-max-message-size remove-max-message-size get-inactive-topic-policies set-inactive-topic-policies remove-inactive-topic-policies get-auto-subscription-creation set-auto-subscription-creation remove-auto-subscription-creation get-schema-compatibility-strategy set-schema-compatibility-strategy remove-schema-compatibility-strategy get-schema-validation-enforce set-schema-validation-enforce" options="" ;;
     "topics list") commands="" options="-td --topic-domain -b --bundle -ist --include-system-topic --partitions" names="NAMESPACE" ;;
     "topics create") commands="" options="-m --metadata" names="TOPIC" ;;
-    "topics delete") commands="" options="-f --force -r --regex --from-file --parallel -y --yes --no-confirm" names="TOPIC" ;;
-    "topics unload") commands="" options="-r --regex --from-file --parallel" names="TOPIC" ;;
+    "topics delete") commands="" options="-f --force -r --regex --namespace --from-file --parallel -y --yes --no-confirm" names="TOPIC" ;;
+    "topics unload") commands="" options="-r --regex --namespace --from-file --parallel" names="TOPIC" ;;
     "topics terminate") commands="" options="-p --partition -y --yes --no-confirm" names="TOPIC" ;;
-    "topics trim") commands="" options="-r --regex --from-file --parallel" names="TOPIC" ;;
+    "topics trim") commands="" options="-r --regex --namespace --from-file --parallel" names="TOPIC" ;;
     "topics copy") commands="" options="--to --no-verify --terminate" names="TOPIC" ;;
     "topics mirror") commands="" options="--to" names="TOPIC" ;;
     "topics truncate") commands="" options="-y --yes --no-confirm" names="TOPIC" ;;
@@ -43,11 +43,11 @@ _pulsarctl() {
     "topics get-message-by-id") commands="" options="-l --ledgerId --ledger-id -e --entryId --entry-id -F --format" names="TOPIC" ;;
     "topics subscriptions") commands="" options="" names="TOPIC" ;;
     "topics create-subscription") commands="" options="-s --subscription -m --messageId -r --replicated -p --property" names="TOPIC" ;;
-    "topics unsubscribe") commands="" options="-s --subscription -f --force -y --yes --no-confirm" names="TOPIC" ;;
-    "topics clear-backlog") commands="" options="-s --subscription -y --yes --no-confirm" names="TOPIC" ;;
+    "topics unsubscribe") commands="" options="-s --subscription -f --force -r --regex --namespace --from-file --parallel -y --yes --no-confirm" names="TOPIC" ;;
+    "topics clear-backlog") commands="" options="-s --subscription -r --regex --namespace --from-file --parallel -y --yes --no-confirm" names="TOPIC" ;;
     "topics skip") commands="" options="-s --subscription -n --count" names="TOPIC" ;;
-    "topics expire-messages") commands="" options="-s --subscription -t --expireTime -p --position -e --exclude-reset-position" names="TOPIC" ;;
-    "topics expire-messages-all-subscriptions") commands="" options="-t --expireTime -y --yes --no-confirm" names="TOPIC" ;;
+    "topics expire-messages") commands="" options="-s --subscription -t --expireTime -p --position -e --exclude-reset-position -r --regex --namespace --from-file --parallel -y --yes --no-confirm" names="TOPIC" ;;
+    "topics expire-messages-all-subscriptions") commands="" options="-t --expireTime -r --regex --namespace --from-file --parallel -y --yes --no-confirm" names="TOPIC" ;;
     "topics reset-cursor") commands="" options="-s --subscription -t --time -m --messageId -e --exclude-reset-position" names="TOPIC" ;;
     "topics get-replicated-subscription-status") commands="" options="-s --subscription" names="TOPIC" ;;
     "topics set-replicated-subscription-status") commands="" options="-s --subscription -e --enable -d --disable" names="TOPIC" ;;
@@ -60,7 +60,7 @@ _pulsarctl() {
     "topics get-message-id") commands="" options="-d --datetime" names="TOPIC" ;;
     "topics get-backlog-size") commands="" options="-m --messageId" names="TOPIC" ;;
     "topics analyze-backlog") commands="" options="-s --subscription -p --position" names="TOPIC" ;;
-    "topics compact") commands="" options="-w --wait --if-over --skip-if-running --timeout" names="TOPIC" ;;
+    "topics compact") commands="" options="-w --wait --if-over --skip-if-running --timeout -r --regex --namespace --from-file --parallel" names="TOPIC" ;;
     "topics compaction-status") commands="" options="-w --wait-complete --wait --timeout" names="TOPIC" ;;
     "topics offload") commands="" options="-s --size-threshold" names="TOPIC" ;;
     "topics offload-status") commands="" options="-w --wait-complete --wait --timeout" names="TOPIC" ;;

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tomllib
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,13 @@ import typer
 import yaml
 
 from broker_core.testing import EmbeddedBroker
+from pulsarctl.settings.settings import environment_variable
 from pulsarctl.shell.root import application
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "examples" / "systemd" / "pulsarctl.service"
 MONITORING = ROOT / "examples" / "monitoring"
+MAINTENANCE = ROOT / "examples" / "maintenance"
 PROGRAM = Path(sys.executable).parent / "pulsarctl"
 
 
@@ -54,10 +56,10 @@ def assert_parses(words: list[str]) -> None:
             context = group.make_context(name, rest, parent=context)
 
 
-def unit() -> configparser.ConfigParser:
+def unit(path: Path = UNIT) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep the case of keys
-    parser.read_string(UNIT.read_text())
+    parser.read_string(path.read_text())
     return parser
 
 
@@ -135,19 +137,83 @@ def test_grafana_finds_the_dashboard_and_its_source() -> None:
     assert {panel["datasource"]["uid"] for panel in panels} == {source["uid"]}
 
 
-def test_the_broker_serves_every_metric_of_the_dashboard(pulsar_broker: EmbeddedBroker) -> None:
-    client = pulsar.Client(pulsar_broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    consumer = client.subscribe("measured", "s")
-    [job] = read(MONITORING / "prometheus.yaml")["scrape_configs"]
-    with urllib.request.urlopen(pulsar_broker.http_url + job["metrics_path"], timeout=30) as answer:
-        served = set(re.findall(r"^([a-z_]+)[{ ]", answer.read().decode(), re.MULTILINE))
-    consumer.close()
-    client.close()
+@pytest.fixture(scope="module")
+def served() -> set[str]:
+    """The metrics of a broker with a topic, a subscription, and a message."""
+    with EmbeddedBroker() as broker:
+        client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client.subscribe("measured", "s")
+        client.create_producer("measured").send(b"x")
+        [job] = read(MONITORING / "prometheus.yaml")["scrape_configs"]
+        with urllib.request.urlopen(broker.http_url + job["metrics_path"], timeout=30) as answer:
+            text = answer.read().decode()
+        client.close()
+    return set(re.findall(r"^([a-z_0-9]+)[{ ]", text, re.MULTILINE))
+
+
+def metrics_in(expressions: Iterable[str]) -> set[str]:
+    return {name for text in expressions for name in re.findall(r"\b(?:pulsar|pulsarctl|process)_\w+", text)}
+
+
+def test_the_broker_serves_every_metric_of_the_dashboard(served: set[str]) -> None:
     panels = json.loads((MONITORING / "grafana/dashboards/broker.json").read_text())["panels"]
-    asked = {
-        name
-        for panel in panels
-        for name in re.findall(r"\b(?:pulsar|pulsarctl|process)_\w+", json.dumps(panel["targets"]))
-    }
-    assert len(asked) == len(panels)
-    assert asked <= served
+    asked = [metrics_in(target["expr"] for target in panel["targets"]) for panel in panels]
+    assert all(asked)
+    assert set().union(*asked) <= served
+
+
+def test_panels_have_their_own_place_and_number() -> None:
+    panels = json.loads((MONITORING / "grafana/dashboards/broker.json").read_text())["panels"]
+    assert len({(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}) == len(panels)
+    assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+def alerts() -> list[dict[str, Any]]:
+    return [rule for group in read(MONITORING / "rules.yaml")["groups"] for rule in group["rules"]]
+
+
+def test_the_broker_serves_every_metric_of_the_alerts(served: set[str]) -> None:
+    assert metrics_in(rule["expr"] for rule in alerts()) <= served
+    assert all(metrics_in([rule["expr"]]) for rule in alerts() if rule["alert"] != "BrokerDown")
+
+
+def test_prometheus_reads_the_rules_where_compose_mounts_them() -> None:
+    [name] = read(MONITORING / "prometheus.yaml")["rule_files"]
+    mounts = read(MONITORING / "compose.yaml")["services"]["prometheus"]["volumes"]
+    assert f"./rules.yaml:/etc/prometheus/{name}:ro" in mounts
+
+
+def test_each_alert_names_a_command_of_ours_or_what_to_look_at() -> None:
+    assert len({rule["alert"] for rule in alerts()}) == len(alerts())
+    for rule in alerts():
+        assert set(rule["annotations"]) == {"summary", "action"}
+        if rule["annotations"]["action"].startswith("pulsarctl explain"):
+            words = re.sub(r"\{\{.*?\}\}", "name", rule["annotations"]["action"]).split()
+            assert_parses(words[1:])
+
+
+def test_the_crontab_runs_commands_of_ours_and_nothing_asks_a_question() -> None:
+    lines = (MAINTENANCE / "crontab").read_text().splitlines()
+    jobs = [line for line in lines if re.match(r"[*\d]", line)]
+    assert len(jobs) == 3
+    for job in jobs:
+        *when, command = job.split(maxsplit=5)
+        program, *words = shlex.split(command)
+        assert (len(when), program) == (5, "pulsarctl")
+        assert_parses(words)
+        assert {"--wait", "--yes", "--force"} & set(words)
+
+
+def test_the_timer_starts_the_service_that_runs_a_command_of_ours() -> None:
+    service, timer = (unit(MAINTENANCE / f"compact.{kind}") for kind in ("service", "timer"))
+    assert_parses(shlex.split(service["Service"]["ExecStart"])[1:])
+    assert (service["Service"]["Type"], timer["Install"]["WantedBy"]) == ("oneshot", "timers.target")
+
+
+def test_the_cron_job_runs_a_command_of_ours_once_at_a_time() -> None:
+    job = read(MAINTENANCE / "cronjob.yaml")
+    [container] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert_parses(container["args"])
+    assert (job["kind"], job["spec"]["concurrencyPolicy"]) == ("CronJob", "Forbid")
+    names = {variable["name"] for variable in container["env"]}
+    assert names == {environment_variable("web_url"), environment_variable("token_file")}

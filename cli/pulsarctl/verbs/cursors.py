@@ -1,11 +1,17 @@
 """Moves the cursor of a subscription; shared by the verbs of `topics` and `subscriptions`."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from pulsarctl.errors import UsageProblem
 from pulsarctl.shell.call import Call
 from pulsarctl.values.clock import now_ms
 from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.values.quantities import parse_seconds
 from pulsarctl.values.times import parse_time_ms
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 
 def reset(call: Call, topic: str, subscription: str, time: str | None, message_id: str | None, excluded: bool) -> None:
@@ -28,9 +34,17 @@ def reset(call: Call, topic: str, subscription: str, time: str | None, message_i
 
 def expire(call: Call, topic: str, subscription: str, time: str | None, position: str | None, excluded: bool) -> None:
     """Acknowledges messages older than a duration or up to a position. Raises `UsageProblem`."""
+    expiry(subscription, time, position, excluded)(call.admin, topic)
+
+
+def expiry(
+    subscription: str, time: str | None, position: str | None, excluded: bool
+) -> "Callable[[AdminClient, str], None]":
+    """What acknowledges those messages of a topic. Raises `UsageProblem`."""
     if (time is None) == (position is None):
         raise UsageProblem("specify an age or a position, and not both", hint="use -t DURATION or -p LEDGER:ENTRY")
     if time is not None:
-        call.admin.topics.expire(topic, subscription, parse_seconds(time))
-    else:
-        call.admin.topics.expire_to(topic, subscription, parse_message_id(str(position)), excluded=excluded)
+        seconds = parse_seconds(time)
+        return lambda admin, topic: admin.topics.expire(topic, subscription, seconds)
+    last = parse_message_id(str(position))
+    return lambda admin, topic: admin.topics.expire_to(topic, subscription, last, excluded=excluded)

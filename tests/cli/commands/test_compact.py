@@ -41,7 +41,7 @@ class Mood:
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The pauses between two polls, which the test skips."""
     pauses: list[float] = []
-    monkeypatch.setattr("pulsarctl.commands.topics.compaction.pause", pauses.append)
+    monkeypatch.setattr("pulsarctl.verbs.compaction_status.pause", pauses.append)
     yield pauses
 
 
@@ -126,3 +126,40 @@ def test_wait_waits_for_a_real_compaction(cli: Cli) -> None:
     assert cli("topics", "compact", "compacted", "--wait") == SILENT
     assert cli("topics", "compaction-status", "compacted-partition-1") == Outcome(0, "Compaction was a success\n", "")
     assert cli("topics", "delete", "compacted") == SILENT
+
+
+def test_all_topics_of_a_namespace_are_compacted_and_failures_are_named(cli: Cli) -> None:
+    cli("namespaces", "create", "public/compact")
+    for name in ("a", "b", "non-persistent://public/compact/passing"):
+        cli("topics", "create", name if "://" in name else f"public/compact/{name}")
+    assert cli("topics", "compact", "--namespace", "public/compact", "--wait", "--parallel", "1") == SILENT
+    for name in ("a", "b"):
+        assert "success" in cli("topics", "compaction-status", f"public/compact/{name}").stdout
+    failed = cli("topics", "compact", "public/compact/a", "public/compact/missing", "--wait")
+    assert (failed.exit_code, failed.stdout) == (10, "")
+    assert failed.stderr.splitlines()[-1] == "error: cannot compact 1 of 2 topics"
+    assert cli("topics", "delete", "--namespace", "public/compact", "--yes") == SILENT
+
+
+def test_at_most_as_many_topics_as_asked_are_compacted_at_a_time(cli_alone: Cli) -> None:
+    running: set[str] = set()
+    most = 0
+
+    def answer(request: Request) -> Reply:
+        nonlocal most
+        topic = request.path.split("/")[-2]
+        if request.path.endswith("/partitions"):
+            return Reply(200, {"partitions": 0})
+        if request.method == "PUT":
+            running.add(topic)
+            most = max(most, len(running))
+            return Reply(204)
+        status = "SUCCESS" if topic in running else "NOT_RUN"
+        running.discard(topic)
+        return Reply(200, {"status": status})
+
+    with HttpStub(answer) as stub:
+        topics = [f"t{number}" for number in range(6)]
+        flags = ("--wait", "--parallel", "2", "--admin-url", stub.url)
+        assert cli_alone("topics", "compact", *topics, *flags) == SILENT
+    assert (most, running) == (2, set())

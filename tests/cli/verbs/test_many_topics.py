@@ -1,10 +1,13 @@
 """Verbs on several topics: named, from a file, from stdin, or matched; failures by name."""
 
+import json
 from pathlib import Path
 
+import pulsar
 import pytest
 
-from tests.cli.runner import Cli
+from tests.cli.runner import Cli, Outcome
+from tests.condition import wait_until
 
 NAMESPACE = "public/many"
 
@@ -99,3 +102,80 @@ def test_the_question_shows_some_names_and_the_number(cli: Cli) -> None:
     done = cli("topics", "delete", *topics)
     assert done.exit_code == 2
     assert f"Delete 7 topics: {', '.join(topics[:5])}, and 2 more?" in done.stderr
+
+
+def test_all_topics_of_a_namespace_are_meant_without_a_name(cli: Cli) -> None:
+    topics = create(cli, "a", "b")
+    assert cli("topics", "delete", "--namespace", NAMESPACE).exit_code == 2  # without --yes
+    assert left(cli) == topics
+    assert cli("topics", "delete", "--namespace", NAMESPACE, "--yes").exit_code == 0
+    assert left(cli) == []
+
+
+def test_names_and_patterns_belong_to_the_namespace_that_is_given(cli: Cli) -> None:
+    create(cli, "day-1", "day-2", "night-1")
+    assert cli("topics", "delete", "day-.*", "--regex", "--namespace", NAMESPACE, "--yes").exit_code == 0
+    assert cli("topics", "delete", "night-1", "--namespace", NAMESPACE).exit_code == 0
+    assert left(cli) == []
+
+
+BACKLOG_VERBS = [
+    ("clear-backlog", "-s", "billing", "--yes"),
+    ("expire-messages", "-s", "billing", "-t", "1h", "--yes"),
+    ("expire-messages-all-subscriptions", "-t", "1h", "--yes"),
+    ("unsubscribe", "-s", "billing", "--yes"),
+]
+
+
+@pytest.mark.parametrize("words", BACKLOG_VERBS, ids=[words[0] for words in BACKLOG_VERBS])
+def test_topics_of_a_namespace_without_the_subscription_are_passed_over(cli: Cli, words: tuple[str, ...]) -> None:
+    topics = create(cli, "a", "b", "c")
+    for topic in topics[:2]:
+        cli("topics", "create-subscription", topic, "-s", "billing")
+    done = cli("topics", *words, "--namespace", NAMESPACE, "--parallel", "2")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_subscription_that_no_topic_has_is_a_failure(cli: Cli) -> None:
+    create(cli, "a", "b")
+    done = cli("topics", "clear-backlog", "--namespace", NAMESPACE, "-s", "bilinlg", "--yes")
+    assert done.exit_code == 3
+    assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
+
+
+def test_a_named_topic_without_the_subscription_is_a_failure(cli: Cli) -> None:
+    topics = create(cli, "a", "b")
+    cli("topics", "create-subscription", topics[0], "-s", "billing")
+    done = cli("topics", "clear-backlog", *topics, "-s", "billing", "--yes")
+    assert done.exit_code == 10
+    assert f"error: {topics[1]}: " in done.stderr
+
+
+@pytest.mark.parametrize("words", BACKLOG_VERBS, ids=[words[0] for words in BACKLOG_VERBS])
+def test_acknowledging_in_several_topics_needs_a_confirmation(cli: Cli, words: tuple[str, ...]) -> None:
+    create(cli, "a")
+    done = cli("topics", *words[:-1], f"{NAMESPACE}/.*", "--regex")
+    assert done.exit_code == 2
+    assert "confirm with --yes" in done.stderr
+
+
+def test_a_position_is_refused_for_several_topics(cli: Cli) -> None:
+    done = cli("topics", "expire-messages", "a", "b", "-s", "billing", "-p", "1:1", "--yes")
+    assert (done.exit_code, "a position belongs to one topic" in done.stderr) == (2, True)
+
+
+def test_old_messages_of_all_topics_are_acknowledged(cli: Cli, client: pulsar.Client) -> None:
+    topics = create(cli, "a", "b")
+    for topic in topics:
+        cli("topics", "create-subscription", topic, "-s", "billing")
+    producer = client.create_producer(topics[0])
+    producer.send(b"old")
+    producer.send(b"new")
+
+    def expired() -> bool:
+        words = ("-s", "billing", "-t", "1s", "--namespace", NAMESPACE, "--yes")
+        assert cli("topics", "expire-messages", *words) == Outcome(0, "", "")
+        stats = json.loads(cli("topics", "stats", topics[0], "-o", "json").stdout)
+        return bool(stats["subscriptions"]["billing"]["msgBacklog"] == 0)
+
+    wait_until(expired, 30)

@@ -4,19 +4,28 @@ The broker knows whether a compaction is running, so two hosts with the same cro
 without a terminal, success prints nothing, so cron sends no mail. A compaction continues if the command is interrupted.
 """
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsarctl.errors import AlreadyRunning, Conflict
-from pulsarctl.shell.arguments import Topic
+from pulsarctl.errors import AlreadyRunning, CliError, Conflict
+from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Parallel, Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import human_size, parse_duration, parse_size
+from pulsarctl.values.quantities import parse_duration, parse_size
 from pulsarctl.verbs.compaction_status import raise_if_failed, wait_for_compaction
+from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, settle
+from pulsarctl.verbs.progress import progress
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
+    from pulsarctl.bulk.crew import Outcome
 
 app = Noun("topics", "")
 
@@ -34,7 +43,7 @@ Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Max
 @app.verb("compact", heading=Heading.COMPACTION)
 def compact(
     call: Call,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Names of the topics, partitioned or not.")],
+    topics: Topics = None,
     wait: Annotated[bool, typer.Option("-w", "--wait", help="Wait until the compaction ends.")] = False,
     if_over: Annotated[
         str | None,
@@ -44,23 +53,29 @@ def compact(
         bool, typer.Option("--skip-if-running", help="Skip topics whose compaction is running, instead of exit code 8.")
     ] = False,
     timeout: Timeout = "1h",
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
     """Compact topics, keeping the last message of each key.
 
-    Suits cron jobs: it prints nothing on success, and one line and an exit code on failure.
+    Suits cron jobs: it prints nothing on success, and one line and an exit code on failure. With --wait, at most
+    --parallel topics are compacted at a time. If some of several topics fail, the others are compacted, and the exit
+    code is 10.
 
     Example: pulsarctl topics compact prices --wait --if-over 100M --skip-if-running
     """
-    threshold = parse_size(if_over) if if_over else None
-    parts = [part for topic in topics for part in call.admin.topics.parts(topic)]
-    started = [part for part in parts if _start(call, part, threshold, skip_if_running)]
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names.found:
+        names = replace(names, topics=[name for name in names.topics if name.startswith("persistent:")])
+    start = partial(_start, threshold=parse_size(if_over) if if_over else None, skip_if_running=skip_if_running)
     if wait:
-        deadline = monotonic() + parse_duration(timeout)
-        for part in started:
-            _wait(call, part, deadline, timeout)
-        call.tell(f"compacted {len(started)} of {len(parts)}")
+        found = _compact(call, names, start, parallel, monotonic() + parse_duration(timeout), timeout)
     else:
-        call.tell(f"compaction of {len(started)} of {len(parts)} requested")
+        found = act_on(call, names, start, verb="compact", parallel=parallel)
+    started, parts = sum(len(one.started) for one in found), sum(one.parts for one in found)
+    call.tell(f"compacted {started} of {parts}" if wait else f"compaction of {started} of {parts} requested")
 
 
 @app.verb("compaction-status", "compact-status", heading=Heading.COMPACTION)
@@ -88,21 +103,60 @@ def compaction_status(
     call.show(words if as_text else {"status": status.status, "lastError": status.error})
 
 
-def _start(call: Call, part: str, threshold: int | None, skip_if_running: bool) -> bool:
-    """Whether a compaction was started. Raises `AlreadyRunning`."""
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Of a topic: the number of its parts, and those whose compaction was started."""
+
+    parts: int
+    started: list[str]
+
+
+def _compact(
+    call: Call,
+    names: Chosen,
+    start: "Callable[[AdminClient, str], Started]",
+    parallel: int,
+    deadline: float,
+    timeout: str,
+) -> list[Started]:
+    """Starts compactions and waits for them, `parallel` topics at a time, in the main thread: Ctrl-C ends the wait."""
+    from pulsarctl.bulk.crew import Crew
+
+    outcomes: list[Outcome[str, Started]] = []
+    with Crew(call.settings, min(parallel, max(1, len(names.topics)))) as crew, progress(call) as step:
+        for first in range(0, len(names.topics), parallel):
+            for outcome in crew.act(names.topics[first : first + parallel], start):
+                outcomes.append(_waited(call, outcome, deadline, timeout))
+                step("topics", len(outcomes), len(names.topics))
+    return settle(call, names, outcomes, verb="compact")
+
+
+def _waited(call: Call, outcome: "Outcome[str, Started]", deadline: float, timeout: str) -> "Outcome[str, Started]":
     try:
-        if call.admin.topics.compaction_status(part).running:
+        for part in outcome.value.started if outcome.value else []:
+            raise_if_failed(part, wait_for_compaction(call, part, deadline, timeout))
+    except CliError as error:
+        return replace(outcome, value=None, error=error)
+    return outcome
+
+
+def _start(admin: "AdminClient", topic: str, *, threshold: int | None, skip_if_running: bool) -> Started:
+    parts = admin.topics.parts(topic)
+    return Started(len(parts), [part for part in parts if _started(admin, part, threshold, skip_if_running)])
+
+
+def _started(admin: "AdminClient", part: str, threshold: int | None, skip_if_running: bool) -> bool:
+    """Whether there was something to compact, and no compaction was running. Raises `AlreadyRunning`."""
+    try:
+        if admin.topics.compaction_status(part).running:
             raise AlreadyRunning(
                 f"cannot compact {part}: a compaction is running", hint="wait for it, or use --skip-if-running"
             )
-        size = None if threshold is None else _uncompacted_bytes(call, part)
-        if threshold is not None and size is not None and size <= threshold:
-            call.tell(f"{part}: skipped, only {human_size(size)} to compact")
+        if threshold is not None and _uncompacted_bytes(admin, part) <= threshold:
             return False
-        call.admin.topics.compact(part)
+        admin.topics.compact(part)
     except (AlreadyRunning, Conflict) as error:
         if skip_if_running:
-            call.tell(f"{part}: already running, skipped")
             return False
         if isinstance(error, AlreadyRunning):
             raise
@@ -110,11 +164,7 @@ def _start(call: Call, part: str, threshold: int | None, skip_if_running: bool) 
     return True
 
 
-def _uncompacted_bytes(call: Call, part: str) -> int:
-    stats = call.admin.topics.stats(part, subscriptionBacklogSize=True)
+def _uncompacted_bytes(admin: "AdminClient", part: str) -> int:
+    stats = admin.topics.stats(part, subscriptionBacklogSize=True)
     compacted = stats.get("subscriptions", {}).get(COMPACTION_CURSOR)
     return int(compacted["backlogSize"] if compacted else stats.get("storageSize", 0))
-
-
-def _wait(call: Call, part: str, deadline: float, timeout: str) -> None:
-    raise_if_failed(part, wait_for_compaction(call, part, deadline, timeout))

@@ -12,7 +12,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import partition_name, without_partition
-from pulsarctl.verbs.many_topics import FromFile, Regex, Topics, act_on, chosen, shown
+from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
@@ -79,6 +79,7 @@ def delete(
     topics: Topics = None,
     force: Force = False,
     regex: Regex = False,
+    namespace: InNamespace = None,
     from_file: FromFile = None,
     delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
     non_partitioned: Annotated[bool, typer.Option("-n", "--non-partitioned", hidden=True)] = False,
@@ -87,14 +88,14 @@ def delete(
 ) -> None:
     """Delete topics, partitioned or not.
 
-    A topic that is in use is deleted only with --force. Without a terminal, deleting several topics or using --regex
-    requires --yes. If some topics cannot be deleted, the others are, and the exit code is 10.
+    A topic that is in use is deleted only with --force. Without a terminal, deleting several topics or using --regex or
+    --namespace requires --yes. If some topics cannot be deleted, the others are, and the exit code is 10.
 
     Example: pulsarctl topics delete orders
     """
-    names = chosen(call, topics, regex=regex, from_file=from_file)
-    if names:
-        call.confirm(f"Delete {shown(names)}?", yes=yes, several=regex or len(names) > 1)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names.topics:
+        call.confirm(f"Delete {shown(names)}?", yes=yes, several=names.several)
         act_on(call, names, lambda admin, name: _delete_one(admin, name, force=force), verb="delete", parallel=parallel)
 
 
@@ -103,6 +104,7 @@ def unload(
     call: Call,
     topics: Topics = None,
     regex: Regex = False,
+    namespace: InNamespace = None,
     from_file: FromFile = None,
     parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
@@ -112,7 +114,7 @@ def unload(
 
     Example: pulsarctl topics unload orders
     """
-    names = chosen(call, topics, regex=regex, from_file=from_file)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     act_on(call, names, lambda admin, name: admin.topics.unload(name), verb="unload", parallel=parallel)
 
 
@@ -144,6 +146,7 @@ def trim(
     call: Call,
     topics: Topics = None,
     regex: Regex = False,
+    namespace: InNamespace = None,
     from_file: FromFile = None,
     parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
@@ -151,7 +154,7 @@ def trim(
 
     Example: pulsarctl topics trim orders
     """
-    names = chosen(call, topics, regex=regex, from_file=from_file)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     act_on(call, names, lambda admin, name: admin.topics.trim(name), verb="trim", parallel=parallel)
 
 

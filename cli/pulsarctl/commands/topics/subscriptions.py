@@ -1,16 +1,33 @@
 """Verbs for the subscriptions of a topic; `pulsarctl subscriptions` has them under shorter names."""
 
-from typing import Annotated
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsarctl.shell.arguments import TIME, Force, Properties, Subscription, Topic, Yes, pairs
+from pulsarctl.errors import Conflict, UsageProblem
+from pulsarctl.shell.arguments import (
+    PARALLEL_DEFAULT,
+    TIME,
+    Force,
+    Parallel,
+    Properties,
+    Subscription,
+    Topic,
+    Yes,
+    pairs,
+)
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.values.quantities import parse_seconds
 from pulsarctl.verbs import cursors
+from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 app = Noun("topics", "")
 
@@ -53,25 +70,63 @@ def create_subscription(
 
 
 @app.verb("unsubscribe", heading=Heading.SUBSCRIPTIONS, loses_data=True)
-def unsubscribe(call: Call, topic: Topic, subscription: Subscription, force: Force = False, yes: Yes = False) -> None:
-    """Delete a subscription.
+def unsubscribe(
+    call: Call,
+    subscription: Subscription,
+    topics: Topics = None,
+    force: Force = False,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
+) -> None:
+    """Delete a subscription of topics.
 
-    A subscription that has consumers is deleted only with --force.
+    A subscription that has consumers is deleted only with --force. Without a terminal, several topics require --yes.
+    --regex and --namespace pass over topics without the subscription.
 
     Example: pulsarctl topics unsubscribe orders -s billing
     """
-    call.confirm(f"Delete subscription {subscription} of {topic}?", yes=yes)
-    call.admin.topics.delete_subscription(topic, subscription, force=force)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names.topics:
+        call.confirm(f"Delete subscription {subscription} of {shown(names)}?", yes=yes, several=names.several)
+        act_on(
+            call,
+            names,
+            lambda admin, topic: admin.topics.delete_subscription(topic, subscription, force=force),
+            verb="unsubscribe",
+            parallel=parallel,
+        )
 
 
 @app.verb("clear-backlog", "skip-all", heading=Heading.SUBSCRIPTIONS, loses_data=True)
-def clear_backlog(call: Call, topic: Topic, subscription: Subscription, yes: Yes = False) -> None:
-    """Acknowledge all messages of a subscription.
+def clear_backlog(
+    call: Call,
+    subscription: Subscription,
+    topics: Topics = None,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
+) -> None:
+    """Acknowledge all messages of a subscription of topics.
+
+    Without a terminal, several topics require --yes. --regex and --namespace pass over topics without the subscription.
 
     Example: pulsarctl topics clear-backlog orders -s billing
     """
-    call.confirm(f"Clear the backlog of {subscription} in {topic}?", yes=yes)
-    call.admin.topics.clear_backlog(topic, subscription)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names.topics:
+        call.confirm(f"Clear the backlog of {subscription} in {shown(names)}?", yes=yes, several=names.several)
+        act_on(
+            call,
+            names,
+            lambda admin, topic: admin.topics.clear_backlog(topic, subscription),
+            verb="clear the backlog of",
+            parallel=parallel,
+        )
 
 
 @app.verb("skip", heading=Heading.SUBSCRIPTIONS, loses_data=True)
@@ -91,8 +146,8 @@ def skip(
 @app.verb("expire-messages", heading=Heading.SUBSCRIPTIONS, loses_data=True)
 def expire_messages(
     call: Call,
-    topic: Topic,
     subscription: Subscription,
+    topics: Topics = None,
     time: Annotated[
         str | None, typer.Option("-t", "--expireTime", metavar="DURATION", help="Minimum age of the messages.")
     ] = None,
@@ -103,29 +158,51 @@ def expire_messages(
     excluded: Annotated[
         bool, typer.Option("-e", "--exclude-reset-position", help="Stop before the message of -p.")
     ] = False,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
+    yes: Yes = False,
 ) -> None:
-    """Acknowledge the messages of a subscription up to an age or a message.
+    """Acknowledge the messages of a subscription of topics up to an age or a message.
+
+    Without a terminal, several topics require --yes. --regex and --namespace pass over topics without the subscription,
+    and subscriptions without old messages, for which the broker refuses the request.
 
     Example: pulsarctl topics expire-messages orders -s billing -t 1h
     """
-    cursors.expire(call, topic, subscription, time, position, excluded)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if position is not None and names.several:
+        raise UsageProblem("a position belongs to one topic", hint="use -t DURATION for several topics")
+    if names.topics:
+        if names.several:
+            call.confirm(f"Acknowledge old messages of {subscription} in {shown(names)}?", yes=yes, several=True)
+        _expire(call, names, cursors.expiry(subscription, time, position, excluded), parallel)
 
 
 @app.verb("expire-messages-all-subscriptions", heading=Heading.SUBSCRIPTIONS, loses_data=True)
 def expire_messages_of_all(
     call: Call,
-    topic: Topic,
     time: Annotated[str, typer.Option("-t", "--expireTime", metavar="DURATION", help="Minimum age of the messages.")],
+    topics: Topics = None,
+    regex: Regex = False,
+    namespace: InNamespace = None,
+    from_file: FromFile = None,
+    parallel: Parallel = PARALLEL_DEFAULT,
     yes: Yes = False,
 ) -> None:
-    """Acknowledge old messages of every subscription of a topic.
+    """Acknowledge old messages of every subscription of topics.
 
     Without a terminal, this requires --yes.
 
     Example: pulsarctl topics expire-messages-all-subscriptions orders -t 1h --yes
     """
-    call.confirm(f"Acknowledge messages older than {time} for every subscription of {topic}?", yes=yes, several=True)
-    call.admin.topics.expire_all(topic, parse_seconds(time))
+    seconds = parse_seconds(time)
+    names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
+    if names.topics:
+        question = f"Acknowledge messages older than {time} for every subscription of {shown(names)}?"
+        call.confirm(question, yes=yes, several=True)
+        _expire(call, names, lambda admin, topic: admin.topics.expire_all(topic, seconds), parallel)
 
 
 @app.verb("reset-cursor", heading=Heading.SUBSCRIPTIONS)
@@ -149,3 +226,11 @@ def reset_cursor(
     Example: pulsarctl topics reset-cursor orders -s billing -t 1h
     """
     cursors.reset(call, topic, subscription, time, message_id, excluded)
+
+
+def _expire(call: Call, names: Chosen, expire: "Callable[[AdminClient, str], None]", parallel: int) -> None:
+    def unless_caught_up(admin: "AdminClient", topic: str) -> None:
+        with suppress(Conflict):  # Pulsar's answer if there is nothing to expire, or it is being expired
+            expire(admin, topic)
+
+    act_on(call, names, unless_caught_up if names.found else expire, verb="expire messages of", parallel=parallel)
