@@ -31,6 +31,7 @@ from broker_core.offload.tiered_storage import TieredStorage
 from broker_core.policies.offload_policies import OffloadRules, rules_of
 from broker_core.rates.rate import sample_forever
 from broker_core.rates.tally import Tally
+from broker_core.schema.described import described
 from broker_core.schema.registry import SchemaRegistry
 from broker_core.security.secret_files import open_to_others
 from broker_core.security.service import Security
@@ -115,7 +116,7 @@ class Broker:
     async def start(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use."""
         cluster = self.config.server.cluster_name
-        self.tier = TieredStorage(self.config.offload, cluster, self.clock, self._offload_rules)
+        self.tier = TieredStorage(self.config.offload, cluster, self.clock, self._offload_rules, self._offload_schemas)
         self.storage = await StorageEngine.open(
             directory, self.config.storage, disk=disk, clock=self.clock, copies=self.tier.reader
         )
@@ -181,6 +182,9 @@ class Broker:
             policies.offload_deletion_lag_ms,
             self.config.offload,
         )
+
+    def _offload_schemas(self, ledger_name: str) -> list[dict[str, Any]]:
+        return [described(stored) for stored in self.schemas.versions(topic_of_ledger(ledger_name))]
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Runs work concurrently with its caller; the broker owns the task, logs its failure, and ends it at stop."""

@@ -16,7 +16,8 @@ from broker_core.errors import IncompatibleSchema, InvalidRequest, InvalidSchema
 from broker_core.names import PERSISTENT, TopicName
 from broker_core.policies.json_values import string
 from broker_core.schema.compatibility import Strategy
-from broker_core.schema.key_value import key_value_data, key_value_text
+from broker_core.schema.described import described
+from broker_core.schema.key_value import key_value_data
 from broker_core.schema.registry import SchemaVersion
 from broker_core.schema.schema_data import SchemaData
 from broker_core.schema.schema_type import SchemaType
@@ -40,14 +41,7 @@ def _sent(call: Call) -> SchemaData:
 def _shown(stored: SchemaVersion | None) -> dict[str, Any]:
     if stored is None:
         raise SchemaNotFound("Schema not found")
-    schema = stored.schema
-    return {
-        "version": stored.version,
-        "type": schema.type.name,
-        "timestamp": stored.timestamp_ms,
-        "data": key_value_text(schema) if schema.type is SchemaType.KEY_VALUE else schema.text,
-        "properties": dict(schema.properties),
-    }
+    return described(stored)
 
 
 def _strategy(call: Call, topic: TopicName) -> Strategy:

@@ -75,6 +75,18 @@ class OffloadConfig:
         "Interval at which the broker tries again to remove objects of deleted ledgers (s).",
         least=0.01,
     )
+    table_format: str = setting(
+        "offloadTableFormat",
+        "",
+        "Also write the messages of offloaded ledgers to a table for each topic; empty is no table.",
+        choices=("", "iceberg"),
+    )
+    table_catalog: str = setting(
+        "offloadTableCatalog",
+        "",
+        "Catalog of these tables: sqlite:///FILE, or the URL of a REST catalog; empty is tables.sqlite in the data"
+        " directory.",
+    )
     filesystem_uri: str = setting(
         "fileSystemURI", "", "Directory for the driver filesystem, such as file:///var/lib/pulsarctl-offload."
     )

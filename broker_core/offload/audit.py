@@ -9,9 +9,11 @@ from typing import Any
 
 from broker_core.offload.manifest import manifest_path
 from broker_core.offload.stores import Store
+from broker_core.offload.tables import tables_folder
 from broker_core.storage.offloaded import OffloadedCopy
 
-_OBJECT = re.compile(r"/(\d+)-([0-9a-f-]{36})\.(?:parquet|json)\Z")
+_OBJECT = re.compile(r"/(\d+)-([0-9a-f-]{36})(?:\.parquet|\.json|/[^/]+\.parquet)\Z")
+_TABLE_FILE = re.compile(r"/data/\d+-[0-9a-f-]{36}/[^/]+\.parquet\Z")
 
 
 @dataclass(slots=True)
@@ -29,12 +31,15 @@ class Audit:
 
 
 def objects_of(store: Store, instance: str) -> dict[str, int]:
-    """Path below the store and size of each object. Blocks. Raises OSError."""
+    """Path below the store and size of each object; of tables, the files with rows. Blocks. Raises OSError."""
     from pyarrow import fs
 
-    selector = fs.FileSelector(store.key(instance), recursive=True, allow_not_found=True)
-    found = store.filesystem.get_file_info(selector)
     prefix = len(store.root.rstrip("/")) + 1
+    copies, tables = (
+        store.filesystem.get_file_info(fs.FileSelector(store.key(folder), recursive=True, allow_not_found=True))
+        for folder in (instance, tables_folder(instance))
+    )
+    found = [*copies, *(info for info in tables if _TABLE_FILE.search(info.path))]
     return {info.path[prefix:]: info.size for info in found if info.is_file}
 
 

@@ -6,6 +6,7 @@ reason, so only a complete local file is uploaded, and an object that is not ver
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 from crc32c import crc32c
 
 from broker_core.offload.errors import OffloadFailed
-from broker_core.offload.manifest import Manifest, ManifestFile, manifest_path
+from broker_core.offload.manifest import Manifest, ManifestFile, TableFile, manifest_path
 from broker_core.offload.stores import Store, StoreLimits, open_store
+from broker_core.offload.tables import Removal, Tables, files_folder
 from broker_core.offload.tier_file import Group, TierFileWriter, TierFooter, blocks_of_file, tail_length
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
@@ -25,7 +27,11 @@ _CHUNK = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class OffloadJob:
-    """`source` is the sealed ledger file, `scratch` the local file to build. `settings` may hold secrets."""
+    """`source` is the sealed ledger file, `scratch` the local file to build. `settings` may hold secrets.
+
+    `table` is empty, or that of the topic; then `schemas` are the topic's, and `earlier` the ledgers before, nearest
+    first, in which a chunked message may begin: each with `ledger_id`, `entries`, and its file (`path`) or `copy`.
+    """
 
     source: str
     scratch: str
@@ -41,6 +47,13 @@ class OffloadJob:
     cluster: str
     bytes_per_second: float = 0.0
     limits: StoreLimits = field(default_factory=StoreLimits)
+    table: dict[str, str] = field(default_factory=dict)
+    schemas: list[dict[str, Any]] = field(default_factory=list)
+    earlier: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def removal(self) -> Removal:
+        return Removal(self.ledger_id, self.uuid, self.driver, self.settings, self.table, self.limits)
 
     def to_document(self) -> dict[str, Any]:
         return asdict(self)
@@ -61,30 +74,62 @@ class Uploaded:
     seconds: float
 
 
-def run(job: OffloadJob) -> Uploaded:
-    """Raises `OffloadFailed`; then no object of the job is left, as far as the store answers."""
+def run(job: OffloadJob, tables: Tables | None = None) -> Uploaded:
+    """Raises `OffloadFailed`; then no object and no row of the job is left, as far as the store answers."""
     store = open_store(job.driver, job.settings, job.limits)
     started = time.monotonic()
     scratch = Path(job.scratch)
+    folder = scratch.with_suffix("")
+    tables = tables if job.table else None
     try:
         built = _build(job, scratch)
+        files = tables.write(job, store, folder) if tables is not None else []
         try:
-            _upload(store, job.path, scratch, job.bytes_per_second)
-            _read_back(store, job.path, built)
-            _write_whole(store, manifest_path(job.path), _manifest(job, built).encode())
-        except (OSError, ValueError) as error:
-            left = _remove(store, job.path)
+            _put(job, store, built, files, tables)
+        except (OSError, ValueError, OffloadFailed) as error:
+            left = _remove(store, job, tables)
             raise OffloadFailed(
                 f"cannot offload ledger {job.ledger_id} to {store.describe(job.path)}: {error}{left}"
             ) from error
     except Damaged as error:
         raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise OffloadFailed(f"cannot build the copy of ledger {job.ledger_id}: {error}") from error
     finally:
         scratch.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
     tier = built.tier
     return Uploaded(tier.size, tier.tail, tier.tail_crc32c, built.size, time.monotonic() - started)
+
+
+def _put(job: OffloadJob, store: Store, built: _Built, files: list[Path], tables: Tables | None) -> None:
+    """The manifest is the last object; then the files count as rows. Raises OSError, ValueError, `OffloadFailed`."""
+    _upload(store, job.path, Path(job.scratch), job.bytes_per_second)
+    _read_back(store, job.path, built)
+    uploaded = [_put_table_file(job, store, file) for file in files]
+    _write_whole(store, manifest_path(job.path), _manifest(job, built, uploaded).encode())
+    if tables is not None:
+        tables.add(job, store, [file.path for file in uploaded])
+
+
+def _put_table_file(job: OffloadJob, store: Store, file: Path) -> TableFile:
+    """Read back whole, as the tier file is."""
+    path = f"{files_folder(job.table, job.ledger_id, job.uuid)}/{file.name}"
+    _upload(store, path, file, job.bytes_per_second)
+    with file.open("rb") as local, store.filesystem.open_input_stream(store.key(path)) as stored:
+        here, there = _sum(local), _sum(stored)
+    if here != there:
+        raise ValueError(f"{store.describe(path)} reads back differently from what was written")
+    return TableFile(path, *here)
+
+
+def _sum(stream: Any) -> tuple[int, int]:
+    """Size and checksum of what is left to read."""
+    crc = size = 0
+    while data := stream.read(_CHUNK):
+        crc = crc32c(data, crc)
+        size += len(data)
+    return size, crc
 
 
 @dataclass(slots=True)
@@ -110,11 +155,8 @@ def _build(job: OffloadJob, scratch: Path) -> _Built:
             entries_crc = crc32c(view[start:end], entries_crc)
     writer.close()
     index = writer.index
-    crc = size = 0
     with scratch.open("rb") as file:
-        while data := file.read(_CHUNK):
-            crc = crc32c(data, crc)
-            size += len(data)
+        size, crc = _sum(file)
         file.seek(size - 8)
         length = tail_length(file.read(8))
         file.seek(size - length)
@@ -123,7 +165,7 @@ def _build(job: OffloadJob, scratch: Path) -> _Built:
     return _Built(index.groups, index.entries, index.messages, index.size, entries_crc, tier)
 
 
-def _manifest(job: OffloadJob, built: _Built) -> Manifest:
+def _manifest(job: OffloadJob, built: _Built, tables: list[TableFile]) -> Manifest:
     return Manifest(
         job.instance,
         job.cluster,
@@ -136,6 +178,7 @@ def _manifest(job: OffloadJob, built: _Built) -> Manifest:
         built.entries_crc,
         time.time_ns() // 1_000_000,
         built.tier,
+        tables,
     )
 
 
@@ -177,11 +220,13 @@ def _read_back(store: Store, path: str, built: _Built) -> None:
             footer.block(group, offset, file.read_at(length, offset))
 
 
-def _remove(store: Store, path: str) -> str:
+def _remove(store: Store, job: OffloadJob, tables: Tables | None) -> str:
     """Removes what may be there; returns what to tell about what is left."""
     try:
-        store.remove(manifest_path(path))
-        store.remove(path)
-    except OSError as error:
+        if tables is not None:
+            tables.remove(job.removal, store)
+        store.remove(manifest_path(job.path))
+        store.remove(job.path)
+    except (OSError, ValueError, OffloadFailed) as error:
         return f"; the objects of the attempt may be left: {error}"
     return ""

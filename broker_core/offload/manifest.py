@@ -28,6 +28,13 @@ class ManifestFile:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFile:
+    path: str
+    size: int
+    crc32c: int
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     instance: str
     cluster: str
@@ -40,12 +47,14 @@ class Manifest:
     entries_crc32c: int  # over the bytes of all entries, in order
     created_ms: int
     tier: ManifestFile
+    tables: list[TableFile] = field(default_factory=list)
     version: int = MANIFEST_VERSION
     software: str = f"pulsarctl {__version__}"
 
     def encode(self) -> bytes:
         values = {name: getattr(self, name) for name in self.__slots__}
         values["tier"] = {name: getattr(self.tier, name) for name in self.tier.__slots__}
+        values["tables"] = [{name: getattr(file, name) for name in file.__slots__} for file in self.tables]
         return json.dumps(values, indent=1).encode()
 
     @classmethod
@@ -54,7 +63,8 @@ class Manifest:
         values: dict[str, Any] = json.loads(text)
         if values["version"] > MANIFEST_VERSION:
             raise ValueError(f"manifest version {values['version']} is newer than this release")
-        return cls(**{**values, "tier": ManifestFile(**values["tier"])})
+        tables = [TableFile(**file) for file in values.get("tables", ())]
+        return cls(**{**values, "tier": ManifestFile(**values["tier"]), "tables": tables})
 
 
 def tier_path(instance: str, topic: str, ledger_id: int, uuid: str) -> str:

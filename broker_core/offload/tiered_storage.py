@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from broker_core.offload.audit import Audit, compare, objects_of, remove_orphans
@@ -21,6 +21,7 @@ from broker_core.offload.errors import OffloadFailed
 from broker_core.offload.job import OffloadJob
 from broker_core.offload.manifest import manifest_path, tier_path
 from broker_core.offload.stores import SECRETS, Store, StoreLimits, check_available, open_store, place_of
+from broker_core.offload.tables import PROGRAM, Removal, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
 from broker_core.storage import filenames
 from broker_core.storage.offloaded import OffloadedCopy
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 
 INSTANCE = "instance"  # kind of the document with the name of this instance in stores
 _DOCUMENT = "offload"
+EARLIER_LEDGERS = 8  # in which the beginning of a chunked message is looked for
 
 
 class OffloadableLog(Protocol):
@@ -47,16 +49,22 @@ class OffloadableLog(Protocol):
 
 
 class TieredStorage:
-    """`rules_of` gives the rules of a topic by the name of its managed ledger: for the secrets of its store."""
+    """By the name of a managed ledger, `rules_of` gives the rules of its topic, and `schemas_of` all its schemas."""
 
     def __init__(
-        self, config: OffloadConfig, cluster: str, clock: Clock, rules_of: Callable[[str], OffloadRules]
+        self,
+        config: OffloadConfig,
+        cluster: str,
+        clock: Clock,
+        rules_of: Callable[[str], OffloadRules],
+        schemas_of: Callable[[str], list[dict[str, Any]]],
     ) -> None:
         self.config = config
         self.at_a_time = asyncio.Semaphore(config.max_threads)
         self._cluster = cluster
         self._clock = clock
         self._rules_of = rules_of
+        self._schemas_of = schemas_of
         self._limits = StoreLimits(config.connect_timeout_ms / 1000, config.request_timeout_ms / 1000)
         self.reader = TierReader(config, self.store_of)
         self._storage: StorageEngine
@@ -88,14 +96,26 @@ class TieredStorage:
 
     def store_of(self, copy: OffloadedCopy) -> Store:
         """Makes no request. Raises `NotConfigured`."""
+        return open_store(copy.driver, self._settings_of(copy), self._limits)
+
+    def _settings_of(self, copy: OffloadedCopy) -> dict[str, str]:
         rules = self._rules_of(copy.topic)
         secrets = {key: value for key, value in rules.settings.items() if key in SECRETS}
-        return open_store(copy.driver, {**copy.place, **secrets}, self._limits)
+        return {**copy.place, **secrets}
 
     def check(self, rules: OffloadRules) -> None:
         """Raises `NotConfigured` if nothing can be offloaded by these rules."""
         place_of(rules.driver, rules.settings)
         check_available()
+        if self.config.table_format:
+            check_tables(rules.driver)
+
+    def worker(self, *, tables: bool = False) -> WorkerProcess:
+        """`tables`: even if new copies get none."""
+        from broker_core.offload import worker_process  # most brokers never offload
+
+        wanted = tables or self.config.table_format
+        return worker_process.WorkerProcess(PROGRAM if wanted else worker_process.PROGRAM)
 
     # ---- one ledger
 
@@ -104,7 +124,7 @@ class TieredStorage:
         ledger = await log.copies.written_out(ledger_id)
         if ledger is None:
             return False
-        uuid = str(uuid4())
+        uuid, table = str(uuid4()), await self._table(log.name)
         copy = OffloadedCopy(
             topic=log.name,
             ledger_id=ledger_id,
@@ -113,6 +133,7 @@ class TieredStorage:
             place=place_of(rules.driver, rules.settings),
             path=tier_path(await self.instance(), log.name, ledger_id, uuid),
             prepared_ms=self._clock.wall_ms(),
+            table=table,
         )
         job = OffloadJob(
             source=str(ledger.path),
@@ -129,6 +150,9 @@ class TieredStorage:
             cluster=self._cluster,
             bytes_per_second=self.config.upload_mb_per_second * (1 << 20),
             limits=self._limits,
+            table=table,
+            schemas=self._schemas_of(log.name) if table else [],
+            earlier=await self._earlier(log, ledger_id, copy.place) if table else [],
         )
         self._uploading.add(uuid)
         try:
@@ -137,6 +161,24 @@ class TieredStorage:
             self._uploading.discard(uuid)
             if self._storage.catalog.unwanted_copies:
                 self._unwanted.set()
+
+    async def _table(self, ledger_name: str) -> dict[str, str]:
+        if not self.config.table_format:
+            return {}
+        catalog = self.config.table_catalog or f"sqlite:///{filenames.table_catalog(self._storage.path).absolute()}"
+        return table_of(await self.instance(), ledger_name, catalog)
+
+    async def _earlier(self, log: OffloadableLog, ledger_id: int, place: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Ledgers before, nearest first: the written file, or the copy in the same store."""
+        found = []
+        for info in [info for info in log.copies.sealed() if info.id < ledger_id][: -EARLIER_LEDGERS - 1 : -1]:
+            ledger = await log.copies.written_out(info.id)
+            where = {"ledger_id": info.id, "entries": info.entries}
+            if ledger is not None and ledger.info.is_local:
+                found.append({**where, "path": str(ledger.path), "copy": ""})
+            elif info.copy is not None and info.copy.place == place:
+                found.append({**where, "path": "", "copy": info.copy.path})
+        return found
 
     async def _copy(self, log: OffloadableLog, copy: OffloadedCopy, job: OffloadJob, worker: WorkerProcess) -> bool:
         if not await log.copies.record(copy):
@@ -173,17 +215,24 @@ class TieredStorage:
 
     async def _remove_all(self, copies: Iterable[OffloadedCopy]) -> None:
         removed = []
-        for copy in copies:
-            self.reader.forget(copy)
-            try:
-                await self._storage.read_thread(partial(self._remove, copy))
-            except (OSError, OffloadFailed) as error:
-                self._not_removed(copy, str(error))
-            else:
-                removed.append(copy.uuid)
-                self._unremoved.pop(copy.uuid, None)
+        async with self.worker(tables=True) as worker:
+            for copy in copies:
+                self.reader.forget(copy)
+                try:
+                    if copy.table:
+                        await worker.remove_rows(self._removal(copy))
+                    await self._storage.read_thread(partial(self._remove, copy))
+                except (OSError, OffloadFailed) as error:
+                    self._not_removed(copy, str(error))
+                else:
+                    removed.append(copy.uuid)
+                    self._unremoved.pop(copy.uuid, None)
         if removed:
             await self._storage.copies_removed(removed)
+
+    def _removal(self, copy: OffloadedCopy) -> Removal:
+        settings = self._settings_of(copy)
+        return Removal(copy.ledger_id, copy.uuid, copy.driver, settings, dict(copy.table), self._limits)
 
     def _remove(self, copy: OffloadedCopy) -> None:
         """Blocks. The manifest goes first: what is left of a copy without one is never taken for a copy."""

@@ -17,17 +17,20 @@ from typing import Any
 
 from broker_core.offload import job
 from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.stores import open_store
+from broker_core.offload.tables import Removal, Tables
 
 NICE = 5
 
 
-def main() -> None:
+def main(tables: Tables | None = None) -> None:
+    """`tables` writes those of jobs that want one."""
     with contextlib.suppress(OSError):
         os.nice(NICE)
     lines: queue.Queue[bytes] = queue.Queue(maxsize=1)
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     while True:
-        answer = json.dumps(_do(json.loads(lines.get())))
+        answer = json.dumps(_do(json.loads(lines.get()), tables))
         sys.stdout.write(answer + "\n")  # the answer is the product of this process
         sys.stdout.flush()
 
@@ -38,12 +41,26 @@ def _listen(lines: queue.Queue[bytes]) -> None:
     os._exit(0)  # not sys.exit: an open upload would keep the process alive
 
 
-def _do(document: dict[str, Any]) -> dict[str, Any]:
+def _do(document: dict[str, Any], tables: Tables | None) -> dict[str, Any]:
     try:
-        done = job.run(job.OffloadJob.from_document(document))
+        if (removal := document.get("removal")) is not None:
+            return _remove_rows(Removal.from_document(removal), tables)
+        done = job.run(job.OffloadJob.from_document(document), tables)
     except OffloadFailed as error:
         return {"error": str(error)}
     return {name: getattr(done, name) for name in done.__slots__}
+
+
+def _remove_rows(removal: Removal, tables: Tables | None) -> dict[str, Any]:
+    assert tables is not None, "the broker starts the program that writes tables"
+    store = open_store(removal.driver, removal.settings, removal.limits)
+    try:
+        tables.remove(removal, store)
+    except (OSError, ValueError) as error:
+        raise OffloadFailed(
+            f"cannot remove ledger {removal.ledger_id} from {removal.table['name']}: {error}"
+        ) from error
+    return {}
 
 
 if __name__ == "__main__":

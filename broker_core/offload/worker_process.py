@@ -11,17 +11,22 @@ import contextlib
 import json
 import subprocess
 import sys
+from typing import Any
 
 from broker_core.offload.errors import OffloadFailed
 from broker_core.offload.job import OffloadJob, Uploaded
+from broker_core.offload.tables import Removal
 
 _LINE = 1 << 20
+PROGRAM = "broker_core.offload.worker"
 
 
 class WorkerProcess:
     """`async with` starts it when the first job comes and ends it with the last. Nothing outlives the block."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = PROGRAM) -> None:
+        """`program`: the module that runs the jobs."""
+        self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._starting: asyncio.Future[subprocess.Popen[bytes]] | None = None
         self._asking: asyncio.Future[bytes] | None = None
@@ -59,36 +64,42 @@ class WorkerProcess:
 
     async def run(self, job: OffloadJob) -> Uploaded:
         """Raises `OffloadFailed`."""
+        return Uploaded(**await self._answer(job.ledger_id, job.to_document()))
+
+    async def remove_rows(self, removal: Removal) -> None:
+        """Raises `OffloadFailed`."""
+        await self._answer(removal.ledger_id, {"removal": removal.to_document()})
+
+    async def _answer(self, ledger_id: int, document: dict[str, Any]) -> dict[str, Any]:
         process = self._process
         if process is None or process.poll() is not None:
             process = await self._started()
-        request = json.dumps(job.to_document()).encode() + b"\n"
+        request = json.dumps(document).encode() + b"\n"
         self._asking = asyncio.ensure_future(asyncio.to_thread(_ask, process, request))
         try:
             line = await asyncio.shield(self._asking)  # a thread cannot be canceled: the end of the process ends it
         except OSError as error:
-            raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: {error}") from error
+            raise OffloadFailed(f"cannot offload ledger {ledger_id}: {error}") from error
         if not line.endswith(b"\n"):
             process.kill()
             code = await asyncio.to_thread(process.wait)
-            raise OffloadFailed(f"cannot offload ledger {job.ledger_id}: the worker process ended with status {code}")
-        answer = json.loads(line)
+            raise OffloadFailed(f"cannot offload ledger {ledger_id}: the worker process ended with status {code}")
+        answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise OffloadFailed(answer["error"])
-        return Uploaded(**answer)
+        return answer
 
     async def _started(self) -> subprocess.Popen[bytes]:
         """A start that its caller gives up goes on, so that the process is known and ended."""
-        self._starting = asyncio.ensure_future(asyncio.to_thread(_start))
+        self._starting = asyncio.ensure_future(asyncio.to_thread(_start, self._program))
         self._process = await asyncio.shield(self._starting)
         self._starting = None
         return self._process
 
 
-def _start() -> subprocess.Popen[bytes]:
-    program = (sys.executable, "-m", "broker_core.offload.worker")
+def _start(program: str) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return subprocess.Popen((sys.executable, "-m", program), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         raise OffloadFailed(f"cannot start a worker process to offload: {error}") from error
 

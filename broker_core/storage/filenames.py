@@ -13,6 +13,7 @@ ledgers/000/0000000007.ledger   one per ledger, in folders of a thousand
 ledgers/000/0000000009.compacted   the result of a compaction
 delayed/                     scratch of delayed delivery, emptied at start
 offload/                     scratch of tiered storage, emptied at start
+tables.sqlite                catalog of the tables of offloaded messages; absent without them
 """
 
 import re
@@ -56,6 +57,10 @@ def reserve_file(directory: Path) -> Path:
 
 def metadata_file(directory: Path) -> Path:
     return directory / "metadata.sqlite"
+
+
+def table_catalog(directory: Path) -> Path:
+    return directory / "tables.sqlite"
 
 
 def catalog_log(directory: Path) -> Path:

@@ -34,13 +34,16 @@ class OffloadedCopy:
     size: int = 0
     tail: int = 0
     tail_crc: int = 0
+    table: Mapping[str, str] = field(
+        default_factory=dict
+    )  # rows of the copy may be there (`broker_core.offload.tables`)
 
     @property
     def is_complete(self) -> bool:
         return self.complete_ms > 0
 
     def to_document(self) -> dict[str, Any]:
-        return {**asdict(self), "place": dict(self.place)}
+        return {**asdict(self), "place": dict(self.place), "table": dict(self.table)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "OffloadedCopy":

@@ -191,9 +191,7 @@ class Offloading:
             self._ended(errors)
 
     async def _offload_all(self, ledger_ids: list[int], rules: OffloadRules, errors: list[str]) -> None:
-        from broker_core.offload.worker_process import WorkerProcess  # most brokers never offload
-
-        async with WorkerProcess() as worker:
+        async with self._in_use().worker() as worker:
             for ledger_id in ledger_ids:
                 try:
                     if await self._in_use().offload(self._on_disk(), ledger_id, rules, worker):

@@ -12,12 +12,15 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
 from broker_core.config.offload import OffloadConfig
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.options import TableOptions
 from pulsarctl.tables.topic_table import TopicTable
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
 from tests.tables.topics import rows, seen_by_official_reader, table
 
 BUCKET = "tier"
@@ -89,6 +92,29 @@ def test_the_open_ledger_is_read_through_the_broker(one: OffloadedTopic, store: 
     reading = tiered(one, store)
     assert {bool(part.place.copy) for part in reading.plan()} == {True, False}
     assert rows(reading) == rows(table(one.broker, one.name))
+
+
+def test_markers_of_replicators_are_no_rows_of_a_copy_or_of_a_file(shared: OffloadedTopic, store: Path) -> None:
+    one = OffloadedTopic(shared.broker, shared.client, "persistent://public/default/marked")
+    one.client.subscribe(one.name, "keeps").close()
+    name = "pulsar.repl.east-->west"
+    with RawClient(one.broker.service_url) as raw:
+        raw.ask(producer(one.name, producer_name=name, user_provided_producer_name=True), BaseCommand.PRODUCER_SUCCESS)
+        for number in range(6):
+            is_marker = number % 3 == 1
+            metadata = {"replicated_from": "east", **({"marker_type": 10} if is_marker else {})}
+            raw.send(send(number, b"%d" % number, name=name, metadata=metadata, marker=is_marker))
+            raw.expect(BaseCommand.SEND_RECEIPT)
+    one.roll()
+    one.broker.call(one.broker.broker.storage.checkpoint())
+    files = table(one.broker, one.name, data_directory=str(one.broker.directory))
+    assert all(part.place.path for part in files.plan())
+    assert len(rows(files)) == 4
+    one.offload()
+    one.drop_files()
+    found = rows(tiered(one, store))
+    assert [row["value"] for row in found] == [b"0", b"2", b"3", b"5"]
+    assert found == rows(table(one.broker, one.name))
 
 
 def test_a_plan_is_read_without_the_broker(tmp_path: Path) -> None:

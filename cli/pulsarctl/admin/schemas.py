@@ -31,12 +31,12 @@ class Schemas:
     def get(self, topic: str, version: int | None = None) -> Document:
         """The latest or the given version, as `SchemaInfoWithVersion`. Raises `NotFound`."""
         end = "schema" if version is None else f"schema/{version}"
-        return _with_version(topic, self._http.get(f"{_path(topic)}/{end}"))
+        return with_version(topic, self._http.get(f"{_path(topic)}/{end}"))
 
     def all_versions(self, topic: str) -> list[Document]:
         """All versions, oldest first; empty for a topic without a schema."""
         found = self._http.get(f"{_path(topic)}/schemas") or {}
-        return [_with_version(topic, one) for one in found.get("getSchemaResponses", [])]
+        return [with_version(topic, one) for one in found.get("getSchemaResponses", [])]
 
     def stored_versions(self, topic: str) -> list[SchemaInfo]:
         """All versions, oldest first, with their definitions exactly as stored."""
@@ -71,7 +71,7 @@ def _path(topic: str) -> str:
     return f"/admin/v2/schemas/{topic_path(topic).partition('/')[2]}"
 
 
-def _with_version(topic: str, found: Document) -> Document:
+def with_version(topic: str, found: Document) -> Document:
     """The schema as pulsar-admin shows it, with a JSON definition as a JSON value."""
     kind, text = found.get("type", ""), found.get("data", "")
     info = {

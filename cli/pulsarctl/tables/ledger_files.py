@@ -19,7 +19,7 @@ from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun, parse
 from pulsarctl.tables.managed_ledgers import managed_ledger_name
-from pulsarctl.tables.missing_entries import MissingEntries
+from pulsarctl.tables.missing_entries import HoleCheck
 
 RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
 _TOTALS_SIZE = 7 * 8  # in the index record, in front of the points
@@ -58,7 +58,7 @@ class LedgerFiles:
 class LedgerFileReader:
     """Reads entries `first` to `last` of one file."""
 
-    def __init__(self, path: str, topic: str, ledger_id: int, first: int, last: int, missing: MissingEntries) -> None:
+    def __init__(self, path: str, topic: str, ledger_id: int, first: int, last: int, missing: HoleCheck) -> None:
         self._path = Path(path)
         self._topic = topic
         self._ledger_id = ledger_id
@@ -96,10 +96,12 @@ class LedgerFileReader:
                 continue
             if first > self._last:
                 break
-            starts, ends, _, _ = read_columns(data, inside + HEADER_SIZE, n, base)
+            starts, ends, messages, _ = read_columns(data, inside + HEADER_SIZE, n, base)
             if first > expected:
                 self._missing.check(self._ledger_id, expected, min(first - 1, self._last))
             for row in range(max(self._first - first, 0), min(self._last - first + 1, n)):
+                if not messages[row]:  # a marker of a replicator, which the broker delivers to no reader
+                    continue
                 entry = data[starts[row] : ends[row]]
                 run.append(
                     first + row, parse(self._topic, self._ledger_id, first + row, entry, verify=False), len(entry)

@@ -5,6 +5,7 @@ the admin API returns them. An entry that it does not find was trimmed, expired,
 """
 
 import logging
+from typing import Protocol
 
 from pulsarctl.errors import CliError, NotFound
 from pulsarctl.tables.access import Access
@@ -19,6 +20,11 @@ class DataLoss(CliError):
     """The message names the topic and the entries."""
 
     code = "data-loss"
+
+
+class HoleCheck(Protocol):
+    def check(self, ledger_id: int, first: int, last: int) -> None:
+        """Returns if the entries may be skipped; raises otherwise."""
 
 
 class MissingEntries:

@@ -19,8 +19,7 @@ from broker_core.storage.block import Block
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun, parse
-from pulsarctl.tables.missing_entries import MissingEntries
-from pulsarctl.tables.tier_store import TierStore
+from pulsarctl.tables.missing_entries import HoleCheck
 
 RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
 REQUEST_BYTES = 8 << 20  # a request for each row group would wait for the store most of the time
@@ -44,9 +43,8 @@ class TierFile:
     where: str
 
     @classmethod
-    def open(cls, tier: TierStore, path: str, topic: str, ledger_id: int) -> Self | None:
+    def open(cls, store: Store, path: str, topic: str, ledger_id: int) -> Self | None:
         """None if the object is gone: the ledger was trimmed, or restored. Raises `DamagedEntry`, `CliError`."""
-        store = tier.open()
         where = store.describe(path)
         try:
             return cls(*_opened(store, path, ledger_id), where)
@@ -101,7 +99,7 @@ def _opened(store: Store, path: str, ledger_id: int) -> tuple[Any, TierFooter]:
 class TierFileReader:
     """Reads entries `first` to `last` of one tier file."""
 
-    def __init__(self, tier: TierFile, topic: str, first: int, last: int, missing: MissingEntries) -> None:
+    def __init__(self, tier: TierFile, topic: str, first: int, last: int, missing: HoleCheck) -> None:
         self._tier = tier
         self._topic = topic
         self._ledger_id = tier.footer.index.ledger_id
@@ -145,6 +143,8 @@ class TierFileReader:
         for begin in range(start, stop, RUN_ENTRIES):
             run = EntryRun([], [], [])
             for row in range(begin, min(begin + RUN_ENTRIES, stop)):
+                if not block.counts[row]:  # a marker of a replicator, which the broker delivers to no reader
+                    continue
                 entry_id, data = block.first_entry_id + row, block.data[block.starts[row] : block.ends[row]]
                 run.append(entry_id, parse(self._topic, self._ledger_id, entry_id, data, verify=False), len(data))
             yield run

@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pulsarctl.tables.chunks import ChunkJoiner
+from pulsarctl.tables.chunks import ChunkJoiner, ReadSpan
 from pulsarctl.tables.columns import COLUMNS, column_named
 from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.ledger_files import LedgerFileReader
@@ -71,11 +71,15 @@ class TopicTable:
         Raises `DataLoss` if entries of the plan are gone, `DamagedEntry`, `DoesNotFit`, `TimedOut`, and what
         connecting raises.
         """
-        chunks = ChunkJoiner(part, partial(self._runs, part.topic)) if self.options.unit == "message" else None
+        return self.rows_of(part, partial(self._runs, part.topic))
+
+    def rows_of(self, part: LedgerRange, read: ReadSpan) -> Iterator[pa.RecordBatch]:
+        """The same, of entries that `read` gets. Raises what it raises, `DamagedEntry`, and `DoesNotFit`."""
+        chunks = ChunkJoiner(part, read) if self.options.unit == "message" else None
         typed = None
         if self.value_type is not None and set(self.columns) & set(typed_values.NAMES):
             typed = TypedValues(part.topic, self.value_type, fails=self.options.undecodable == "fail")
-        yield from Unfolding(part, self.schema, chunks, typed).batches(self._runs(part.topic, part.span))
+        yield from Unfolding(part, self.schema, chunks, typed).batches(read(part.span))
 
     def entries(self, part: LedgerRange) -> Iterator[EntryRun]:
         """The entries of one part as they are stored. Raises what `read` does."""
@@ -88,7 +92,7 @@ class TopicTable:
         if path:
             return LedgerFileReader(path, topic, ledger_id, first, last, missing).runs()
         if copy and self.options.tier is not None:
-            tier = TierFile.open(self.options.tier, copy, topic, ledger_id)
+            tier = TierFile.open(self.options.tier.open(), copy, topic, ledger_id)
             if tier is not None:
                 return TierFileReader(tier, topic, first, last, missing).runs()
         return ProtocolReader(self.options.access, topic, ledger_id, first, last, missing).runs()

@@ -62,7 +62,7 @@ def value_type(admin: AdminClient, topics: Sequence[str], decode: str) -> ValueT
             f"cannot decode as {decode}: the topics have no such schema",
             hint="use decode=string or decode=raw, and parse the value in the query",
         )
-    return _of(infos, takes_latest=decode != "auto")
+    return united_type(infos, takes_latest=decode != "auto")
 
 
 def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
@@ -73,7 +73,7 @@ def _versions(admin: AdminClient, topic: str) -> list[tuple[int, Info]]:
     return [(int(one["version"]), one["schemaInfo"]) for one in found]
 
 
-def _of(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueType | None:
+def united_type(infos: Mapping[Writer, Info], *, takes_latest: bool) -> ValueType | None:
     """Versions of all topics in one order: by topic, and in each topic by version."""
     types: list[tuple[int, pa.DataType]] = []
     writers: list[Writer] = []

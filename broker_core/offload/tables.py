@@ -1,0 +1,92 @@
+"""Tables of offloaded messages: where they are, and what the program that writes them has to do.
+
+The rows of a ledger belong to its copy: they are added when the copy is made, and they go with it. So the record of a
+copy, which is durable before any object exists, is also the record that rows of it may be in a table. Reading messages
+and Iceberg is the business of a program of its own, which the broker starts by name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
+from zlib import crc32
+
+from broker_core.offload.errors import NotConfigured
+from broker_core.offload.stores import FILESYSTEM, S3, StoreLimits
+
+if TYPE_CHECKING:
+    from broker_core.offload.job import OffloadJob
+    from broker_core.offload.stores import Store
+
+PROGRAM = "pulsarctl.iceberg.offload_worker"  # a worker that writes tables, too
+DRIVERS = (FILESYSTEM, S3, "S3")
+MISSING = "cannot write tables: pyiceberg is not installed; run `pip install 'pulsarctl[iceberg]'`"
+_PARTITION = re.compile(r"-partition-\d+\Z")
+
+
+class Tables(Protocol):
+    """Of one worker process. All of it blocks, and raises OSError, ValueError, and `OffloadFailed`."""
+
+    def write(self, job: OffloadJob, store: Store, folder: Path) -> list[Path]:
+        """Local files with a row for each message of the ledger; their names are those in the store."""
+
+    def add(self, job: OffloadJob, store: Store, paths: list[str]) -> None:
+        """Puts the uploaded files into the table, instead of earlier files of the ledger, in one commit."""
+
+    def remove(self, removal: Removal, store: Store) -> None:
+        """Takes the rows of a copy out of the table, in one commit. A table or rows that do not exist are fine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The job to remove the rows of a copy. `settings` may hold secrets."""
+
+    ledger_id: int
+    uuid: str
+    driver: str
+    settings: dict[str, str]
+    table: dict[str, str]
+    limits: StoreLimits = field(default_factory=StoreLimits)
+
+    def to_document(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Removal:
+        return cls(**{**document, "limits": StoreLimits(**document["limits"])})
+
+
+def check_tables(driver: str) -> None:
+    """Raises `NotConfigured` if no table can be written."""
+    if importlib.util.find_spec("pyiceberg") is None:
+        raise NotConfigured(MISSING)
+    if driver not in DRIVERS:
+        raise NotConfigured(f"cannot write tables with the driver {driver}: it must be one of {', '.join(DRIVERS)}")
+
+
+def table_of(instance: str, ledger_name: str, catalog: str) -> dict[str, str]:
+    """What a copy records about its table. All partitions of a topic are in one."""
+    tenant, namespace, _, local = ledger_name.split("/", 3)
+    topic = _PARTITION.sub("", unquote(local))
+    names = _plain(f"{tenant}_{namespace}"), _plain(topic)
+    return {"catalog": catalog, "name": ".".join(names), "folder": f"{tables_folder(instance)}/{'/'.join(names)}"}
+
+
+def _plain(name: str) -> str:
+    """Without the characters that SQL does not take; a checksum keeps apart what would become the same."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if plain == name else f"{plain}_{crc32(name.encode()):08x}"
+
+
+def tables_folder(instance: str) -> str:
+    return f"{instance}-tables"
+
+
+def files_folder(table: Mapping[str, str], ledger_id: int, uuid: str) -> str:
+    """The files of one copy have a folder, so that they are found without the catalog."""
+    return f"{table['folder']}/data/{ledger_id}-{uuid}"

@@ -1,0 +1,63 @@
+"""Iceberg catalogs: a SQLite file, or a REST server; and how pyiceberg reaches the store of the files.
+
+Credentials of a catalog come from pyiceberg's own configuration of the catalog `pulsarctl`: ~/.pyiceberg.yaml, or
+variables such as PYICEBERG_CATALOG__PULSARCTL__TOKEN. They are never part of an address.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pulsarctl.errors import CliError, UsageProblem
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+NAME = "pulsarctl"
+MISSING = "pyiceberg is not installed"
+HINT = "http://HOST:PORT for a REST catalog, or sqlite:////DIRECTORY/catalog.sqlite"
+
+# Each commit writes a file of metadata; the newest ones are enough.
+TABLE_PROPERTIES = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "20"}
+
+
+def open_catalog(address: str, properties: Mapping[str, str]) -> "Catalog":
+    """`properties` as pyiceberg names them. Raises `CliError`, and what pyiceberg raises."""
+    try:
+        from pyiceberg.catalog import load_catalog
+    except ImportError as error:
+        raise CliError(MISSING, hint="run: pip install 'pulsarctl[iceberg]'") from error
+    return load_catalog(NAME, type=_kind(address), uri=address, **properties)
+
+
+def _kind(address: str) -> str:
+    scheme = address.partition(":")[0]
+    if scheme in ("http", "https"):
+        return "rest"
+    if scheme == "sqlite":
+        return "sql"
+    raise UsageProblem(f"cannot use the catalog '{address}'", hint=f"use {HINT}")
+
+
+def file_properties(settings: Mapping[str, str]) -> dict[str, str]:
+    """For pyiceberg, of a store with Pulsar's settings of its driver."""
+
+    def first(*keys: str) -> str:
+        return next((settings[key] for key in keys if settings.get(key)), "")
+
+    found = {
+        "s3.endpoint": first("s3ManagedLedgerOffloadServiceEndpoint", "managedLedgerOffloadServiceEndpoint"),
+        "s3.region": first("s3ManagedLedgerOffloadRegion", "managedLedgerOffloadRegion"),
+        "s3.access-key-id": first("s3ManagedLedgerOffloadCredentialId"),
+        "s3.secret-access-key": first("s3ManagedLedgerOffloadCredentialSecret"),
+        "s3.role-arn": first("s3ManagedLedgerOffloadRole"),
+        "s3.role-session-name": first("s3ManagedLedgerOffloadRoleSessionName"),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def write_hint(table: "Table") -> None:
+    """Names the newest metadata for those who open the folder of a table without its catalog (DuckDB, pyiceberg)."""
+    name = table.metadata_location.rpartition("/")[2].removesuffix(".metadata.json")
+    with table.io.new_output(f"{table.location()}/metadata/version-hint.text").create(overwrite=True) as file:
+        file.write(name.encode())
