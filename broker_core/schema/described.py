@@ -1,4 +1,4 @@
-"""A schema version as the admin API describes it: for REST, and for programs that read messages. Pure."""
+"""A schema version as the admin API describes it: for REST, and for programs that read messages."""
 
 from __future__ import annotations
 
