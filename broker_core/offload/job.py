@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,51 +16,14 @@ from crc32c import crc32c
 
 from broker_core.offload.errors import OffloadFailed
 from broker_core.offload.manifest import Manifest, ManifestFile, TableFile, manifest_path
-from broker_core.offload.stores import Store, StoreLimits, open_store
-from broker_core.offload.tables import Removal, Tables, files_folder
+from broker_core.offload.orders import OffloadJob
+from broker_core.offload.stores import Store, open_store
+from broker_core.offload.tables import Tables, files_folder
 from broker_core.offload.tier_file import Group, TierFileWriter, TierFooter, blocks_of_file, tail_length
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 
 _CHUNK = 4 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class OffloadJob:
-    """`source` is the sealed ledger file, `scratch` the local file to build. `settings` may hold secrets.
-
-    `table` is empty, or that of the topic; then `schemas` are the topic's, and `earlier` the ledgers before, nearest
-    first, in which a chunked message may begin: each with `ledger_id`, `entries`, and its file (`path`) or `copy`.
-    """
-
-    source: str
-    scratch: str
-    topic: str
-    ledger_id: int
-    entries: int
-    end: int
-    uuid: str
-    path: str
-    driver: str
-    settings: dict[str, str]
-    instance: str
-    cluster: str
-    bytes_per_second: float = 0.0
-    limits: StoreLimits = field(default_factory=StoreLimits)
-    table: dict[str, str] = field(default_factory=dict)
-    schemas: list[dict[str, Any]] = field(default_factory=list)
-    earlier: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def removal(self) -> Removal:
-        return Removal(self.ledger_id, self.uuid, self.driver, self.settings, self.table, self.limits)
-
-    def to_document(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> OffloadJob:
-        return cls(**{**document, "limits": StoreLimits(**document["limits"])})
 
 
 @dataclass(frozen=True, slots=True)

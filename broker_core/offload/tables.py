@@ -10,17 +10,16 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote
 from zlib import crc32
 
 from broker_core.offload.errors import NotConfigured
-from broker_core.offload.stores import FILESYSTEM, S3, StoreLimits
+from broker_core.offload.stores import FILESYSTEM, S3
 
 if TYPE_CHECKING:
-    from broker_core.offload.job import OffloadJob
+    from broker_core.offload.orders import OffloadJob, Removal
     from broker_core.offload.stores import Store
 
 PROGRAM = "pulsarctl.iceberg.offload_worker"  # a worker that writes tables, too
@@ -40,25 +39,6 @@ class Tables(Protocol):
 
     def remove(self, removal: Removal, store: Store) -> None:
         """Takes the rows of a copy out of the table, in one commit. A table or rows that do not exist are fine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """The job to remove the rows of a copy. `settings` may hold secrets."""
-
-    ledger_id: int
-    uuid: str
-    driver: str
-    settings: dict[str, str]
-    table: dict[str, str]
-    limits: StoreLimits = field(default_factory=StoreLimits)
-
-    def to_document(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Removal:
-        return cls(**{**document, "limits": StoreLimits(**document["limits"])})
 
 
 def check_tables(driver: str) -> None:

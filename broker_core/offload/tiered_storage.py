@@ -18,10 +18,10 @@ from uuid import uuid4
 
 from broker_core.offload.audit import Audit, compare, objects_of, remove_orphans
 from broker_core.offload.errors import OffloadFailed
-from broker_core.offload.job import OffloadJob
 from broker_core.offload.manifest import manifest_path, tier_path
+from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import SECRETS, Store, StoreLimits, check_available, open_store, place_of
-from broker_core.offload.tables import PROGRAM, Removal, check_tables, table_of
+from broker_core.offload.tables import PROGRAM, check_tables, table_of
 from broker_core.offload.tier_reader import TierReader
 from broker_core.storage import filenames
 from broker_core.storage.offloaded import OffloadedCopy

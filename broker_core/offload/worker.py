@@ -17,8 +17,9 @@ from typing import Any
 
 from broker_core.offload import job
 from broker_core.offload.errors import OffloadFailed
+from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import open_store
-from broker_core.offload.tables import Removal, Tables
+from broker_core.offload.tables import Tables
 
 NICE = 5
 
@@ -45,7 +46,7 @@ def _do(document: dict[str, Any], tables: Tables | None) -> dict[str, Any]:
     try:
         if (removal := document.get("removal")) is not None:
             return _remove_rows(Removal.from_document(removal), tables)
-        done = job.run(job.OffloadJob.from_document(document), tables)
+        done = job.run(OffloadJob.from_document(document), tables)
     except OffloadFailed as error:
         return {"error": str(error)}
     return {name: getattr(done, name) for name in done.__slots__}

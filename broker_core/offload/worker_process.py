@@ -14,8 +14,8 @@ import sys
 from typing import Any
 
 from broker_core.offload.errors import OffloadFailed
-from broker_core.offload.job import OffloadJob, Uploaded
-from broker_core.offload.tables import Removal
+from broker_core.offload.job import Uploaded
+from broker_core.offload.orders import OffloadJob, Removal
 
 _LINE = 1 << 20
 PROGRAM = "broker_core.offload.worker"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from broker_core.offload.job import OffloadJob
+from broker_core.offload.orders import OffloadJob
 from broker_core.offload.stores import Store
 from pulsarctl.raw.entry import DamagedEntry
 from pulsarctl.tables.entry_run import EntryRun

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from broker_core.offload.errors import OffloadFailed
-from broker_core.offload.job import OffloadJob
+from broker_core.offload.orders import OffloadJob, Removal
 from broker_core.offload.stores import Store
-from broker_core.offload.tables import Removal, files_folder
+from broker_core.offload.tables import files_folder
 from pulsarctl.admin.schemas import with_version
 from pulsarctl.iceberg.catalogs import TABLE_PROPERTIES, file_properties, open_catalog, write_hint
 from pulsarctl.iceberg.commits import committed
