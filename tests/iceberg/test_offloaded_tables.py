@@ -16,7 +16,7 @@ from pyiceberg.table import StaticTable
 
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
 from tests.condition import wait_until
-from tests.iceberg.test_topic_lake import Sale, SaleWithCity, publish, seen_by_a_client
+from tests.iceberg.sales import Sale, SaleWithCity, publish, seen_by_a_client
 
 TABLES = {"table_format": "iceberg", "sweep_seconds": 0.1}
 

@@ -7,7 +7,6 @@ from typing import Any
 import duckdb
 import pulsar
 import pytest
-from pulsar.schema import Float, Integer, JsonSchema, Record, String
 from pyiceberg.catalog.sql import SqlCatalog
 
 from broker_core.testing import EmbeddedBroker
@@ -15,23 +14,10 @@ from pulsarctl.errors import UsageProblem
 from pulsarctl.iceberg import topic_lake
 from pulsarctl.iceberg.topic_lake import TopicLake
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic
+from tests.iceberg.sales import Sale, SaleWithCity, publish, seen_by_a_client
 from tests.official_client import connect
 
 NAME = "persistent://public/default/sales"
-
-
-class Sale(Record):  # type: ignore[misc]  # the client ships no types
-    number = Integer()
-    amount = Float()
-
-
-class SaleWithCity(Record):  # type: ignore[misc]
-    number = Integer()
-    amount = Float()
-    city = String(default=None, required_default=True)
-
-
-SaleWithCity.__name__ = Sale.__name__  # a later version of the same record
 
 
 @pytest.fixture
@@ -45,26 +31,9 @@ def source(broker: EmbeddedBroker) -> dict[str, str]:
     return {"service_url": broker.service_url, "admin_url": broker.http_url}
 
 
-def publish(client: pulsar.Client, topic: str, records: list[Any]) -> None:
-    producer = client.create_producer(topic, schema=JsonSchema(type(records[0])))
-    for record in records:
-        producer.send_async(record, None, partition_key=str(record.number % 3))
-    producer.flush()
-    producer.close()
-
-
 def table_of(directory: Path, name: str) -> Any:
     catalog = SqlCatalog("pulsarctl", uri=f"sqlite:///{directory / 'catalog.sqlite'}", warehouse=f"file://{directory}")
     return catalog.load_table(name)
-
-
-def seen_by_a_client(client: pulsar.Client, topic: str, count: int) -> tuple[int, float]:
-    """Messages, and the sum of their amounts."""
-    reader = client.create_reader(topic, pulsar.MessageId.earliest, schema=JsonSchema(Sale))
-    amounts = [reader.read_next(20_000).value().amount for _ in range(count)]
-    assert not reader.has_message_available()
-    reader.close()
-    return len(amounts), sum(amounts)
 
 
 def test_an_offloaded_topic_with_an_evolved_schema_has_the_counts_and_sums_of_a_client(tmp_path: Path) -> None:
