@@ -22,11 +22,16 @@ LITERAL = re.compile(r"(?:persistent://)?([\w-]+)/([\w-]+)/")
 class Snapshot:
     """The ledgers and cursors of each topic partition, as of the first time it was asked.
 
-    Plans that share one agree about which messages exist.
+    Plans that share one agree about which messages exist. `known` are the answers of an earlier one.
     """
 
-    def __init__(self) -> None:
-        self._stats: dict[str, Mapping[str, Any]] = {}
+    def __init__(self, known: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._stats: dict[str, Mapping[str, Any]] = dict(known or {})
+
+    @property
+    def known(self) -> Mapping[str, Mapping[str, Any]]:
+        """The answers so far."""
+        return self._stats
 
     def of(self, admin: AdminClient, topic: str) -> Mapping[str, Any]:
         if topic not in self._stats:

@@ -27,7 +27,7 @@ from pulsarctl.tables.writing.topic_writer import Encoded
 
 PENDING_MESSAGES_MAX = 5000
 BATCH_MESSAGES = 500
-CHECKPOINT_ROWS = 5000  # after which everything is stored; a part of how batches end, so runs must agree on it
+CHECKPOINT_ROWS = 5000
 NEVER_MS = 24 * 3600 * 1000
 RETRY_SECONDS = 0.2
 
@@ -38,6 +38,7 @@ class RowSender:
     """A context. Rows up to `after` are stored already.
 
     `schemas` is by the version that rows name, and `record_schema`, json or avro, is how structs are encoded.
+    Everything is stored after each `checkpoint_rows`, in which runs must agree: it is a part of how batches end.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class RowSender:
         schemas: Mapping[str, Mapping[str, Any]],
         record_schema: str = "",
         after: int = 0,
+        checkpoint_rows: int = CHECKPOINT_ROWS,
     ) -> None:
         self._access = access
         self._topic = topic
@@ -56,6 +58,7 @@ class RowSender:
         self._schemas = schemas
         self._record_schema = record_schema
         self._after = after
+        self._checkpoint_rows = checkpoint_rows
         self._lanes: dict[Lane, tuple[Any, int]] = {}
         self._version: int | None = None
         self._failure: list[str] = []
@@ -91,7 +94,7 @@ class RowSender:
                 self.sent += 1
                 with self._explained():
                     producer.send_async(value, self._sent, sequence_id=self.row, **fields)
-            if self.row % CHECKPOINT_ROWS == 0:
+            if self.row % self._checkpoint_rows == 0:
                 self.flush()
 
     def flush(self) -> None:
@@ -135,7 +138,7 @@ class RowSender:
                 )
             except pulsar.ProducerBusy as error:
                 if time.monotonic() > deadline:
-                    raise TimedOut(f"cannot write to {self._topic}: another import of the same data runs") from error
+                    raise TimedOut(f"cannot write to {self._topic}: the same command runs elsewhere") from error
                 time.sleep(RETRY_SECONDS)
             except pulsar.IncompatibleSchema as error:
                 raise Conflict(

@@ -15,7 +15,7 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.quantities import human_size, parse_size
 from pulsarctl.values.times import utc
-from pulsarctl.verbs.range_options import ShowPlan
+from pulsarctl.verbs.range_options import ShowPlan, TierStore
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def sql(
     explain: Explain = False,
     decode: Decode = "auto",
     full_scan: FullScan = False,
+    tier_store: TierStore = "",
     engine: EngineOption = Engine.AUTO,
     local_max: LocalMax = "64M",
     master: Master = "local[*]",
@@ -93,6 +94,7 @@ def sql(
         spark_settings=pairs(conf),
         decode=decode,
         bounded=not full_scan,
+        tier_store=tier_store,
     )
     plan = sql_query.plan(call, request)
     if explain or dry_run:

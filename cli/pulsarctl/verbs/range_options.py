@@ -10,3 +10,7 @@ Start = Annotated[
 End = Annotated[str, typer.Option("--end", metavar="POSITION", help="Last message: latest, LEDGER:ENTRY, or @TIME.")]
 ShowPlan = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and exit.")]
 ShowReading = Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and exit.")]
+TierStore = Annotated[
+    str,
+    typer.Option("--tier-store", metavar="URI", help="Read offloaded ledgers from their store, without the broker."),
+]

@@ -33,6 +33,7 @@ class SqlRequest:
     spark_settings: Mapping[str, str]
     decode: str = "auto"
     bounded: bool = True
+    tier_store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ def plan(call: Call, request: SqlRequest) -> SqlPlan:
     from pulsarctl.tables.options import TableOptions
 
     statement = parse(request.text, datetime.fromtimestamp(now_ms() / 1000, UTC), bounded=request.bounded)
-    options = TableOptions.parse({"topic": "any", "decode": request.decode})
+    where = {"tier_store": request.tier_store} if request.tier_store else {}
+    options = TableOptions.parse({"topic": "any", "decode": request.decode, **where})
     references = planned(statement.references, replace(options, access=access(call)))
     choice = _choice(request, statement, references)
     return SqlPlan(request, statement, references, choice)

@@ -15,7 +15,7 @@ from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import human_size, parse_size
 from pulsarctl.values.stores import offload_settings
 from pulsarctl.verbs.planned_parts import Where, plan_parts, show_plan, work_on
-from pulsarctl.verbs.range_options import ShowReading
+from pulsarctl.verbs.range_options import ShowReading, TierStore
 from pulsarctl.verbs.spark_options import Conf, EngineOption, LocalMax, Master, SparkSubmit, show_spark_submit
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ DataDirectory = Annotated[
         metavar="DIR",
         help="Read sealed ledgers from the files of a pulsarctl broker.",
     ),
-]
-TierStore = Annotated[
-    str,
-    typer.Option("--tier-store", metavar="URI", help="Read offloaded ledgers from their store, without the broker."),
 ]
 
 

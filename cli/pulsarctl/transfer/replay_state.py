@@ -1,0 +1,75 @@
+"""A replay that has not ended, in two small files of this user: what it replays, and how far it has come.
+
+What it replays is fixed when it starts: the ledgers and cursors of that moment (`internalStats` of each partition).
+Rows have the same numbers in each run, whatever is published or acknowledged in the meantime.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from pulsarctl.errors import CliError
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayState:
+    """`name` is that of the producers. Runs must agree on `checkpoint_rows`, after which everything is stored."""
+
+    name: str
+    checkpoint_rows: int
+    stats: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def new(cls, checkpoint_rows: int, stats: Mapping[str, Any]) -> Self:
+        return cls(f"replay-{secrets.token_hex(8)}", checkpoint_rows, stats)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayFiles:
+    """Of one command line: the same words find the same files."""
+
+    plan: Path
+    rows: Path
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], *words: str) -> Self:
+        root = environ.get("XDG_STATE_HOME")
+        folder = (Path(root) if root else Path.home() / ".local" / "state") / "pulsarctl" / "replay"
+        name = sha256(json.dumps(words).encode()).hexdigest()[:16]
+        return cls(folder / f"{name}.plan.json", folder / f"{name}.rows.json")
+
+    def load(self) -> tuple[ReplayState, int] | None:
+        """The state, and the number of rows that are stored; None if no replay was interrupted."""
+        try:
+            if not self.plan.exists():
+                return None
+            rows = json.loads(self.rows.read_text()) if self.rows.exists() else 0
+            return ReplayState(**json.loads(self.plan.read_text())), int(rows)
+        except (OSError, ValueError, TypeError) as error:
+            raise CliError(f"cannot read {self.plan}: {error}", hint="use --again to start over") from error
+
+    def begin(self, state: ReplayState) -> None:
+        self.end()
+        _replace(self.plan, json.dumps(asdict(state)))
+
+    def stored(self, rows: int) -> None:
+        _replace(self.rows, str(rows))
+
+    def end(self) -> None:
+        """The plan first: rows without a plan mean nothing."""
+        self.plan.unlink(missing_ok=True)
+        self.rows.unlink(missing_ok=True)
+
+
+def _replace(file: Path, text: str) -> None:
+    fresh = file.with_name(f".{file.name}.tmp")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(text)
+        fresh.replace(file)
+    except OSError as error:
+        raise CliError(f"cannot write {file}: {error.strerror}") from error
