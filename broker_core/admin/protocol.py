@@ -116,7 +116,7 @@ class Connection(web.RequestHandler):
 
     @property
     def _client(self) -> str:
-        peer = self.peername
+        peer = None if self.transport is None else self.transport.get_extra_info("peername")
         return str(peer[0]) if isinstance(peer, tuple) else "a disconnected client"
 
     def handle_error(
