@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills powercut damage abuse fuzz openapi sbom audit proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills failover powercut damage abuse fuzz openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,10 @@ offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROU
 replication-kills: ROUNDS ?= 50
 replication-kills: $(READY) ## kill -9 clusters that replicate to each other (ROUNDS=50)
 	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q --timeout 3600 tests/broker_core/replication/test_kills.py $(ARGS)
+
+failover: ROUNDS ?= 20
+failover: $(READY) ## move a consumer between clusters, and kill -9 the one it leaves (ROUNDS=20)
+	@FAILOVER_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 3600 tests/broker_core/replication/test_failover.py $(ARGS)
 
 powercut: $(READY) ## rebuild the disk as it was after each recorded call, and open it
 	@$(PY) -m tests.powercut $(ARGS)

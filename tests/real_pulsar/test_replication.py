@@ -8,63 +8,24 @@ from urllib.error import HTTPError
 import pulsar
 import pytest
 
-from broker_core.config.features import DeduplicationConfig
-from broker_core.testing import EmbeddedBroker
-from tests import official_client
-from tests.broker_core.replication.clusters import (
-    admin,
-    config_of,
-    new_namespace,
-    record_of,
-    register,
-    replication_stats,
-)
+from tests.broker_core.replication.clusters import admin, replication_stats
 from tests.condition import wait_until
 from tests.real_pulsar.java_pulsar import JavaPulsar
+from tests.real_pulsar.two_clusters import OURS, REAL, Clusters, replicating
 
 pytestmark = [pytest.mark.real_pulsar, pytest.mark.slow]
 
 MESSAGES = int(os.environ.get("REPLICATION_MESSAGES", "5000"))
-REAL, OURS = "standalone", "ours"
 
 
 class Order(pulsar.schema.Record):  # type: ignore[misc]  # the library has no types
     number = pulsar.schema.Integer()
 
 
-class Clusters:
-    def __init__(self, ours: EmbeddedBroker, real: JavaPulsar) -> None:
-        self.ours, self.real = ours, real
-        self.of_ours, self.of_real = (official_client.connect(one.service_url) for one in (ours, real))
-        self._namespaces = 0
-
-    def leave(self) -> None:
-        """Other tests compare all clusters and tenants of Pulsar with ours."""
-        for number in range(1, self._namespaces + 1):
-            admin(self.real.http_url, "POST", f"namespaces/public/geo{number}/replication", [REAL])
-        admin(self.real.http_url, "POST", "tenants/public", {"allowedClusters": [REAL], "adminRoles": []})
-        admin(self.real.http_url, "DELETE", f"clusters/{OURS}")
-
-    def topic(self) -> str:
-        self._namespaces += 1
-        name = f"geo{self._namespaces}"
-        new_namespace((self.ours,), name, [OURS, REAL])
-        admin(self.real.http_url, "PUT", f"namespaces/public/{name}")
-        admin(self.real.http_url, "POST", f"namespaces/public/{name}/replication", [OURS, REAL])
-        return f"persistent://public/{name}/t"
-
-
 @pytest.fixture(scope="module")
 def clusters(java_pulsar: JavaPulsar) -> Iterator[Clusters]:
-    with EmbeddedBroker(config=config_of(OURS, deduplication=DeduplicationConfig(enabled=True))) as ours:
-        register(ours, REAL, java_pulsar.service_url, java_pulsar.http_url)
-        admin(java_pulsar.http_url, "PUT", f"clusters/{OURS}", record_of(ours.service_url, ours.http_url))
-        admin(java_pulsar.http_url, "POST", "tenants/public", {"allowedClusters": [REAL, OURS], "adminRoles": []})
-        both = Clusters(ours, java_pulsar)
+    with replicating(java_pulsar, "geo") as both:
         yield both
-        both.of_ours.close()
-        both.of_real.close()
-        both.leave()
 
 
 def send_all(client: pulsar.Client, topic: str, origin: bytes, number: int) -> str:
