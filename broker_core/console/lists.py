@@ -26,7 +26,7 @@ from broker_core.console.page import (
     namespace_crumbs,
     page,
 )
-from broker_core.console.quantities import count, rate, size
+from broker_core.console.quantities import count, counted, rate, size
 
 ROWS = 50  # of a page; each row costs one request
 LARGEST = 200
@@ -41,7 +41,7 @@ async def home(frame: Frame, _request: Request, api: AdminApi) -> Page:
     except Refused as error:  # only superusers may list tenants; others know the names of theirs
         return page(frame, "Tenants", (), tag("p", str(error), class_="problem"), _named_tenant(), backlogs)
     rows = [[link(address(NAMESPACES, tenant=each), name_of(each))] for each in tenants]
-    return page(frame, "Tenants", (), backlogs, table_of(f"{len(rows):,} tenants", ["Tenant"], rows))
+    return page(frame, "Tenants", (), backlogs, table_of(counted(len(rows), "tenant"), ["Tenant"], rows))
 
 
 def _named_tenant() -> Html:
@@ -62,7 +62,7 @@ async def namespaces(frame: Frame, request: Request, api: AdminApi) -> Page:
         [link(address(TOPICS, namespace=each), name_of(each)), link(address(BACKLOGS, namespace=each), "backlogs")]
         for each in found
     ]
-    table = table_of(f"{len(rows):,} namespaces", ["Namespace", "Largest backlogs"], rows)
+    table = table_of(counted(len(rows), "namespace"), ["Namespace", "Largest backlogs"], rows)
     return page(frame, tenant, [("Tenants", HOME)], table)
 
 
@@ -198,7 +198,7 @@ async def backlogs(frame: Frame, request: Request, api: AdminApi) -> Page:
 
 
 def _summary(found: Backlogs) -> Html:
-    return tag("p", f"{found.subscriptions:,} subscriptions of {found.topics:,} topics have a backlog.")
+    return tag("p", f"Subscriptions with a backlog: {found.subscriptions:,}, of {counted(found.topics, 'topic')}.")
 
 
 def _backlog_table(found: Backlogs) -> Html:

@@ -17,6 +17,11 @@ def count(value: Any) -> str:
     return f"{int(number(value)):,}"
 
 
+def counted(total: int, noun: str) -> str:
+    """`1 topic`, `2 topics`."""
+    return f"{total:,} {noun}{'' if total == 1 else 's'}"
+
+
 def rate(value: Any) -> str:
     return f"{number(value):,.1f}"
 

@@ -24,7 +24,7 @@ from broker_core.console.page import (
     subscription_crumbs,
     topic_crumbs,
 )
-from broker_core.console.quantities import count, moment, number, rate, size
+from broker_core.console.quantities import count, counted, moment, number, rate, size
 
 ROWS_MAX = 500  # of a table of subscriptions, partitions, producers, or consumers
 Document = Mapping[str, Any]
@@ -97,7 +97,7 @@ def _subscriptions(topic: TopicName, stats: Document) -> Html:
     found = sorted((stats.get("subscriptions") or {}).items())
     rows = [_subscription_row(topic, name, one) for name, one in found[:ROWS_MAX]]
     headings = ["Subscription", "State", "#Backlog", "#Unacknowledged", "#Out/s", "Type", "#Consumers"]
-    table = table_of(_caption("subscriptions", len(found)), headings, rows)
+    table = table_of(_caption("subscription", len(found)), headings, rows)
     return tag("section", tag("h2", "Subscriptions"), table)
 
 
@@ -115,13 +115,14 @@ def _subscription_row(topic: TopicName, name: str, one: Document) -> list[Child]
 
 
 def _caption(what: str, total: int) -> str:
-    return f"{total:,} {what}" if total <= ROWS_MAX else f"The first {ROWS_MAX:,} of {total:,} {what}"
+    """`what`: one of them."""
+    return counted(total, what) if total <= ROWS_MAX else f"The first {ROWS_MAX:,} of {counted(total, what)}"
 
 
 def _partitions(topic: TopicName, total: int) -> Html:
     shown = [topic.partition(index) for index in range(min(total, ROWS_MAX))]
     rows = [[link(address(TOPIC, name=each), name_of(each.local))] for each in shown]
-    return tag("section", tag("h2", "Partitions"), table_of(_caption("partitions", total), ["Partition"], rows))
+    return tag("section", tag("h2", "Partitions"), table_of(_caption("partition", total), ["Partition"], rows))
 
 
 def _producers(stats: Document) -> Html:
@@ -137,7 +138,7 @@ def _producers(stats: Document) -> Html:
         for one in found[:ROWS_MAX]
     ]
     headings = ["Producer", "Address", "#In/s", "#Average size", "Client"]
-    return tag("section", tag("h2", "Producers"), table_of(_caption("producers", len(found)), headings, rows))
+    return tag("section", tag("h2", "Producers"), table_of(_caption("producer", len(found)), headings, rows))
 
 
 async def _schema(api: AdminApi, topic: TopicName) -> Html | None:
@@ -202,10 +203,10 @@ def _consumers(found: Document) -> Html:
         for one in consumers[:ROWS_MAX]
     ]
     headings = ["Consumer", "Address", "#Out/s", "#Permits", "#Unacknowledged", "Blocked"]
-    return tag("section", tag("h2", "Consumers"), table_of(_caption("consumers", len(consumers)), headings, rows))
+    return tag("section", tag("h2", "Consumers"), table_of(_caption("consumer", len(consumers)), headings, rows))
 
 
 def _of_partitions(topic: TopicName, name: str, total: int) -> Html:
     shown = [topic.partition(index) for index in range(min(total, ROWS_MAX))]
     rows = [[link(address(SUBSCRIPTION, topic=each, name=name), name_of(each.local))] for each in shown]
-    return tag("section", tag("h2", "Partitions"), table_of(_caption("partitions", total), ["Partition"], rows))
+    return tag("section", tag("h2", "Partitions"), table_of(_caption("partition", total), ["Partition"], rows))

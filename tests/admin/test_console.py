@@ -81,7 +81,7 @@ def messages_address(topic: str) -> str:
 
 def test_the_topic_page_lists_subscriptions_and_says_which_are_stuck(browser: Browser, stuck: str) -> None:
     text = browser.get("/console/topic", name=stuck).outline.text
-    assert "1 subscriptions" in text
+    assert "1 subscription" in text
     assert "stuck: No consumer is connected." in text
 
 
