@@ -28,6 +28,7 @@ COMMANDS = {
     "migrate": "Move tenants, namespaces, topics, messages, and subscriptions to another cluster.",
     "describe": "Describe a tenant, namespace, topic, subscription, or broker on one page.",
     "top": "Watch the topics, subscriptions, and consumers with the highest rates.",
+    "console": "Serve the web console in front of a cluster.",
     "explain": "Explain why a topic or a subscription delivers nothing.",
     "doctor": "Find what is wrong with this client, the broker, and its topics.",
     "check": "Check limits for a monitoring system: backlog, age, throughput, latency, disk, certificates.",
