@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills failover powercut damage abuse fuzz openapi sbom audit proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills failover powercut damage abuse fuzz authorization openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,9 +111,12 @@ abuse: MINUTES ?= 30
 abuse: $(READY) ## send hostile input to a live broker next to a well-behaved client (MINUTES=30)
 	@$(PY) -m tests.abuse --minutes $(MINUTES) $(ARGS)
 
-fuzz: $(READY) ## decode mutations of recorded sessions, TLS records, and authentication data (N=100000)
+fuzz: $(READY) ## mutate recorded sessions, TLS records, authentication data, and HTTP requests (N=100000)
 	@$(PY) -m tests.wire.fuzz --count $(N) $(ARGS)
 	@$(PY) -m tests.fuzz --count $(N) $(ARGS)
+
+authorization: $(READY) ## compare who may do what with a real Apache Pulsar, cell by cell (needs mvn and java)
+	@$(PY) -m tests.real_pulsar.authorization
 
 openapi: EXAMPLES ?= 50
 openapi: $(READY) ## send requests generated from the OpenAPI document to a broker (EXAMPLES=50)

@@ -1,6 +1,7 @@
 """A client that sends single commands, for tests of what official clients never do or hide."""
 
 import socket
+import ssl
 import time
 from collections import deque
 from typing import Any, Self
@@ -19,11 +20,23 @@ class Closed(Exception):
 
 
 class RawClient:
-    """A connected client. `next` returns items in order, and `expect` the next one of a type; both skip PING."""
+    """A connected client. `next` returns items in order, and `expect` the next one of a type; both skip PING.
 
-    def __init__(self, service_url: str, *, handshake: bool = True, receive_buffer: int | None = None) -> None:
-        host, _, port = service_url.removeprefix("pulsar://").rpartition(":")
+    `context` is for a `pulsar+ssl` URL.
+    """
+
+    def __init__(
+        self,
+        service_url: str,
+        *,
+        handshake: bool = True,
+        receive_buffer: int | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        host, _, port = service_url.partition("://")[2].rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout=DEADLINE_SECONDS)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_hostname=host)
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self._decoder = FrameDecoder(FRAME_SIZE_MAX)

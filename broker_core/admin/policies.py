@@ -21,7 +21,7 @@ from broker_core.errors import InvalidValue, NamespaceNotFound
 from broker_core.policies.json_values import whole_number
 from broker_core.policies.topic_policies import POLICIES, PolicySet, as_json
 from broker_core.policies.values import DispatchRate
-from broker_core.security.operations import TENANT_ADMIN, Operation, namespace_policy, topic_policy
+from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, Operation, namespace_policy, topic_policy
 
 # For these, Pulsar has another message for a missing namespace.
 _WORDED_APART = {"retention", "replicatorDispatchRate"}
@@ -164,13 +164,17 @@ _TOPIC = "/admin/v2/{domain}/{tenant}/{namespace}/{topic}"
 
 def _of_namespace(place: PolicyPlace) -> Iterator[Route]:
     path, body = f"{_NAMESPACE}/{place.name}", of_policy(place.field)
-    may = partial(namespace_policy, place.kind)
+    may = partial(_may_in_namespace, place)
     get, put, delete = (partial(act, place) for act in (get_of_namespace, set_of_namespace, remove_of_namespace))
     of = f"{place.name} of a namespace"
     yield Route("GET", path, get, may("GET"), ("applied",), summary=f"Get {of}")
     yield Route(place.write, path, put, may(place.write), body=body, summary=f"Set {of}")
     if place.removable:
         yield Route("DELETE", path, delete, may("DELETE"), summary=f"Remove {of}")
+
+
+def _may_in_namespace(place: PolicyPlace, method: str) -> Operation:
+    return SUPER_USER if place.super_users_write and method != "GET" else namespace_policy(place.kind, method)
 
 
 def _of_topic(place: PolicyPlace) -> Iterator[Route]:

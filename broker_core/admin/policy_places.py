@@ -15,7 +15,7 @@ class PolicyPlace:
 
     `unset`: the answer if nothing is set, None for 204; `falls_back`: answers with the policy in force instead.
     `is_switch`: a write without a body turns it on. `refused`: the reason for a number out of bounds, if it is not
-    `<name> must be 0 or more`.
+    `<name> must be 0 or more`. `super_users_write`: tenant admins only read it, as in Pulsar.
     """
 
     name: str
@@ -27,6 +27,7 @@ class PolicyPlace:
     removable: bool = True
     falls_back: bool = False
     is_switch: bool = False
+    super_users_write: bool = False
 
 
 READ_POLICY = ("applied", "isGlobal")  # the query of a topic's policy
@@ -64,7 +65,7 @@ NAMESPACE = (
         refused="interval must be greater than or equal to 0",
         removable=False,
     ),
-    PolicyPlace("delayedDelivery", "delayed_delivery", "DELAYED_DELIVERY"),
+    PolicyPlace("delayedDelivery", "delayed_delivery", "DELAYED_DELIVERY", super_users_write=True),
     PolicyPlace("inactiveTopicPolicies", "inactive_topics", "INACTIVE_TOPIC"),
     PolicyPlace("autoTopicCreation", "auto_topic_creation", "AUTO_TOPIC_CREATION"),
     PolicyPlace("autoSubscriptionCreation", "auto_subscription_creation", "AUTO_SUBSCRIPTION_CREATION"),

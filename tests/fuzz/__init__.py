@@ -1,1 +1,1 @@
-"""Mutated authentication data and TLS records: `make fuzz N=1000000`; a small run is in `make test`."""
+"""Mutated authentication data, TLS records, and HTTP requests: `make fuzz N=1000000`; a small run is in `make test`."""

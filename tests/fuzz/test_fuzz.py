@@ -1,4 +1,4 @@
-"""A small run of `make fuzz` over authentication data and TLS records, and damaged records on a live listener."""
+"""A small run of `make fuzz` over all but frames, and damaged TLS records on a live listener."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.broker_core.security.authority import Authority
 from tests.broker_core.security.local_issuer import LocalIssuer
 from tests.broker_core.security.secured import ask, config
 from tests.fuzz.authentication import Fuzzing
+from tests.fuzz.http_requests import HttpRequests
 from tests.fuzz.mutation import mutated
 from tests.fuzz.tls_records import Handshakes
 
@@ -37,6 +38,11 @@ async def test_damaged_credentials_are_refused_and_give_no_other_role(tmp_path: 
 
 def test_damaged_tls_records_end_the_handshake_and_nothing_else(tmp_path: Path) -> None:
     assert 0 < Handshakes(tmp_path).run(ROUNDS, seed=1)["TLS records"] < ROUNDS
+
+
+def test_damaged_http_requests_are_answered_or_end_the_connection() -> None:
+    with HttpRequests() as requests:
+        assert 0 < requests.run(ROUNDS, seed=1)["HTTP requests"] < ROUNDS
 
 
 def test_damaged_records_on_a_tls_port_leave_no_traceback_in_the_log(
