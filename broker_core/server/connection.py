@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         self._config = broker.config.connection
         self._loop = asyncio.get_running_loop()
         self._frame_max = self._config.max_message_size + FRAME_PADDING
-        self._decoder = FrameDecoder(self._frame_max, broker.command_bounds)
+        self._decoder = FrameDecoder(self._frame_max, broker.command_bounds, TURN_ITEMS)
         self._rows = COMMANDS if broker.security.authorization is None else SECURED_COMMANDS
         self._stranger: asyncio.TimerHandle | None = None  # until the client has authenticated
         self._outgoing: list[bytes] = []
@@ -162,18 +162,22 @@ class Connection(asyncio.Protocol):
         self._liveness.heard = True
         if self._liveness.listening:
             self._liveness.answer(alive=True)
+        self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
+        """Takes what the data completes: at once, or in turns of the loop if it is much."""
         broken: str | None = None
         try:
             items: Sequence[Any] = self._decoder.feed(data)
         except ProtocolError as error:
             items, broken = error.items, str(error)  # frames before the broken one are valid
         share = 1 if self._decoder.divided else TURN_ITEMS
-        if len(items) <= share:
+        if len(items) <= share and not self._decoder.more:
             self._take(items, broken)
         else:
             self.hold_reading()
             self._take_in_turns(items, broken, 0, share)
-        held = self._decoder.buffered
+        held = 0 if self._decoder.more else self._decoder.buffered
         if held > COUNTED_FROM or self._holds_much:
             self._holds_much = self._broker.incomplete_frames.holds(self, held, began=bool(items))
 
@@ -184,10 +188,17 @@ class Connection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         self._take(items[first:rest], broken if last else None)
-        if last:
-            self.release_reading()
-        else:
+        if not last:
             self._loop.call_soon(self._take_in_turns, items, broken, rest, share)
+        elif self._decoder.more:
+            self._loop.call_soon(self._take_more)
+        else:
+            self.release_reading()
+
+    def _take_more(self) -> None:
+        if not self._transport.is_closing():
+            self._feed(b"")  # which stops reading again if there is still more
+            self.release_reading()
 
     def _take(self, items: Sequence[Any], broken: str | None) -> None:
         try:

@@ -12,6 +12,7 @@ cut, the same frames come out; only the borders of runs follow the chunks.
 """
 
 import struct
+import sys
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
@@ -65,7 +66,8 @@ class FrameDecoder:
 
     `frame_size_max` bounds a frame without its size field (docs/protocol.md "Frames"). `bounds` are further limits for
     clients; commands from a broker have none. Memory: at most one frame and one chunk. A large ACK becomes several
-    commands, and `divided` says that the last chunk had one.
+    commands, and `divided` says that the last chunk had one. After `items_max` items, `feed` leaves the rest of the
+    chunk for the next call, which may get no data, and says so in `more`: a chunk may hold 20,000 commands.
     """
 
     __slots__ = (
@@ -73,15 +75,17 @@ class FrameDecoder:
         "_bounds",
         "_command_max",
         "_error",
+        "_items_max",
         "_needed",
         "_parts",
         "_sends",
         "buffered",
         "divided",
         "frame_size_max",
+        "more",
     )
 
-    def __init__(self, frame_size_max: int, bounds: CommandBounds | None = None) -> None:
+    def __init__(self, frame_size_max: int, bounds: CommandBounds | None = None, items_max: int = sys.maxsize) -> None:
         self.frame_size_max = frame_size_max
         self._bounds = bounds
         self._command_max = frame_size_max if bounds is None else bounds.command_size_max
@@ -89,7 +93,8 @@ class FrameDecoder:
         self._parts: list[bytes] = []  # the beginning of a frame, in chunks as they arrived
         self.buffered = 0  # bytes of an incomplete frame in memory
         self._needed = 0  # bytes required before anything can be read
-        self.divided = False
+        self.divided = self.more = False
+        self._items_max = items_max
         self._sends = PlainSendReader()
         self._error: str | None = None
 
@@ -102,13 +107,13 @@ class FrameDecoder:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
         if self._error is not None:
             raise ProtocolError(self._error)
+        self.divided = self.more = False
         if self._parts:
             self._parts.append(chunk)
             self.buffered += len(chunk)
             if self.buffered < self._needed:
                 return []
             chunk = b"".join(self._parts)
-        self.divided = False
         items: list[Item] = []
         try:
             position = self._read_frames(chunk, items)
@@ -124,15 +129,16 @@ class FrameDecoder:
         rest = chunk[position:]
         self._parts = [rest] if rest else []
         self.buffered = len(rest)
-        if len(rest) >= 8:
+        if self.more:
+            self._needed = 0
+        elif len(rest) >= 8:
             self._needed = 4 + SIZE.unpack_from(rest)[0]
         else:  # each size is checked as soon as it arrives: a peer may send nothing after a wrong one
             self._needed = 8 if len(rest) >= 4 else 4
 
     def _read_frames(self, data: bytes, items: list[Item]) -> int:
         """Reads all complete frames; returns where the incomplete one at the end starts."""
-        position = 0
-        available = len(data)
+        position, available = 0, len(data)
         while True:
             position = self._sends.read_foreseen(data, position, self.frame_size_max, items)
             if available - position < 4:
@@ -147,11 +153,14 @@ class FrameDecoder:
                 raise ProtocolError(f"command of {command_size} bytes in a frame of {size}")
             if command_size > self._command_max:
                 raise ProtocolError(f"command of {command_size} bytes; allowed are {self._command_max}")
-            end = position + 4 + size
+            end: int = position + 4 + size
             if end > available:
                 return position
             self._read_frame(data, position, position + 8 + command_size, end, items)
             position = end
+            if len(items) >= self._items_max:
+                self.more = position < available
+                return position
 
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
         if self._bounds is None and data.startswith(_MESSAGE_TYPE, position + 8):  # a client, which gets many

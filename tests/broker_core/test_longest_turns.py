@@ -205,6 +205,7 @@ def test_small_commands_of_one_read_are_spread_over_turns(many: MeasuredBroker) 
         return turns().turns - before
 
     assert many.run(turns_to_answer(15_000)) - many.run(turns_to_answer(1)) >= 10
+    assert many.longest_turn(turns_to_answer(20_000)) < LIMIT / 2
 
 
 def test_deleting_a_topic_with_many_subscriptions(many: MeasuredBroker) -> None:

@@ -217,6 +217,26 @@ def test_one_byte_at_a_time_gives_the_same() -> None:
     assert rows(items) == decode(STREAM, LIMIT).rows
 
 
+@pytest.mark.parametrize("most", [1, 2, 3, 100])
+def test_what_is_above_the_limit_of_items_waits_for_the_next_call(most: int) -> None:
+    decoder = FrameDecoder(LIMIT, items_max=most)
+    calls = [decoder.feed(STREAM + PING[:5])]
+    while decoder.more:
+        calls.append(decoder.feed(b""))
+    assert by_producer(rows([item for items in calls for item in items])) == by_producer(decode(STREAM, LIMIT).rows)
+    assert len(calls) > 1 or most == 100
+    assert decoder.buffered == 5
+
+
+@pytest.mark.parametrize("waiting", [0, 1])
+def test_a_broken_size_is_found_after_what_waits(waiting: int) -> None:
+    decoder = FrameDecoder(LIMIT, items_max=2)
+    assert len(decoder.feed(PING * (2 + waiting) + b"\xff" * 4)) == 2
+    with pytest.raises(ProtocolError) as caught:
+        decoder.feed(b"")
+    assert (len(caught.value.items), decoder.more) == (waiting, False)
+
+
 def test_a_large_message_in_small_chunks_is_assembled_once() -> None:
     data = send(1, 1, bytes(5_000_000))
     decoder = FrameDecoder(LIMIT)
