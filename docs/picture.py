@@ -1,6 +1,7 @@
-"""Writes docs/terminal.svg: a session on a terminal against a broker of its own. Run it when the output changes.
+"""Writes docs/terminal.svg, a session on a terminal, and docs/screens, one picture for each command that shows a page.
 
-Text and colors are what the commands write to their terminal; rich only draws them.
+Run it when the output changes: `python docs/picture.py`. The commands talk to a broker of its own. Text and colors are
+what they write to their terminal, and rich only draws them.
 """
 
 import os
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from rich.text import Text
 from broker_core.testing import EmbeddedBroker
 
 TARGET = Path(__file__).parent / "terminal.svg"
+SCREENS = Path(__file__).parent / "screens"
 PULSARCTL = Path(sys.executable).parent / "pulsarctl"
 WIDTH = 88
 OVERWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")  # a line of progress
@@ -32,15 +35,60 @@ SESSION = (
     "pulsarctl topics stat public/shop/orders",
 )
 
+# A topic whose subscription "billing" has a backlog and no consumer, and a file that asks for more.
+PREPARED = (
+    "pulsarctl namespaces create public/shop",
+    "pulsarctl namespaces set-retention public/shop -t 7d -s 10G",
+    "pulsarctl topics create public/shop/orders",
+    "pulsarctl topics create-subscription public/shop/orders -s billing",
+    "pulsarctl topics create-subscription public/shop/orders -s audit",
+    "seq 1 2000 | pulsarctl produce public/shop/orders",
+    "pulsarctl consume public/shop/orders -s audit -n 1200 > /dev/null",
+    "pulsarctl export -n public/shop > state.yaml",
+    "sed -i 's/10080/1440/' state.yaml",
+    r"printf '  public/shop/refunds:\n    partitions: 4\n    subscriptions: {billing: }\n' >> state.yaml",
+)
+PAGES = {
+    "describe": "pulsarctl describe topic public/shop/orders",
+    "top": "pulsarctl top subscriptions --once --namespace public/shop",
+    "explain": "pulsarctl explain public/shop/orders -s billing",
+    "doctor": "pulsarctl doctor",
+    "diff": "pulsarctl diff -f state.yaml",
+}
+
 
 def main() -> None:
     with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as home:
         TARGET.write_text(drawn(session(broker, Path(home))))
+    with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as home:
+        for name, shown in pages(broker, Path(home)).items():
+            (SCREENS / f"{name}.svg").write_text(drawn(shown))
 
 
 def session(broker: EmbeddedBroker, home: Path) -> str:
     """Each command and what its terminal shows, control sequences included."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PULSAR")} | {
+    environment = settings(broker, home)
+    return "".join(f"$ {command}\n{on_a_terminal(command, environment)}" for command in SESSION)
+
+
+def pages(broker: EmbeddedBroker, home: Path) -> dict[str, str]:
+    """What the terminal shows for each of `PAGES`, with the ports that a broker has if it is not asked for others."""
+    environment = settings(broker, home)
+    for command in PREPARED:
+        shell = ["bash", "-ec", command]
+        subprocess.run(shell, check=True, env=environment, cwd=home, capture_output=True, timeout=60)
+    usual = {broker.http_url: "http://localhost:8080", broker.service_url: "pulsar://localhost:6650", str(home): "~"}
+    found = {}
+    for name, command in PAGES.items():
+        shown = f"$ {command}\n{on_a_terminal(command, environment, home)}"
+        for own, replaced in usual.items():
+            shown = shown.replace(own, replaced)
+        found[name] = shown
+    return found
+
+
+def settings(broker: EmbeddedBroker, home: Path) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PULSAR")} | {
         "PATH": f"{PULSARCTL.parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "TERM": "xterm",
@@ -48,13 +96,13 @@ def session(broker: EmbeddedBroker, home: Path) -> str:
         "PULSARCTL_ADMIN_URL": broker.http_url,
         "PULSARCTL_SERVICE_URL": broker.service_url,
     }
-    return "".join(f"$ {command}\n{on_a_terminal(command, environment)}" for command in SESSION)
 
 
-def on_a_terminal(command: str, environment: Mapping[str, str]) -> str:
+def on_a_terminal(command: str, environment: Mapping[str, str], directory: Path | None = None) -> str:
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, WIDTH))
     shell = ["bash", "-c", command]
-    with subprocess.Popen(shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as run:
+    with subprocess.Popen(shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=directory) as run:
         os.close(theirs)
         shown = b""
         while chunk := read(ours):

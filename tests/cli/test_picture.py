@@ -26,5 +26,28 @@ def test_the_picture_shows_what_a_terminal_shows(tmp_path: Path) -> None:
     assert len(set(STYLE.findall(shown))) > 1
 
 
-def test_the_picture_loads_nothing_from_the_network() -> None:
-    assert "url(http" not in (DOCS / "terminal.svg").read_text()
+def test_the_pictures_load_nothing_from_the_network() -> None:
+    pictures = [DOCS / "terminal.svg", *(DOCS / "screens").glob("*.svg")]
+    assert len(pictures) == 6
+    assert not any("url(http" in picture.read_text() for picture in pictures)
+
+
+def shape(svg: str) -> set[str]:
+    """The words that stand alone at the start of a line: headings, not figures, times, or names of this machine."""
+    return {
+        text for text, _ in painted(svg) if re.fullmatch(r"[A-Z][A-Za-z]+|client|broker|topics|problem|warning", text)
+    }
+
+
+def test_the_screens_show_the_pages_of_the_commands(tmp_path: Path) -> None:
+    picture = runpy.run_path(str(DOCS / "picture.py"))
+    with EmbeddedBroker() as broker:
+        shown = picture["pages"](broker, tmp_path)
+    assert set(shown) == {path.stem for path in (DOCS / "screens").glob("*.svg")}
+    for name, text in shown.items():
+        kept = (DOCS / "screens" / f"{name}.svg").read_text()
+        command = f"$ {picture['PAGES'][name]}"
+        assert command in text
+        assert command in {line for line, _ in painted(kept)}
+        assert shape(kept) == shape(picture["drawn"](text)), "run docs/picture.py"
+        assert str(tmp_path) not in text

@@ -42,7 +42,7 @@ def healthcheck(
 
     Example: pulsarctl brokers healthcheck
     """
-    found = call.admin.brokers.healthcheck(topic_version)
+    found = call.admin.brokers.healthcheck(topic_version.upper() if topic_version else None)
     if found != "ok":
         raise CliError(f"the broker is {found}")
     call.show(found)

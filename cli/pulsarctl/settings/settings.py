@@ -134,9 +134,9 @@ def _convert(name: str, value: Any, label: str) -> Any:
     if name == "embedded":
         return Path(value)
     if name == "output":
-        if value not in list(Output):
+        if value.lower() not in list(Output):
             raise UsageProblem(f"{label}: unknown output format '{value}'", hint="use one of " + ", ".join(Output))
-        return Output(value)
+        return Output(value.lower())
     return value
 
 

@@ -86,6 +86,8 @@ WITH_DRY_RUN = frozenset(  # what changes something through the admin API only
 )
 ALIASES = {
     "topic": "topics",
+    "persistent": "topics",  # hidden groups of pulsar-admin, whose verbs `topics` has
+    "non-persistent": "topics",
     "subscription": "subscriptions",
     "subs": "subscriptions",
     "sub": "subscriptions",

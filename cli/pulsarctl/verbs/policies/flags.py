@@ -27,7 +27,8 @@ def switch(enable: bool, disable: bool) -> bool:
 
 
 def one_of(value: str, choices: tuple[str, ...], what: str) -> str:
-    """`value`. Raises `UsageProblem` if it is not one of `choices`."""
-    if value not in choices:
-        raise UsageProblem(f"unknown {what} '{value}'", hint=f"use one of {', '.join(choices)}")
-    return value
+    """The choice that `value` is, in any case, as pulsar-admin takes it. Raises `UsageProblem`."""
+    for choice in choices:
+        if choice.lower() == value.lower():
+            return choice
+    raise UsageProblem(f"unknown {what} '{value}'", hint=f"use one of {', '.join(choices)}")

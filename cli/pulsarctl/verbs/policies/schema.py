@@ -25,7 +25,7 @@ def compatibility_strategy(
     ],
 ) -> str:
     """Set which new schema versions are compatible and accepted."""
-    return one_of(strategy.upper(), STRATEGIES, "strategy")
+    return one_of(strategy, STRATEGIES, "strategy")
 
 
 def autoupdate_strategy(
@@ -37,7 +37,7 @@ def autoupdate_strategy(
     disabled: Annotated[bool, typer.Option("-d", "--disabled", help="Accept no new versions.")] = False,
 ) -> str:
     """Set the strategy in its older form, which applies while no compatibility strategy is set."""
-    strategy = one_of(compatibility.capitalize(), tuple(AUTOUPDATE_STRATEGIES), "strategy")
+    strategy = one_of(compatibility, tuple(AUTOUPDATE_STRATEGIES), "strategy")
     return "AutoUpdateDisabled" if disabled else AUTOUPDATE_STRATEGIES[strategy]
 
 

@@ -11,7 +11,7 @@ from pulsarctl.values.quantities import parse_seconds, parse_size
 from pulsarctl.verbs.policies import values
 from pulsarctl.verbs.policies.flags import Document, number, one_of
 from pulsarctl.verbs.policies.policy import Choice, Policy
-from pulsarctl.verbs.policies.values import QUOTA_POLICIES
+from pulsarctl.verbs.policies.values import QUOTA_POLICIES, QUOTA_TYPES
 
 QuotaType = Annotated[
     str,
@@ -86,6 +86,7 @@ def backlog_quota(
     kind: QuotaType = "destination_storage",
 ) -> Document:
     """Limit the size or the age of the backlog of each subscription."""
+    kind = one_of(kind, QUOTA_TYPES, "type of quota")
     if kind == "destination_storage" and limit is None:
         raise UsageProblem("specify the maximum size", hint="use -l SIZE, or -t message_age with -lt DURATION")
     if kind == "message_age" and limit_time is None:
@@ -132,7 +133,7 @@ OF_ONE_TYPE = Choice(
     "kind",
     QuotaType,
     "destination_storage",
-    lambda path, kind: (path, {"backlogQuotaType": kind}),
+    lambda path, kind: (path, {"backlogQuotaType": one_of(kind, QUOTA_TYPES, "type of quota")}),
     reads=False,
 )
 

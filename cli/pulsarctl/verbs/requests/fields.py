@@ -20,7 +20,7 @@ ROLE = Field("role", "Role to which the permission applies.", ("-r", "--role"), 
 
 def actions_of(given: list[str]) -> list[str]:
     """Raises `UsageProblem`."""
-    return [one_of(action.lower(), ACTIONS, "action") for action in csv(given)]
+    return [one_of(action, ACTIONS, "action") for action in csv(given)]
 
 
 ACTIONS_GIVEN = Field(

@@ -19,7 +19,7 @@ BUNDLE_TYPES = ("LARGEST", "HOT")
 
 
 def _algorithm(text: str) -> str:
-    return one_of(text.lower(), ALGORITHMS, "split algorithm")
+    return one_of(text, ALGORITHMS, "split algorithm")
 
 
 def _boundaries(given: Given) -> list[int] | None:
@@ -34,7 +34,7 @@ def _boundaries(given: Given) -> list[int] | None:
 def _bundle_or_type(given: Given) -> None:
     if (given["bundle"] is None) == (given["bundle_type"] is None):
         raise UsageProblem("specify a bundle with -b or a kind of bundle with -bt, and not both")
-    given["bundle"] = given["bundle"] or one_of(given["bundle_type"].upper(), BUNDLE_TYPES, "kind of bundle")
+    given["bundle"] = given["bundle"] or one_of(given["bundle_type"], BUNDLE_TYPES, "kind of bundle")
 
 
 def _full_topics(text: str) -> str:

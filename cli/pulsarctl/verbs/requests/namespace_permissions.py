@@ -12,7 +12,7 @@ _KEY = Field("key", "Name of the property.", ("-k", "--key"), "KEY")
 
 def auth_mode(text: str) -> str:
     """In any case. Raises `UsageProblem`."""
-    return one_of(text.capitalize(), AUTH_MODES, "mode")
+    return one_of(text, AUTH_MODES, "mode")
 
 
 PERMISSION_ROWS = (
