@@ -38,7 +38,7 @@ _pulsarctl() {
     "topics get-partitioned-topic-metadata") commands="" options="" names="TOPIC" ;;
     "topics delete-partitioned-topic") commands="" options="-f --force -y --yes --no-confirm" names="TOPIC" ;;
     "topics partitioned-terminate") commands="" options="-y --yes --no-confirm" names="TOPIC" ;;
-    "topics peek-messages") commands="" options="-s --subscription -n --count -F --format" names="TOPIC" ;;
+    "topics peek-messages") commands="" options="-s --subscription -n --count -F --format -ssm --show-server-marker" names="TOPIC" ;;
     "topics examine-messages") commands="" options="-i --initialPosition --initial-position -m --messagePosition --message-position -F --format" names="TOPIC" ;;
     "topics get-message-by-id") commands="" options="-l --ledgerId --ledger-id -e --entryId --entry-id -F --format" names="TOPIC" ;;
     "topics subscriptions") commands="" options="" names="TOPIC" ;;

@@ -22,13 +22,16 @@ Format = Annotated[
     str | None,
     typer.Option("-F", "--format", metavar="TEMPLATE", help="Template for each message; see 'pulsarctl read --help'."),
 ]
+MARKER = "X-Pulsar-marker-type"
 Count = Annotated[int, typer.Option("-n", "--count", min=1, help="Maximum number of messages.")]
 
 
-def peek(call: Call, topic: str, subscription: str, messages: int, template: str | None) -> None:
-    """Prints the next unacknowledged messages, at most `messages`. Finding none is not an error."""
+def peek(
+    call: Call, topic: str, subscription: str, messages: int, template: str | None, *, markers: bool = False
+) -> None:
+    """Prints the next unacknowledged messages, at most `messages`, and markers if wanted. Finding none is no error."""
     show = _show(call, template)
-    printed = _print(islice(_unacknowledged(call, topic, subscription), messages), show)
+    printed = _print(islice(_unacknowledged(call, topic, subscription, markers=markers), messages), show)
     if not printed:
         call.notice("no messages")
 
@@ -44,8 +47,8 @@ def _records(topic: str, found: Peeked) -> Iterator["EntryRecord"]:
     return peeked_records(full_topic(topic), *found)
 
 
-def _unacknowledged(call: Call, topic: str, subscription: str) -> Iterator["EntryRecord"]:
-    """Every unacknowledged message, fetched entry by entry."""
+def _unacknowledged(call: Call, topic: str, subscription: str, *, markers: bool) -> Iterator["EntryRecord"]:
+    """Every unacknowledged message, fetched entry by entry. Markers are what brokers write for one another."""
     for number in count(1):
         try:
             found = call.admin.topics.peek(topic, subscription, number)
@@ -55,7 +58,8 @@ def _unacknowledged(call: Call, topic: str, subscription: str) -> Iterator["Entr
             ):  # it is the topic, its namespace, or the subscription that is missing
                 raise
             return
-        yield from _records(topic, found)
+        if markers or MARKER not in found[1]:
+            yield from _records(topic, found)
 
 
 def _show(call: Call, template: str | None) -> Show | None:

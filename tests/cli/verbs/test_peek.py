@@ -1,12 +1,16 @@
 """Peeking at messages, exact output."""
 
+import asyncio
 import json
 import re
 
 import pulsar
 import pytest
 
+from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
+from broker_core.wire.markers import Update, encode_update
+from broker_core.wire.send import SendRun
 from tests.cli.runner import Cli, Outcome
 
 EDGE = "+--------+-------------------------------------------------+----------------+\n"
@@ -133,3 +137,20 @@ def test_one_partition_can_be_peeked(cli: Cli, topic: str, pulsar_broker: Embedd
 def test_a_tombstone_is_null(cli: Cli, topic: str) -> None:
     assert cli("produce", topic, "-k", "k", "-Z", "-db").exit_code == 0
     assert json.loads(cli("topics", "examine-messages", topic, "-o", "jsonl").stdout)["value"] is None
+
+
+def test_markers_of_brokers_are_shown_only_if_asked_for(
+    cli: Cli, pulsar_broker: EmbeddedBroker, topic: str, ids: list[tuple[int, int]]
+) -> None:
+    entry = encode_update(Update("other", {"east": (1, 2)}), 1)
+
+    async def write() -> None:
+        stored = asyncio.Event()
+        marker = SendRun(0, entry, [0], [len(entry)], [b""], [0], [1])
+        (await pulsar_broker.broker.topics.get(parse_topic(topic))).publish(marker, lambda *_: stored.set())
+        await stored.wait()
+
+    pulsar_broker.call(write())
+    assert cli("topics", "peek-messages", topic, "-s", "s", "-n", "9", *VALUES).stdout == "0\n1\n2\n"
+    shown = cli("topics", "peek-messages", topic, "-s", "s", "-n", "9", "-ssm", "-F", "%i\\n").stdout
+    assert len(shown.splitlines()) == 4

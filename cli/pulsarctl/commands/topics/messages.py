@@ -17,8 +17,10 @@ class End(StrEnum):
     EARLIEST = "earliest"
 
 
-# Accepted for pulsar-admin's sake. The broker has neither markers nor transactions to tell apart.
-ServerMarkers = Annotated[bool, typer.Option("-ssm", "--show-server-marker", hidden=True)]
+ServerMarkers = Annotated[
+    bool, typer.Option("-ssm", "--show-server-marker", help="Show markers, which brokers write for one another, too.")
+]
+# Accepted for pulsar-admin's sake. The broker has no transactions to tell apart.
 IsolationLevel = Annotated[str, typer.Option("-til", "--transaction-isolation-level", hidden=True)]
 
 app = Noun("topics", "")
@@ -40,7 +42,7 @@ def peek_messages(
 
     Example: pulsarctl topics peek-messages orders -s billing -n 3
     """
-    peeking.peek(call, topic, subscription, messages, template)
+    peeking.peek(call, topic, subscription, messages, template, markers=server_markers)
 
 
 @app.verb("examine-messages", heading=Heading.MESSAGES)
