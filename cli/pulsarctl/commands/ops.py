@@ -20,6 +20,7 @@ from pulsarctl.values.quantities import human_size, parse_duration, parse_size
 from pulsarctl.verbs.compacting import install_compact
 from pulsarctl.verbs.exporting import install_export
 from pulsarctl.verbs.importing import install_import
+from pulsarctl.verbs.lake import install_lake
 from pulsarctl.verbs.profiling import install_profile
 from pulsarctl.verbs.querying import install_sql
 from pulsarctl.verbs.range_options import ShowReading
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 app = Noun("ops", "Run large jobs on Spark, and move ledgers to tiered storage.")
 install_tiered(app)
+install_lake(app)
 install_export(app)
 install_import(app)
 install_replay(app)

@@ -16,7 +16,7 @@ def create_table(
     catalog: "Catalog", name: str, schema: Any, properties: Mapping[str, str], location: str | None
 ) -> "Table":
     """The table, also if another process has created it meanwhile."""
-    from pyiceberg.exceptions import TableAlreadyExistsError
+    from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
     from pyiceberg.transforms import DayTransform
 
     catalog.create_namespace_if_not_exists(name.partition(".")[0])
@@ -26,7 +26,7 @@ def create_table(
             transaction.update_spec() as spec,
         ):
             spec.add_field(TIME, DayTransform(), "publish_day")
-    except TableAlreadyExistsError:
+    except (TableAlreadyExistsError, CommitFailedException):  # before, or at the commit; else loading it fails
         pass
     return catalog.load_table(name)
 

@@ -1,11 +1,9 @@
-"""`ops offload`, `ops restore`, and `ops lake`: tiered storage and tables from end to end."""
+"""`ops offload` and `ops restore`: tiered storage from end to end."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
@@ -29,7 +27,6 @@ Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Max
 def install_tiered(noun: Noun) -> None:
     noun.verb("offload")(offload)
     noun.verb("restore")(restore)
-    noun.verb("lake")(lake)
 
 
 def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") -> None:
@@ -75,26 +72,6 @@ def restore(call: Call, target: Target) -> None:
     """
     found = [{"topic": name, "ledgers": call.admin.topics.restore(name)[name]} for name in _parts(call, target)]
     call.show(found)
-
-
-def lake(
-    call: Call,
-    topic: Topic,
-    to: Annotated[str, typer.Option("--to", metavar="DIRECTORY", help="Directory of the tables and their catalog.")],
-) -> None:
-    """Append the new messages of a topic to its Apache Iceberg table.
-
-    The table has a row for each message, with typed values where the topic has a schema. Each run continues where the
-    last one ended, in one commit: a run that is killed adds nothing. Works with any Pulsar, for offloaded messages,
-    too. DuckDB, Spark, Trino, and pandas read the table without pulsarctl. Requires pulsarctl[iceberg].
-
-    Example: pulsarctl ops lake orders --to /var/lib/lake
-    """
-    from pulsarctl.iceberg.topic_lake import TopicLake
-    from pulsarctl.verbs.on_spark import access
-
-    kept = TopicLake(Path(to).absolute()).keep(topic, {}, access(call))
-    call.show({"table": kept.table, "rows": kept.rows, "files": kept.files, "metadata": kept.metadata})
 
 
 def _is_namespace(target: str) -> bool:

@@ -1,0 +1,147 @@
+"""Maintenance of a table: small files become large ones, and old snapshots and files that nothing needs are removed."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pulsarctl.iceberg.catalogs import write_hint
+from pulsarctl.iceberg.commits import committed
+
+if TYPE_CHECKING:
+    from pyiceberg.table import FileScanTask, Table, Transaction
+
+RUNNING = timedelta(days=1)  # a run may still be going to commit files that are younger
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """`merged` files became `files` new ones; `snapshots` were expired, and `removed` files deleted."""
+
+    merged: int
+    files: int
+    snapshots: int
+    removed: int
+
+
+def maintain(table: "Table", file_bytes: int, keep: timedelta) -> Maintained:
+    """Files of a day that are smaller than half of `file_bytes` are merged. Raises what pyiceberg raises."""
+    merged = files = 0
+    for group in _groups(table, file_bytes):
+        merged, files = merged + len(group), files + _merge(table, group)
+    snapshots, removed = _expire(table, keep)
+    removed += _remove_strays(table)
+    write_hint(table)
+    return Maintained(merged, files, snapshots, removed)
+
+
+def _groups(table: "Table", file_bytes: int) -> "Iterator[list[FileScanTask]]":
+    """Small files of one day, each group about as large as a file should be."""
+    days: dict[str, list[FileScanTask]] = {}
+    for task in table.scan().plan_files():
+        if task.file.file_size_in_bytes < file_bytes // 2 and not task.delete_files:
+            days.setdefault(str(task.file.partition), []).append(task)
+    for _, tasks in sorted(days.items()):
+        group: list[FileScanTask] = []
+        for task in sorted(tasks, key=lambda each: each.file.file_path):
+            group.append(task)
+            if sum(each.file.file_size_in_bytes for each in group) >= file_bytes:
+                yield group
+                group = []
+        if len(group) > 1:
+            yield group
+
+
+def _merge(table: "Table", group: "list[FileScanTask]") -> int:
+    from pyiceberg.expressions import AlwaysTrue
+    from pyiceberg.io.pyarrow import ArrowScan
+
+    from pulsarctl.iceberg.day_files import DayFiles
+
+    rows = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table(group)
+    with TemporaryDirectory(prefix="pulsarctl-lake-") as scratch:
+        files = DayFiles(Path(scratch), rows.schema)
+        for batch in rows.to_batches():
+            files.write(batch)
+        added = [_uploaded(table, file) for file in files.close()]
+    committed(table, partial(_replace, {task.file.file_path for task in group}, added))
+    return len(added)
+
+
+def _uploaded(table: "Table", file: Path) -> str:
+    target = f"{table.location()}/data/{uuid4().hex}/{file.name}"
+    with table.io.new_output(target).create() as output:
+        output.write(file.read_bytes())
+    return target
+
+
+def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transaction") -> None:
+    known = [task.file for task in table.scan().plan_files() if task.file.file_path in old]
+    if len(known) != len(old):
+        raise ValueError("another run has changed the files of the table; run the maintenance again")
+    with transaction.update_snapshot().overwrite() as snapshot:
+        for file in known:
+            snapshot.delete_data_file(file)
+    transaction.add_files(new)
+
+
+# ---- snapshots and files
+
+
+def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
+    """Snapshots, and the files that only they had. The current one stays."""
+    before, count = _reachable(table), len(table.snapshots())
+    table.maintenance.expire_snapshots().older_than(datetime.now(UTC) - keep).commit()
+    table.refresh()
+    gone = before - _reachable(table)
+    for path in sorted(gone):
+        table.io.delete(path)
+    return count - len(table.snapshots()), len(gone)
+
+
+def _reachable(table: "Table") -> set[str]:
+    """Every file of every snapshot: lists, manifests, and rows."""
+    found: set[str] = set()
+    for snapshot in table.snapshots():
+        found.add(snapshot.manifest_list)
+        for manifest in snapshot.manifests(table.io):
+            if manifest.manifest_path not in found:
+                found.add(manifest.manifest_path)
+                found |= {entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)}
+    return found
+
+
+def _remove_strays(table: "Table") -> int:
+    """Files of rows that no snapshot has, which a killed run left."""
+    known = _reachable(table)
+    strays = [info for info, path in _files_of_rows(table) if path not in known and _is_old(info)]
+    filesystem = _filesystem(table)[0]
+    for info in strays:
+        filesystem.delete_file(info.path)
+    return len(strays)
+
+
+def _is_old(info: Any) -> bool:
+    return bool(info.mtime is not None and info.mtime < datetime.now(UTC) - RUNNING)
+
+
+def _files_of_rows(table: "Table") -> Iterable[tuple[Any, str]]:
+    from pyarrow import fs
+
+    filesystem, path = _filesystem(table)
+    prefix = table.location().removesuffix(path)
+    found = filesystem.get_file_info(fs.FileSelector(f"{path}/data", recursive=True, allow_not_found=True))
+    return [(info, f"{prefix}{info.path}") for info in found if info.is_file]
+
+
+def _filesystem(table: "Table") -> tuple[Any, str]:
+    """pyarrow's file system of the table, and the path of the table in it."""
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+    scheme, host, path = PyArrowFileIO.parse_location(table.location())
+    io = table.io if isinstance(table.io, PyArrowFileIO) else PyArrowFileIO(table.io.properties)
+    return io.fs_by_scheme(scheme, host), path

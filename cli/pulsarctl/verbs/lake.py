@@ -1,0 +1,112 @@
+"""`ops lake` and `ops lake-maintain`: the Iceberg table of a topic, kept and cleaned."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pulsarctl.errors import CannotConnect, NotFound, TimedOut
+from pulsarctl.shell.arguments import Topic
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values.clock import pause
+from pulsarctl.values.quantities import parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from pulsarctl.iceberg.topic_lake import Kept, TopicLake
+
+To = Annotated[
+    str,
+    typer.Option(
+        "--to", metavar="DIRECTORY|URI", help="Directory or S3 store of the tables, such as s3://BUCKET/LAKE."
+    ),
+]
+Catalog = Annotated[
+    str,
+    typer.Option(
+        "--catalog",
+        metavar="URL",
+        help="Catalog: http://HOST:PORT (REST) or sqlite:///FILE. Default: catalog.sqlite in the directory.",
+    ),
+]
+Follow = Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, and append new messages at intervals.")]
+Interval = Annotated[str, typer.Option("--interval", metavar="DURATION", help="With --follow: time between commits.")]
+FileSize = Annotated[str, typer.Option("--file-size", metavar="SIZE", help="Merge small files up to about this size.")]
+Keep = Annotated[str, typer.Option("--keep", metavar="DURATION", help="Keep older versions of the table this long.")]
+
+
+def install_lake(noun: Noun) -> None:
+    noun.verb("lake")(lake)
+    noun.verb("lake-maintain")(maintain)
+
+
+def lake(
+    call: Call, topic: Topic, to: To = "", catalog: Catalog = "", follow: Follow = False, interval: Interval = "1m"
+) -> None:
+    """Append the new messages of a topic to its Apache Iceberg table.
+
+    The table has a row for each message, with typed values where the topic has a schema. Each run continues where the
+    last one ended, in one commit: a run that is killed adds nothing, and runs at the same time add nothing twice. Works
+    with any Pulsar, for offloaded messages, too. DuckDB, Spark, Trino, and pandas read the table without pulsarctl.
+    Requires pulsarctl[iceberg].
+
+    Example: pulsarctl ops lake orders --to /var/lib/lake --follow
+    """
+    seconds = parse_duration(interval)
+    kept = _lake(to, catalog)
+    if not follow:
+        _show(call, _run(call, kept, topic))
+        return
+    with orderly_end():
+        while True:
+            _follow_once(call, kept, topic)
+            pause(seconds)
+
+
+def _follow_once(call: Call, kept: "TopicLake", topic: str) -> None:
+    """A broker that restarts is no reason to end."""
+    try:
+        found = _run(call, kept, topic)
+    except (CannotConnect, TimedOut) as error:
+        call.notice(f"{error}; trying again")
+        return
+    if found.rows:
+        _show(call, found)
+
+
+def _run(call: Call, kept: "TopicLake", topic: str) -> "Kept":
+    from pulsarctl.verbs.on_spark import access
+
+    return kept.keep(topic, {}, access(call))
+
+
+def _show(call: Call, kept: "Kept") -> None:
+    call.show({"table": kept.table, "rows": kept.rows, "files": kept.files, "metadata": kept.metadata})
+
+
+def maintain(
+    call: Call, topic: Topic, to: To = "", catalog: Catalog = "", file_size: FileSize = "128M", keep: Keep = "7d"
+) -> None:
+    """Merge the small files of a topic's Iceberg table, and remove what no version of it needs any more.
+
+    Files of one day are merged in one commit. Then versions that are older than --keep are removed, with the files that
+    only they had, and files that a killed run left behind a day ago. Readers and `ops lake` can go on meanwhile.
+    Requires pulsarctl[iceberg].
+
+    Example: pulsarctl ops lake-maintain orders --to /var/lib/lake
+    """
+    from pulsarctl.iceberg import maintenance
+
+    table = _lake(to, catalog).table(topic)
+    if table is None:
+        raise NotFound(f"there is no table of {topic}", hint="pulsarctl ops lake makes one")
+    done = maintenance.maintain(table, parse_size(file_size), timedelta(seconds=parse_duration(keep)))
+    call.show({"merged": done.merged, "files": done.files, "snapshots": done.snapshots, "removed": done.removed})
+
+
+def _lake(to: str, catalog: str) -> "TopicLake":
+    from pulsarctl.iceberg.lake_place import LakePlace
+    from pulsarctl.iceberg.topic_lake import TopicLake
+
+    return TopicLake(LakePlace.of(to, catalog))
