@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills replication-kills failover powercut damage abuse fuzz authorization openapi sbom audit proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills replication-kills failover powercut damage abuse fuzz authorization openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ soak-messaging: $(READY) ## test key order, deduplication, delays, and compactio
 offload-kills: ROUNDS ?= 25
 offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROUNDS=25 of 4 steps)
 	@OFFLOAD_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/broker_core/offload/test_kill.py $(ARGS)
+
+lake-kills: ROUNDS ?= 30
+lake-kills: $(READY) ## kill -9 `ops lake --follow` while it commits (ROUNDS=30)
+	@LAKE_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/iceberg/test_topic_lake.py -k killed_again $(ARGS)
 
 replication-kills: ROUNDS ?= 50
 replication-kills: $(READY) ## kill -9 clusters that replicate to each other (ROUNDS=50)

@@ -1,10 +1,8 @@
 """Topics as Iceberg tables, compared with what an official client reads."""
 
 import os
-import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -213,14 +211,15 @@ def test_a_follower_that_is_killed_again_and_again_adds_every_message_once(
     topic = "persistent://public/default/followed"
     client.subscribe(topic, "keeps").close()
     lake = tmp_path / "lake"
-    delays = random.Random(7)
-    for _ in range(KILLS):
+    for turn in range(KILLS):
         publish(client, topic, [Sale(number=number, amount=1.0) for number in range(50)])
         with following(pulsar_broker, topic, lake) as follower:
             grown = count_of(lake) + 1
             wait_until(lambda least=grown: count_of(lake) >= least, 60)  # type: ignore[misc]  # binds now
+            files = len(list(lake.rglob("*.parquet")))
             publish(client, topic, [Sale(number=number, amount=1.0) for number in range(50)])
-            time.sleep(delays.random() * 0.5)  # a kill at any step of the next commit
+            if turn % 2:  # between the upload and the commit, or just after it; otherwise while it reads or before
+                wait_until(lambda known=files: len(list(lake.rglob("*.parquet"))) > known, 60)  # type: ignore[misc]  # binds now
             follower.kill()
     kept = lake_in(lake).keep(topic, source(pulsar_broker))
     found = rows_of(lake, kept)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pulsarctl.tables.access import Access
 
 ATTEMPTS = 5
-# A conflict is solved here: whoever is overtaken must not append the same messages.
+# A conflict is solved here: a run that was overtaken must not append the same messages.
 OWN_PROPERTIES = {**TABLE_PROPERTIES, "commit.retry.num-retries": "0"}
 
 
