@@ -21,6 +21,7 @@ from broker_core.wire.ack_ids import ID_SIZE_MIN, IDS_PER_PART, parts
 from broker_core.wire.bounds import CommandBounds, Flaw
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.message import check_entry
+from broker_core.wire.message_run import ForeseenMessages, MessageRun
 from broker_core.wire.plain_send import PlainSendReader
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandMessage
 from broker_core.wire.send import SendRun, SingleSend, plain_fields, plain_fields_of
@@ -58,7 +59,7 @@ class MessageFrame(NamedTuple):
     entry: bytes
 
 
-Item = SendRun | SingleSend | Command | MessageFrame
+Item = SendRun | SingleSend | Command | MessageFrame | MessageRun
 
 
 class FrameDecoder:
@@ -75,6 +76,7 @@ class FrameDecoder:
         "_bounds",
         "_command_max",
         "_error",
+        "_foreseen",
         "_items_max",
         "_needed",
         "_parts",
@@ -96,7 +98,12 @@ class FrameDecoder:
         self.divided = self.more = False
         self._items_max = items_max
         self._sends = PlainSendReader()
+        self._foreseen: ForeseenMessages | None = None
         self._error: str | None = None
+
+    def gather_messages(self) -> None:
+        """From now on, a client gets runs of entries (`MessageRun`) where it can."""
+        self._foreseen = ForeseenMessages()
 
     def forget(self) -> None:
         """The stream is over: lets an incomplete frame go."""
@@ -140,6 +147,8 @@ class FrameDecoder:
         """Reads all complete frames; returns where the incomplete one at the end starts."""
         position, available = 0, len(data)
         while True:
+            if self._foreseen is not None:
+                position = self._gather(self._foreseen, data, position, items)
             position = self._sends.read_foreseen(data, position, self.frame_size_max, items)
             if available - position < 4:
                 return position
@@ -162,12 +171,21 @@ class FrameDecoder:
                 self.more = position < available
                 return position
 
+    def _gather(self, foreseen: ForeseenMessages, data: bytes, position: int, items: list[Item]) -> int:
+        run = foreseen.run()
+        position = foreseen.read(data, position, self.frame_size_max, run.entries)
+        if run.entries:
+            items.append(run)
+        return position
+
     def _read_frame(self, data: bytes, position: int, command_end: int, end: int, items: list[Item]) -> None:
         if self._bounds is None and data.startswith(_MESSAGE_TYPE, position + 8):  # a client, which gets many
             delivered = parse_message(data[position + 8 : command_end])
             if delivered is not None:
                 self._sends.close_runs()
                 items.append(MessageFrame(delivered, data[command_end:end]))
+                if self._foreseen is not None:
+                    self._foreseen.learn(data[position + 8 : command_end], delivered)
                 return
         fields = plain_fields(data, position + 8, command_end, self._batch_max)
         if fields is not None and self._sends.read(data, position, command_end, end, fields, items):

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from broker_core.wire import client_commands, commands
 from broker_core.wire.errors import ProtocolError
 from broker_core.wire.frame import Command, FrameDecoder, MessageFrame
+from broker_core.wire.message_run import MessageRun
 from broker_core.wire.pulsar_api_pb2 import (
     BaseCommand,
     CommandCloseConsumer,
@@ -36,7 +37,9 @@ MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
 NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
 PROTOCOL_VERSION = ProtocolVersion.v19  # broker entry metadata requires 18; from 20 on, topics may be migrated
 
-Arrived = MessageFrame | CommandCloseConsumer | CommandSendReceipt | CommandSendError | CommandCloseProducer
+Arrived = (
+    MessageFrame | MessageRun | CommandCloseConsumer | CommandSendReceipt | CommandSendError | CommandCloseProducer
+)
 UNASKED = (BaseCommand.CLOSE_CONSUMER, BaseCommand.SEND_RECEIPT, BaseCommand.SEND_ERROR, BaseCommand.CLOSE_PRODUCER)
 Reply = TypeVar("Reply")
 
@@ -174,11 +177,15 @@ class BrokerConnection:
         if not chunk:
             raise self._ended(ConnectionResetError(), f"the broker at {self.url} closed the connection")
         for item in items:
-            if isinstance(item, MessageFrame):
+            if isinstance(item, MessageFrame | MessageRun):
                 self.arrived.append(item)
             elif isinstance(item, Command):
                 self._file(item.type, item.message)
         return True
+
+    def gather_messages(self) -> None:
+        """From now on, entries may arrive in runs (`MessageRun`)."""
+        self._decoder.gather_messages()
 
     def fileno(self) -> int:
         return self._socket.fileno()

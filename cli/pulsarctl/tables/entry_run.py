@@ -22,6 +22,14 @@ class EntryRun(NamedTuple):
         self.entries.append(entry)
         self.sizes.append(size)
 
+    def extend(self, topic: str, ledger_id: int, first: int, data: list[bytes]) -> int:
+        """Appends consecutive entries; returns the number of their messages. Raises `DamagedEntry`."""
+        entries = [parse(topic, ledger_id, entry_id, each) for entry_id, each in enumerate(data, first)]
+        self.entry_ids.extend(range(first, first + len(data)))
+        self.entries.extend(entries)
+        self.sizes.extend(map(len, data))
+        return sum([entry.metadata.num_messages_in_batch for entry in entries])
+
 
 def parse(topic: str, ledger_id: int, entry_id: int, data: bytes, *, verify: bool = True) -> Entry:
     """Raises `DamagedEntry`. `verify` is false where storage has checked the bytes.

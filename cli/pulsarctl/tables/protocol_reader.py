@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator
 
 from broker_core.wire.frame import MessageFrame
+from broker_core.wire.message_run import MessageRun
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
-from pulsarctl.raw.broker_connection import ConnectionLost, NotReady
+from pulsarctl.raw.broker_connection import Arrived, ConnectionLost, NotReady
 from pulsarctl.raw.partition_consumer import PartitionConsumer
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.tables.access import Access
-from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.values.message_ids import MessageId
 
@@ -79,25 +80,31 @@ class ProtocolReader:
         run = EntryRun([], [], [])
         arrived, messages = consumer.connection.arrived, 0
         while arrived and self._next <= self._last and len(run.entry_ids) < RUN_ENTRIES:
-            frame = arrived[0]
-            if not isinstance(frame, MessageFrame):  # the topic is unloaded, or moves to another broker
+            found = _run_of(arrived.popleft())
+            if found is None:  # the topic is unloaded, or moves to another broker
                 self._close()
                 break
-            place = frame.message.message_id
-            position = (place.ledgerId, place.entryId)
+            position = (found.ledger_id, found.entry_id)
             if position > (self._ledger_id, self._next):
+                arrived.appendleft(found)
                 if not run.entry_ids:
                     self._skip(position)
                 break
-            arrived.popleft()
-            if position == (self._ledger_id, self._next):
-                entry = parse(self._topic, self._ledger_id, self._next, frame.entry)
-                messages += entry.metadata.num_messages_in_batch
-                run.append(self._next, entry, len(frame.entry))
-                self._next += 1
+            wanted = self._wanted(found)
+            room = RUN_ENTRIES - len(run.entry_ids)
+            if len(wanted) > room:
+                arrived.appendleft(found._replace(entry_id=self._next + room, entries=wanted[room:]))
+            messages += run.extend(self._topic, self._ledger_id, self._next, wanted[:room])
+            self._next += len(wanted[:room])
         if messages and self._consumer is not None:
             self._repay(consumer, len(run.entry_ids), messages)
         return run if run.entry_ids else None
+
+    def _wanted(self, found: MessageRun) -> list[bytes]:
+        """Those from the expected one on, up to the end of the range."""
+        if found.ledger_id != self._ledger_id:
+            return []
+        return found.entries[self._next - found.entry_id : self._last + 1 - found.entry_id]
 
     def _repay(self, consumer: PartitionConsumer, entries: int, messages: int) -> None:
         """Permits what is left of the range, judged by the batches so far, and no more than that."""
@@ -143,7 +150,9 @@ class ProtocolReader:
         start = MessageId(self._ledger_id, self._next)
         self._permitted = min(PERMITS, self._last - self._next + 1)
         consumer = PartitionConsumer(self._topic, -1, start, permits=self._permitted)
-        consumer.subscribe(self._lookup.connect(self._topic))
+        connection = self._lookup.connect(self._topic)
+        connection.gather_messages()
+        consumer.subscribe(connection)
         self._consumer, self._opened_at = consumer, self._next
         return consumer
 
@@ -159,3 +168,13 @@ class ProtocolReader:
             if self._lookup is not None:
                 self._lookup.close()
                 self._lookup = None
+
+
+def _run_of(arrived: Arrived) -> MessageRun | None:
+    """None for what is no message."""
+    if isinstance(arrived, MessageRun):
+        return arrived
+    if not isinstance(arrived, MessageFrame):
+        return None
+    place = arrived.message.message_id
+    return MessageRun(arrived.message.consumer_id, place.ledgerId, place.entryId, [arrived.entry])
