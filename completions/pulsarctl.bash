@@ -65,7 +65,7 @@ _pulsarctl() {
     "topics offload") commands="" options="-s --size-threshold" names="TOPIC" ;;
     "topics offload-status") commands="" options="-w --wait-complete --wait --timeout" names="TOPIC" ;;
     "topics lookup") commands="" options="" names="TOPIC" ;;
-    "topics partitioned-lookup") commands="" options="" names="TOPIC" ;;
+    "topics partitioned-lookup") commands="" options="-s --sort-by-broker" names="TOPIC" ;;
     "topics bundle-range") commands="" options="" names="TOPIC" ;;
     "topics get-properties") commands="" options="" names="TOPIC" ;;
     "topics get-shadow-source") commands="" options="" names="TOPIC" ;;

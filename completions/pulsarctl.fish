@@ -147,6 +147,8 @@ function __pulsarctl_options
             printf '%s\t%s\n' --size-threshold 'Size of the newest messages that stay local, such as 10G.'
         case 'topics offload-status'
             printf '%s\t%s\n' --wait-complete 'Wait until the offload ends.' --timeout 'Maximum time to wait.'
+        case 'topics partitioned-lookup'
+            printf '%s\t%s\n' --sort-by-broker 'Show the partitions of each broker.'
         case 'topics update-properties'
             printf '%s\t%s\n' --property 'Property to set; may be repeated.'
         case 'topics remove-properties'

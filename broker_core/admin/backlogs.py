@@ -37,6 +37,7 @@ async def analyze(call: Call) -> dict[str, Any]:
         "filterAcceptedMessages": found.messages,
         "filterRescheduledMessages": 0,
         "aborted": found.aborted,
+        **{name: str(at) for name, at in (("firstMessageId", found.first), ("lastMessageId", found.last)) if at},
     }
 
 

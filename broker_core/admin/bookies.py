@@ -40,6 +40,8 @@ async def set_rack(call: Call) -> None:
     call.check_length(group, "group")
     body = call.json_object()
     rack = {key: string(body[key], key) for key in ("rack", "hostname") if body.get(key) is not None}
+    if "/" in rack.get("rack", "").strip("/"):
+        raise InvalidValue("Bookie 'rack' parameter is invalid: it may contain a slash at the beginning and end only")
     records = call.broker.tenancy.tool_records
     async with records.changing:
         await _remove(call, bookie)

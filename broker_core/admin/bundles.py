@@ -130,7 +130,7 @@ async def topic_hash_positions(call: Call) -> dict[str, Any]:
     named = {_full_name(namespace, topic) for topic in call.values("topics") if topic}
     topics = await _topics_in(call, bundle)
     found = {topic: hash_of(topic) for topic in topics if not named or topic in named}
-    return {"namespace": str(namespace.name), "bundle": bundle, "hashPositions": found}
+    return {"namespace": str(namespace.name), "bundle": bundle, "topicHashPositions": found}
 
 
 def _full_name(namespace: Namespace, topic: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Answer, Call, json_answer
@@ -25,16 +24,18 @@ from broker_core.tenancy.tool_records import FAILURE_DOMAINS, ISOLATION_POLICIES
 if TYPE_CHECKING:
     from broker_core.broker import Broker
 
-# Pulsar's ClusterData; `replication.cluster_settings` says what replicators use of it.
-_TEXTS = (
+# Pulsar's ClusterData in its order; `replication.cluster_settings` says what replicators use of it.
+_ADDRESSES = (
     "serviceUrl",
     "serviceUrlTls",
     "brokerServiceUrl",
     "brokerServiceUrlTls",
     "proxyServiceUrl",
-    "proxyProtocol",
     "authenticationPlugin",
     "authenticationParameters",
+    "proxyProtocol",
+)
+_STORES = (
     "brokerClientTlsTrustStoreType",
     "brokerClientTlsTrustStore",
     "brokerClientTlsTrustStorePassword",
@@ -46,8 +47,11 @@ _TEXTS = (
     "brokerClientCertificateFilePath",
     "listenerName",
 )
+_TEXTS = (*_ADDRESSES, *_STORES)
 _FLAGS = ("brokerClientTlsEnabled", "tlsAllowInsecureConnection", "brokerClientTlsEnabledWithKeyStore")
-_DATA = obj(**dict.fromkeys(_TEXTS, STRING), **dict.fromkeys(_FLAGS, TRUTH), peerClusterNames=STRINGS)
+_PEERS = "peerClusterNames"
+_ORDER = (*_ADDRESSES, _PEERS, *_FLAGS, *_STORES)
+_DATA = obj(**dict.fromkeys(_TEXTS, STRING), **dict.fromkeys(_FLAGS, TRUTH), **{_PEERS: STRINGS})
 _MIGRATION = ("serviceUrl", "serviceUrlTls", "brokerServiceUrl", "brokerServiceUrlTls")
 
 
@@ -59,20 +63,13 @@ async def get_cluster(call: Call) -> dict[str, Any]:
     name = known_cluster(call)
     stores = {"brokerClientTlsTrustStoreType": "JKS", "brokerClientTlsKeyStoreType": "JKS"}
     is_own = name == call.broker.tenancy.cluster
-    return {
-        **(_urls(call.broker) | stores if is_own else {}),
-        **dict.fromkeys(_FLAGS, False),
-        **_shown(_record(call, name)),
-    }
+    found = (_urls(call.broker) | stores if is_own else {}) | dict.fromkeys(_FLAGS, False) | _record(call, name)
+    return {member: found[member] for member in _ORDER if member in found}
 
 
 def _urls(broker: Broker) -> dict[str, str]:
     urls = (broker.http_url, broker.http_url_tls, broker.service_url, broker.service_url_tls)
     return {name: url for name, url in zip(_MIGRATION, urls, strict=True) if url}
-
-
-def _shown(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name != "migration"}
 
 
 def _record(call: Call, name: str) -> dict[str, Any]:
@@ -129,8 +126,8 @@ def _read(call: Call, name: str) -> dict[str, Any]:
     record: dict[str, Any] = {key: string(body[key], key) for key in _TEXTS if body.get(key) not in (None, "")}
     record |= {key: truth(body[key], key) for key in _FLAGS if body.get(key) is not None}
     _check_urls(record)
-    peers = _peers(call, name, body.get("peerClusterNames"))
-    return record | ({"peerClusterNames": peers} if peers else {})
+    peers = _peers(call, name, body.get(_PEERS))
+    return record | ({_PEERS: peers} if peers else {})
 
 
 _SCHEMES = {
@@ -152,7 +149,7 @@ def _check_urls(record: dict[str, Any]) -> None:
 
 
 async def get_peers(call: Call) -> Answer:
-    peers = _record(call, known_cluster(call)).get("peerClusterNames")
+    peers = _record(call, known_cluster(call)).get(_PEERS)
     return Answer(204) if peers is None else json_answer(peers)
 
 
@@ -161,13 +158,13 @@ async def set_peers(call: Call) -> None:
     records = call.broker.tenancy.tool_records
     async with records.changing:
         name = known_cluster(call)
-        others = {key: value for key, value in _record(call, name).items() if key != "peerClusterNames"}
+        others = {key: value for key, value in _record(call, name).items() if key != _PEERS}
         peers = _peers(call, name, call.json())
-        await records.put(CLUSTER, name, others | ({"peerClusterNames": peers} if peers else {}))
+        await records.put(CLUSTER, name, others | ({_PEERS: peers} if peers else {}))
 
 
 def _peers(call: Call, cluster: str, value: Any) -> list[str]:
-    peers = list(dict.fromkeys(names(value or [], "peerClusterNames")))
+    peers = list(dict.fromkeys(names(value or [], _PEERS)))
     for peer in peers:
         if peer == cluster:
             raise InvalidValue(f"{peer} itself can't be part of peer-list")

@@ -5,6 +5,8 @@ Where a setting would promise what the broker cannot do, it is refused with a re
 
 from __future__ import annotations
 
+import contextlib
+import re
 from typing import Any
 
 from broker_core.admin.call import JSON_TYPE, Answer, Call, json_answer
@@ -22,6 +24,9 @@ from broker_core.policies.json_values import mapping, names, string, truth
 from broker_core.policies.kept import AFFINITY, ALLOWED_CLUSTERS, ANTI_AFFINITY, ENTRY_FILTERS, RESOURCE_GROUP
 from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
 from broker_core.tenancy import tool_records
+
+
+_NAME = re.compile(r"[-=:.\w]+")
 
 
 def _kept(call: Call, field: str) -> Any:
@@ -49,10 +54,20 @@ async def get_anti_affinity(call: Call) -> Answer:
 
 
 async def set_anti_affinity(call: Call) -> None:
-    group = string(call.json() or "", "the group")
+    group = _quoted_or_not(call)
     if not group.strip():
         raise InvalidValue("antiAffinityGroup can't be empty")
     await _keep(call, ANTI_AFFINITY, call.check_length(group, "group"))
+
+
+def _quoted_or_not(call: Call) -> str:
+    """A text in JSON, or without quotes, as pulsar-admin sends it under the type of JSON."""
+    with contextlib.suppress(InvalidRequest):
+        return string(call.json() or "", "the group")
+    sent = call.body.decode(errors="replace")
+    if not _NAME.fullmatch(sent):
+        raise InvalidRequest("the group must be a text")
+    return sent
 
 
 async def remove_anti_affinity(call: Call) -> None:

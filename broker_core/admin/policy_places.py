@@ -89,7 +89,6 @@ NAMESPACE = (
         "schemaAutoUpdateCompatibilityStrategy",
         "schema_auto_update",
         "SCHEMA_COMPATIBILITY_STRATEGY",
-        unset="Full",
         write="PUT",
         removable=False,
     ),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from broker_core.topic.subscription import Subscription
     from broker_core.topic.topic import Topic
 
+ALMOST_CAUGHT_UP = 1000  # entries; Pulsar's bound
+
 
 async def list_subscriptions(call: Call) -> list[str]:
     topics = await every_topic(call)
@@ -132,12 +134,22 @@ async def reset_to_position(call: Call) -> None:
 
 
 async def expire(call: Call) -> None:
-    """Acknowledges messages older than the number of seconds; 409 if there are none, as in Pulsar."""
+    """Acknowledges messages older than the number of seconds; 409 if Pulsar would not look for them."""
     name = call.subscription()
     before = _moment_before(call)
 
-    if not any(await _for_each_backlog(call, lambda one: one.expire_before(before))):
+    if not any(await _for_each_backlog(call, lambda one: _expired(one, before))):
         raise _nothing_expired(call, name)
+
+
+async def _expired(one: Backlogged, before: int) -> bool:
+    """Whether messages expired, or the backlog is none of which Pulsar takes for granted that they did not.
+
+    That is an empty one, or one of a few messages that a consumer is about to get.
+    """
+    backlog = one.cursor.backlog_entries
+    is_looked_through = backlog > 0 and not (one.has_reader and backlog < ALMOST_CAUGHT_UP)
+    return bool(await one.expire_before(before)) or is_looked_through
 
 
 async def expire_to_position(call: Call) -> None:
@@ -195,7 +207,7 @@ async def expire_all(call: Call) -> None:
     before = _moment_before(call)
     for topic in await every_topic(call):
         async for subscription in in_turns(list(topic.backlogs.values())):
-            if not await subscription.expire_before(before):
+            if not await _expired(subscription, before):
                 raise _nothing_expired(call, subscription.name)
 
 

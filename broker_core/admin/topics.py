@@ -19,6 +19,7 @@ from broker_core.errors import (
     InvalidRequest,
     NeedsPersistentTopic,
     NoSuchPartition,
+    NotImplementedHere,
     NotAllowed,
     ReservedName,
     TopicNotFound,
@@ -33,6 +34,9 @@ from broker_core.wire.last_places import LastPlaces, MalformedPlaces
 
 if TYPE_CHECKING:
     from broker_core.topic.topic import Topic
+
+
+SHADOW_SOURCE = "PULSAR.SHADOW_SOURCE"  # the property of a shadow topic (PIP-180)
 
 
 async def list_topics(call: Call) -> list[str]:
@@ -101,7 +105,13 @@ def _check_partition_name(call: Call, name: TopicName) -> None:
 
 def _properties(call: Call, body: Any) -> dict[str, str]:
     """Tools send various bodies here; only an object holds properties."""
-    return read_properties(call, body) if isinstance(body, dict) else {}
+    found = read_properties(call, body) if isinstance(body, dict) else {}
+    if SHADOW_SOURCE in found:
+        raise NotImplementedHere(
+            "cannot create a shadow topic: this broker does not replicate topics; use another subscription on"
+            f" {found[SHADOW_SOURCE]}, which reads the same messages"
+        )
+    return found
 
 
 async def delete_topic(call: Call) -> None:

@@ -171,7 +171,7 @@ class Producer:
                 self._refused(pending, error)
 
     def _begin(self, run: SendRun) -> PendingPublish:
-        self.rate.add(sum(run.counts), run.ends[-1] - run.starts[0])
+        self.rate.add(run.messages, run.size)
         self._pending += 1
         self.client.outbound.publish_started(len(run.starts))
         return PendingPublish(self, run)

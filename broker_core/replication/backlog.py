@@ -43,6 +43,10 @@ class ReplicatorBacklog:
         self._moved()
         await self.cursor.flush()
 
+    @property
+    def has_reader(self) -> bool:
+        return True
+
     async def expire_before(self, publish_time_ms: int) -> int:
         """Acknowledges the messages published before that time, up to the first later one; returns how many."""
         if not self.cursor.backlog_entries:

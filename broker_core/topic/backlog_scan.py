@@ -9,6 +9,7 @@ from broker_core.storage.position import Position
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
+    from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic_log import TopicLog
 
@@ -18,11 +19,23 @@ READ_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class BacklogScan:
-    """`aborted`: a bound was reached before the end. A batch is one entry of several messages."""
+    """`aborted`: a bound was reached before the end. A batch is one entry of several messages.
+
+    `first` and `last` are the positions of the first and the last entry that was counted.
+    """
 
     entries: int = 0
     messages: int = 0
     aborted: bool = False
+    first: Position | None = None
+    last: Position | None = None
+
+    def add(self, block: Block, first: int, last: int) -> None:
+        """The entries of the block from `first` up to `last`, exclusive."""
+        self.entries += last - first
+        self.messages += sum(block.counts[first:last])
+        self.first = self.first or Position(block.ledger_id, block.first_entry_id + first)
+        self.last = Position(block.ledger_id, block.first_entry_id + last - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,6 @@ async def scan(
         if not len(block):
             break
         for first, last in cursor.unacknowledged(block):
-            found.entries += last - first
-            found.messages += sum(block.counts[first:last])
+            found.add(block, first, last)
         position = Position(block.ledger_id, block.first_entry_id + len(block))
     return found

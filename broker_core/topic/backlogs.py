@@ -24,6 +24,10 @@ class Backlogged(Protocol):
     def durable(self) -> bool:
         """Whether its cursor survives a restart."""
 
+    @property
+    def has_reader(self) -> bool:
+        """Whether a consumer or another cluster gets its messages now."""
+
     async def skip(self, entries: int) -> None:
         """Acknowledges the next `entries` unacknowledged entries."""
 

@@ -262,6 +262,10 @@ class Subscription:
         await self.cursor.flush()
 
     @property
+    def has_reader(self) -> bool:
+        return bool(self.consumers)
+
+    @property
     def is_replicated(self) -> bool:
         """Whether consumers can move to other clusters, which follow this one (PIP-33)."""
         return is_replicated(self.cursor.properties)

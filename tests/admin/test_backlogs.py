@@ -23,6 +23,7 @@ async def test_a_backlog_is_counted_in_entries_and_messages(shop: Admin) -> None
     assert (found["entries"], found["messages"], found["aborted"]) == (2, 11, False)
     assert (found["filterAcceptedEntries"], found["filterAcceptedMessages"]) == (2, 11)
     assert found["filterRejectedEntries"] == 0
+    assert found["firstMessageId"].endswith(":0") and found["lastMessageId"].endswith(":1")
 
 
 async def test_acknowledged_messages_and_those_before_the_position_do_not_count(shop: Admin) -> None:

@@ -100,7 +100,7 @@ async def test_the_positions_of_topics_are_shown(shop: Admin) -> None:
     assert shown == {
         "namespace": "acme/shop",
         "bundle": bundle,
-        "hashPositions": {f"{FULL}/plain": hash_of(f"{FULL}/plain")},
+        "topicHashPositions": {f"{FULL}/plain": hash_of(f"{FULL}/plain")},
     }
 
 

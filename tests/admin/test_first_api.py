@@ -20,6 +20,7 @@ TOPIC = "persistent://property/cluster/ns/topic"
         ("/admin/persistent/p/c/n/t/stats", "/admin/v2/persistent/p/n/t/stats", "c"),
         ("/admin/non-persistent/p/c/n/t%2Fx/", "/admin/v2/non-persistent/p/n/t%2Fx", "c"),
         ("/admin/namespaces/p/c/n/retention", "/admin/v2/namespaces/p/n/retention", "c"),
+        ("/admin/namespaces/c/antiAffinity/g", "/admin/v2/namespaces/c/antiAffinity/g", ""),
         ("/admin/namespaces/p", "/admin/v2/namespaces/p", ""),
         ("/admin/properties/p", "/admin/v2/tenants/p", ""),
         ("/admin/clusters", "/admin/v2/clusters", ""),

@@ -37,6 +37,12 @@ async def test_the_namespaces_of_an_anti_affinity_group_are_listed(shop: Admin) 
     assert (await shop("POST", f"{NAMESPACE}/antiAffinity")).reason == "antiAffinityGroup can't be empty"
 
 
+async def test_an_anti_affinity_group_can_be_sent_without_quotes(shop: Admin) -> None:
+    assert (await shop("POST", f"{NAMESPACE}/antiAffinity", raw=b"apart")).status == 204
+    assert (await shop("GET", f"{NAMESPACE}/antiAffinity")).text.strip('"') == "apart"
+    assert (await shop("POST", f"{NAMESPACE}/antiAffinity", raw=b"[apart")).status == 400
+
+
 async def test_a_resource_group_of_a_namespace_must_exist(shop: Admin) -> None:
     assert (await shop("POST", f"{NAMESPACE}/resourcegroup/rg")).reason == "ResourceGroup does not exist"
     await shop("PUT", "resourcegroups/rg", {"publishRateInMsgs": 10})

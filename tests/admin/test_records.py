@@ -44,6 +44,8 @@ async def test_a_bookie_has_a_rack_in_one_group(admin: Admin) -> None:
     path = "bookies/racks-info"
     assert (await admin("GET", "bookies/all")).json == {"bookies": []}
     assert (await admin("POST", f"{path}/b:1", rack)).reason == "Bookie 'group' parameters is missing"
+    nested = await admin("POST", f"{path}/b:1?group=g", {"rack": "/region/r"})
+    assert nested.status == 412 and "a slash at the beginning and end only" in nested.reason
     for group in ("g", "other"):
         assert (await admin("POST", f"{path}/b:1?group={group}", rack)).status == 204
     assert (await admin("GET", path)).json == {"other": {"b:1": rack}}

@@ -195,8 +195,8 @@ async def test_the_older_strategy_applies_while_the_newer_is_not_set(shop: Admin
     assert (await shop("GET", applied)).json == "FULL_TRANSITIVE"
 
 
-async def test_a_namespace_that_never_set_the_older_strategy_answers_full(shop: Admin) -> None:
-    assert (await shop("GET", "namespaces/acme/shop/schemaAutoUpdateCompatibilityStrategy")).json == "Full"
+async def test_a_namespace_that_never_set_the_older_strategy_has_none(shop: Admin) -> None:
+    assert (await shop("GET", "namespaces/acme/shop/schemaAutoUpdateCompatibilityStrategy")).status == 204
 
 
 async def test_the_strategy_of_the_topic_decides(shop: Admin) -> None:

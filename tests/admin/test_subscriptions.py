@@ -197,6 +197,14 @@ async def test_old_messages_are_expired(shop: Admin) -> None:
     assert shown["lastExpireTimestamp"] > 0
 
 
+async def test_young_messages_of_a_subscription_without_consumers_are_looked_through(shop: Admin) -> None:
+    await shop("PUT", f"{PLAIN}/subscription/s")
+    await shop.publish(f"{FULL}/plain", [b"new"])
+    assert (await shop("POST", f"{PLAIN}/subscription/s/expireMessages/3600")).status == 204
+    assert (await shop("POST", f"{PLAIN}/all_subscription/expireMessages/3600")).status == 204
+    assert (await subscription(shop, "s")).cursor.backlog_entries == 1
+
+
 async def test_old_messages_are_expired_for_all_subscriptions(shop: Admin) -> None:
     for name in ("a", "b"):
         await shop("PUT", f"{PLAIN}/subscription/{name}")

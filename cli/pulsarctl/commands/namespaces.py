@@ -135,7 +135,7 @@ def get_properties(call: Call, namespace: Namespace) -> None:
 
     Example: pulsarctl namespaces get-properties public/default
     """
-    call.show(call.admin.namespaces.properties(namespace), as_map=True)
+    call.show(call.admin.namespaces.properties(namespace))
 
 
 @app.verb("set-properties", heading=Heading.PROPERTIES)

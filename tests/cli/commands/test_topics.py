@@ -56,6 +56,8 @@ def test_a_partitioned_topic_is_created_in_every_spelling(cli: Cli, words: list[
 def test_the_number_of_partitions_can_only_grow(cli: Cli, partitioned: str) -> None:
     assert cli("topics", "update-partitioned", partitioned, "-p", "4") == OK
     assert cli("topics", "partitioned-lookup", partitioned).stdout.count("parted-partition-") == 4
+    (line,) = cli("topics", "partitioned-lookup", partitioned, "-s").stdout.splitlines()
+    assert line.startswith("pulsar://") and line.count("parted-partition-") == 4
     refused = cli("topics", "update-partitioned-topic", partitioned, "-p", "2")
     assert refused.exit_code == 1
     assert refused.stderr.startswith("error: Desired partitions 2 can't be less than the current partitions 4. (422 ")

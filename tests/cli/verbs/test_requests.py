@@ -172,7 +172,7 @@ def test_a_bundle_is_split_and_its_topics_have_positions(cli: Cli) -> None:
     cli("topics", "create", "public/split/t")
     whole = "0x00000000_0xffffffff"
     found = done(cli, "namespaces", "get-topic-positions", "public/split", "-b", whole)
-    assert list(found["hashPositions"]) == ["persistent://public/split/t"]
+    assert list(found["topicHashPositions"]) == ["persistent://public/split/t"]
     sides = ("-san", "specified_positions_divide", "-sb", "0x10000000")
     done(cli, "namespaces", "split-bundle", "public/split", "-b", whole, *sides)
     assert done(cli, "namespaces", "bundles", "public/split")["boundaries"][1] == "0x10000000"
@@ -226,10 +226,11 @@ def test_proxy_stats_are_read_from_the_proxy(cli_alone: Cli) -> None:
     assert [request.path for request in proxy.requests] == ["/proxy-stats/connections", "/proxy-stats/topics"]
 
 
-def test_a_shadow_topic_shows_its_source(cli: Cli) -> None:
+def test_a_shadow_topic_is_refused_and_a_topic_has_no_source(cli: Cli) -> None:
     cli("topics", "create", "source")
-    done(cli, "topics", "create-shadow-topic", "shadow", "-s", "source")
-    assert done(cli, "topics", "get-shadow-source", "shadow") == "persistent://public/default/source"
+    refused = cli("topics", "create-shadow-topic", "shadow", "-s", "source")
+    assert "use another subscription on persistent://public/default/source" in refused.stderr
+    assert "shadow" not in cli("topics", "list", "public/default").stdout
     assert cli("topics", "get-shadow-source", "source").exit_code == 3
 
 

@@ -1,5 +1,9 @@
 """Verbs that show which broker and which bundle a topic belongs to."""
 
+from typing import Annotated
+
+import typer
+
 from pulsarctl.shell.arguments import Topic
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
@@ -18,13 +22,24 @@ def lookup(call: Call, topic: Topic) -> None:
 
 
 @app.verb("partitioned-lookup", heading=Heading.PLACEMENT)
-def partitioned_lookup(call: Call, topic: Topic) -> None:
+def partitioned_lookup(
+    call: Call,
+    topic: Topic,
+    by_broker: Annotated[
+        bool, typer.Option("-s", "--sort-by-broker", help="Show the partitions of each broker.")
+    ] = False,
+) -> None:
     """Show the address of the broker that serves each partition of a topic.
 
     Example: pulsarctl topics partitioned-lookup orders
     """
     parts = call.admin.topics.parts(topic)
-    call.show({part: call.admin.topics.lookup(part).get("brokerUrl", "") for part in parts}, as_map=True)
+    found = {part: str(call.admin.topics.lookup(part).get("brokerUrl", "")) for part in parts}
+    call.show(_by_broker(found) if by_broker else found, as_map=True)
+
+
+def _by_broker(found: dict[str, str]) -> dict[str, list[str]]:
+    return {broker: [part for part, its in found.items() if its == broker] for broker in sorted(set(found.values()))}
 
 
 @app.verb("bundle-range", heading=Heading.PLACEMENT)

@@ -72,7 +72,7 @@ def get_subscription_properties(call: Call, topic: Topic, subscription: Subscrip
 
     Example: pulsarctl topics get-subscription-properties orders -s billing
     """
-    call.show(call.admin.topics.subscription_properties(topic, subscription), as_map=True)
+    call.show(call.admin.topics.subscription_properties(topic, subscription))
 
 
 @app.verb("update-subscription-properties", heading=Heading.PROPERTIES)
