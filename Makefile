@@ -134,3 +134,4 @@ completions: $(READY) ## generate the shell completions
 
 docs: $(READY) ## generate docs/cli.md and conf/
 	@$(PY) docs/generate.py
+	@$(PY) -m tests.walk.page

@@ -25,7 +25,6 @@ from broker_core.policies.kept import AFFINITY, ALLOWED_CLUSTERS, ANTI_AFFINITY,
 from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
 from broker_core.tenancy import tool_records
 
-
 _NAME = re.compile(r"[-=:.\w]+")
 
 

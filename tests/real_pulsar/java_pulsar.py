@@ -95,7 +95,7 @@ class JavaPulsar:
 
     def start(self) -> None:
         """Raises `Missing`, or `TimeoutError` naming the log."""
-        java, jars = _java(), _jars()
+        java, folder = java_command(), jars(f"pulsar-{VERSION}", HERE / "pom.xml")
         ports = {"brokerServicePort": str(self.service_port), "webServicePort": str(self.web_port)}
         conf = self._directory / "standalone.conf"
         conf.write_text("".join(f"{key}={value}\n" for key, value in (self._settings | ports).items()))
@@ -103,7 +103,7 @@ class JavaPulsar:
         command += [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
         command += ["-Dio.netty.tryReflectionSetAccessible=true"]
         command += [f"-Dbookkeeper.metadata.{side}.drivers={DRIVERS}.{kind}" for side, kind in _DRIVER_CLASSES]
-        command += ["-cp", f"{jars}/*", "org.apache.pulsar.PulsarStandaloneStarter", "--config", str(conf)]
+        command += ["-cp", f"{folder}/*", "org.apache.pulsar.PulsarStandaloneStarter", "--config", str(conf)]
         command += ["-nfw", "-nss", "-a", "localhost", "--metadata-dir", str(self._directory / "metadata")]
         command += ["--bookkeeper-dir", str(self._directory / "bookkeeper")]
         with (self._directory / "pulsar.log").open("wb") as log:
@@ -144,7 +144,8 @@ class JavaPulsar:
 _DRIVER_CLASSES = (("bookie", "PulsarMetadataBookieDriver"), ("client", "PulsarMetadataClientDriver"))
 
 
-def _java() -> str:
+def java_command() -> str:
+    """Raises `Missing`."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
@@ -156,23 +157,23 @@ def _java() -> str:
     return java
 
 
-def _jars() -> Path:
-    """The directory with the jars, downloaded if missing. A partial download does not count as complete."""
+def jars(name: str, pom: Path) -> Path:
+    """The directory with the jars of a POM, downloaded if missing. A partial download does not count as complete."""
     cache = Path(os.environ.get("PULSARCTL_TEST_CACHE") or Path.home() / ".cache" / "pulsarctl-tests")
-    whole = cache / f"pulsar-{VERSION}"
+    whole = cache / name
     if whole.is_dir():
         return whole
     maven = shutil.which("mvn")
     if maven is None:
         raise Missing("no Maven on this machine")
-    partial = cache / f"pulsar-{VERSION}.{os.getpid()}"
+    partial = cache / f"{name}.{os.getpid()}"
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
     done = subprocess.run(
-        [maven, "-B", "-q", "-f", str(HERE / "pom.xml"), *goal], capture_output=True, text=True, timeout=FETCH_SECONDS
+        [maven, "-B", "-q", "-f", str(pom), *goal], capture_output=True, text=True, timeout=FETCH_SECONDS
     )
     if done.returncode:
         shutil.rmtree(partial, ignore_errors=True)
-        raise Missing(f"Maven could not fetch Apache Pulsar: {done.stdout.strip()[:300]}")
+        raise Missing(f"Maven could not fetch {name}: {done.stdout.strip()[:300]}")
     partial.rename(whole)
     return whole
 

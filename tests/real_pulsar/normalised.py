@@ -1,5 +1,6 @@
 """Allowed differences between the answers of two brokers, each with its reason. Review the list when it grows."""
 
+import contextlib
 import json
 import re
 from typing import Any
@@ -49,15 +50,22 @@ POSITION = re.compile(r"\b\d+:(-?\d+)\b")
 
 def normalised(output: str) -> str:
     """The output with all allowed differences replaced; the order of JSON members stays."""
-    try:
-        documents = [json.loads(output)] if output.startswith(("{", "[")) else []
-    except ValueError:  # one document per line
-        documents = [json.loads(line) for line in output.splitlines()]
+    documents = _documents(output)
     if documents:
         output = "\n".join(json.dumps(_value(document), indent=1) for document in documents)
     for pattern, replacement in TEXT:
         output = re.sub(pattern, replacement, output)
     return output
+
+
+def _documents(output: str) -> list[Any]:
+    """The JSON of an output: one document, or one in each line."""
+    if not output.startswith(("{", "[")):
+        return []
+    for texts in ([output], output.splitlines()):
+        with contextlib.suppress(ValueError):
+            return [json.loads(text) for text in texts]
+    return []
 
 
 def _value(value: Any) -> Any:

@@ -1,0 +1,2 @@
+def process(value: str) -> str:
+    return value
