@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -39,7 +40,8 @@ class Reason:
     lines: tuple[re.Pattern[str], ...]
     theirs: re.Pattern[str]
     ours: re.Pattern[str]
-    after_sorting: bool
+    apart_from: re.Pattern[str]
+    after: Callable[[str], Hashable]
 
     def explains(self, line: Line, between: Between, one: str, other: str) -> bool:
         return (
@@ -47,12 +49,26 @@ class Reason:
             and any(pattern.fullmatch(line.text) for pattern in self.lines)
             and self.theirs.search(one) is not None
             and self.ours.search(other) is not None
-            and (not self.after_sorting or _sorted(one) == _sorted(other))
+            and self.after(self.apart_from.sub("", one)) == self.after(self.apart_from.sub("", other))
         )
 
 
-def _sorted(answer: str) -> list[str]:
-    return sorted(line.rstrip(",") for line in answer.splitlines())
+def _words(answer: str) -> Hashable:
+    """Without layout: names and values in any order, and none of the names of Java's classes."""
+    return tuple(sorted(word for word in re.findall(r"[\w*][-\w./:*]*", answer) if not word.endswith("Impl")))
+
+
+def _status(answer: str) -> Hashable:
+    """The exit code, and the status if the tool shows it."""
+    found = re.search(r"\((\d{3}) for ", answer)
+    return answer.partition("\n")[0], found and found[1]
+
+
+def _nothing(_answer: str) -> Hashable:
+    return None
+
+
+_AFTER: dict[str, Callable[[str], Hashable]] = {"": _nothing, "layout": _words, "status": _status}
 
 
 @cache
@@ -66,7 +82,8 @@ def reasons() -> tuple[Reason, ...]:
             tuple(re.compile(pattern) for pattern in table["lines"]),
             re.compile(table.get("theirs", ""), re.DOTALL),
             re.compile(table.get("ours", ""), re.DOTALL),
-            table.get("after") == "sorting",
+            re.compile(table.get("apart_from", "(?!)")),
+            _AFTER[table.get("after", "layout" if "apart_from" in table else "")],
         )
         for name, table in tables.items()
     )

@@ -16,6 +16,7 @@ def write(compared: Sequence[Comparison]) -> None:
     summary = {
         "lines": len(compared),
         "equal": sum(each.is_equal for each in compared),
+        "unexplained": sum(bool(each.unexplained) for each in compared),
         "reasons": {name: sum(name in each.reasons for each in compared) for name in names},
     }
     FILE.write_text(json.dumps(summary, indent=2) + "\n", "utf-8")

@@ -10,6 +10,16 @@ from pulsarctl.errors import UsageProblem
 BYTES_MAX = 1 << 30  # the parts are assembled in memory
 
 
+class Text:
+    """A text without quotes under the type of JSON, which is how Pulsar takes the name of a group."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def encoded(self) -> tuple[bytes, str]:
+        return self._text.encode(), "application/json"
+
+
 class Form:
     def __init__(self) -> None:
         self._boundary = secrets.token_hex(16)

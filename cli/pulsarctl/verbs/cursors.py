@@ -44,7 +44,15 @@ def expiry(
     if (time is None) == (position is None):
         raise UsageProblem("specify an age or a position, and not both", hint="use -t DURATION or -p LEDGER:ENTRY")
     if time is not None:
-        seconds = parse_seconds(time)
+        seconds = age_seconds(time)
         return lambda admin, topic: admin.topics.expire(topic, subscription, seconds)
     last = parse_message_id(str(position))
     return lambda admin, topic: admin.topics.expire_to(topic, subscription, last, excluded=excluded)
+
+
+def age_seconds(text: str) -> int:
+    """A broker would take a negative age for a moment in the future, and expire everything. Raises `UsageProblem`."""
+    seconds = parse_seconds(text)
+    if seconds < 0:
+        raise UsageProblem(f"the age of messages cannot be negative: {text}")
+    return seconds

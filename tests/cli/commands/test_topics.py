@@ -165,3 +165,13 @@ def test_a_partitioned_topic_is_terminated_as_a_whole(cli: Cli, partitioned: str
         "1          -1:-1",
         "2          -1:-1",
     ]
+
+
+def test_messages_are_not_expired_by_a_negative_age(cli: Cli) -> None:
+    assert cli("topics", "create", "young") == OK
+    for words in (("expire-messages", "young", "-s", "s"), ("expire-messages-all-subscriptions", "young", "--yes")):
+        refused = cli("topics", *words, "-t", "-1")
+        assert (refused.exit_code, refused.stderr.splitlines()[0]) == (
+            2,
+            "error: the age of messages cannot be negative: -1",
+        )

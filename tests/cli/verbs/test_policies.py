@@ -104,6 +104,12 @@ def test_a_quota_by_age_and_a_quota_by_size_coexist(cli: Cli, namespace: str) ->
     assert "message_age" not in cli("namespaces", "get-backlog-quotas", namespace).stdout
 
 
+def test_a_quota_by_age_may_be_as_long_as_the_retention(cli: Cli, namespace: str) -> None:
+    assert cli("namespaces", "set-retention", namespace, "-t", "1h", "-s", "10M") == OK
+    quota = ("-lt", "1h", "-p", "producer_request_hold", "-t", "message_age")
+    assert cli("namespaces", "set-backlog-quota", namespace, *quota) == OK
+
+
 @pytest.mark.parametrize(
     ("line", "error"),
     [

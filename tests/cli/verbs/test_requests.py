@@ -226,6 +226,12 @@ def test_proxy_stats_are_read_from_the_proxy(cli_alone: Cli) -> None:
     assert [request.path for request in proxy.requests] == ["/proxy-stats/connections", "/proxy-stats/topics"]
 
 
+def test_the_name_of_an_anti_affinity_group_is_sent_without_quotes(cli: Cli) -> None:
+    """Apache Pulsar takes the body as it is."""
+    planned = cli("namespaces", "set-anti-affinity-group", NAMESPACE, "-g", "apart", "--dry-run", "-v")
+    assert "(5 bytes of application/json)" in planned.stdout
+
+
 def test_a_shadow_topic_is_refused_and_a_topic_has_no_source(cli: Cli) -> None:
     cli("topics", "create", "source")
     refused = cli("topics", "create-shadow-topic", "shadow", "-s", "source")

@@ -22,7 +22,6 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.message_ids import parse_message_id
-from pulsarctl.values.quantities import parse_seconds
 from pulsarctl.verbs import cursors
 from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
 
@@ -197,7 +196,7 @@ def expire_messages_of_all(
 
     Example: pulsarctl topics expire-messages-all-subscriptions orders -t 1h --yes
     """
-    seconds = parse_seconds(time)
+    seconds = cursors.age_seconds(time)
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     if names.topics:
         question = f"Acknowledge messages older than {time} for every subscription of {shown(names)}?"

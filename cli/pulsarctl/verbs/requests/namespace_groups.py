@@ -1,11 +1,12 @@
 """Groups that place a namespace: of brokers, of bookies, and of resources."""
 
+from pulsarctl.admin.form import Text
 from pulsarctl.shell.headings import Heading
 from pulsarctl.verbs.requests.fields import NAMESPACE, OF_NAMESPACE
 from pulsarctl.verbs.requests.request import Field, Place, Request, Shown
 
 PLACEMENT = Heading.PLACEMENT
-_GROUP = Field("group", "Name of the anti-affinity group.", ("-g", "--group"), "GROUP", Place.WHOLE)
+_GROUP = Field("group", "Name of the anti-affinity group.", ("-g", "--group"), "GROUP", Place.NOWHERE)
 
 
 AFFINITY_ROWS = (
@@ -17,6 +18,7 @@ AFFINITY_ROWS = (
         "public/default -g separate",
         (NAMESPACE, _GROUP),
         heading=PLACEMENT,
+        payload=lambda given: Text(given["group"]),
     ),
     Request(
         "get-anti-affinity-group",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from pulsarctl.admin.form import Form
+from pulsarctl.admin.form import Form, Text
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic, namespace_path, segment, subscription_segment, topic_path
 
@@ -68,7 +68,7 @@ class Request:
     column    the heading of the names that it prints
     told      a confirmation on a terminal, with the names of fields as placeholders
     ending    what follows the path if the fields in it are given; `otherwise` follows if they are not
-    payload   computes a form to send, for requests with files
+    payload   computes a body that is not JSON
     into      the field with the file to write the response to
     """
 
@@ -89,7 +89,7 @@ class Request:
     hidden: bool = False
     ending: str = ""
     otherwise: str = ""
-    payload: Callable[[Given], Form] | None = None
+    payload: Callable[[Given], Form | Text] | None = None
     into: str = ""
 
 
