@@ -122,6 +122,10 @@ fuzz: $(READY) ## mutate recorded sessions, TLS records, authentication data, an
 authorization: $(READY) ## compare who may do what with a real Apache Pulsar, cell by cell (needs mvn and java)
 	@$(PY) -m tests.real_pulsar.authorization
 
+.PHONY: walk
+walk: $(READY) ## compare pulsar-admin and pulsarctl on Apache Pulsar and here (needs mvn and java; ARGS='--only topics')
+	@$(PY) -m tests.walk $(ARGS)
+
 openapi: EXAMPLES ?= 50
 openapi: $(READY) ## send requests generated from the OpenAPI document to a broker (EXAMPLES=50)
 	@$(PY) -m tests.admin.generated --examples $(EXAMPLES) $(ARGS)
