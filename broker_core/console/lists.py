@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +30,6 @@ from broker_core.console.quantities import count, counted, rate, size
 
 ROWS = 50  # of a page; each row costs one request
 LARGEST = 200
-_PARTITION = re.compile(r"-partition-\d+$")
 PARTITIONED = "partitioned"
 
 
@@ -72,8 +71,7 @@ async def namespaces(frame: Frame, request: Request, api: AdminApi) -> Page:
 async def topics(frame: Frame, request: Request, api: AdminApi) -> Page:
     """Names are filtered and cut into pages first; only the topics of the page are asked for their stats."""
     namespace, wanted = request.query.get("namespace", ""), request.query.get("filter", "")
-    names, partitioned = await _names(api, namespace)
-    matching = [name for name in names if wanted.lower() in name.lower()]
+    matching, partitioned = await _names(api, namespace, wanted)
     number = _page_number(request, len(matching))
     listed = [TopicName.parse(name) for name in matching[number * ROWS : (number + 1) * ROWS]]
     rows = await _rows(api, listed, partitioned)
@@ -89,8 +87,8 @@ async def topics(frame: Frame, request: Request, api: AdminApi) -> Page:
     return page(frame, namespace, namespace_crumbs(namespace), *content)
 
 
-async def _names(api: AdminApi, namespace: str) -> tuple[list[str], frozenset[str]]:
-    """Topics without partitions and partitioned ones, sorted; and which of them are partitioned."""
+async def _names(api: AdminApi, namespace: str, wanted: str) -> tuple[list[str], frozenset[str]]:
+    """Topics without partitions and partitioned ones, sorted; and which names are those of partitioned topics."""
     path = namespace_path(namespace)
     found = await api.ask_all(
         [
@@ -102,8 +100,18 @@ async def _names(api: AdminApi, namespace: str) -> tuple[list[str], frozenset[st
     )
     every, *parted = [_value(one) or [] for one in found]
     partitioned = frozenset(name for some in parted for name in some)
-    plain = {name for name in every if _PARTITION.sub("", name) not in partitioned}
-    return sorted(plain | partitioned), partitioned
+    # In a thread: with many names, it would hold up the messages of a broker in this process.
+    return await asyncio.to_thread(_matching, every, partitioned, wanted.lower()), partitioned
+
+
+def _matching(names: Sequence[str], partitioned: frozenset[str], wanted: str) -> list[str]:
+    plain = [name for name in names if not _is_partition(name, partitioned)]
+    return sorted(name for name in {*plain, *partitioned} if wanted in name.lower())
+
+
+def _is_partition(name: str, partitioned: frozenset[str]) -> bool:
+    topic, _, number = name.rpartition("-partition-")
+    return topic in partitioned and number.isdigit()
 
 
 def _value(reply: Reply | Refused) -> Any:

@@ -26,6 +26,7 @@ STANDING = (
     "idle",
     "idle-loaded",
     "many-topics",
+    "console",
     "delayed",
     "delivery-times",
     "unacked",

@@ -29,8 +29,8 @@ def many_topics(directory: Path) -> str:
     return f"{scene}: {memory:.0f} MB resident, {share:.2%} of a core"
 
 
-def attach(client: RawClient, numbers: range) -> None:
-    """Opens a producer and a Shared consumer with permits on each topic; the number is their ID on the connection."""
+def attach(client: RawClient, numbers: range, permits: int = PERMITS) -> None:
+    """Opens a producer and a Shared consumer on each topic; the number is their ID on the connection."""
     for first in range(numbers.start, numbers.stop, AT_ONCE):
         some = range(first, min(first + AT_ONCE, numbers.stop))
         for number in some:
@@ -39,7 +39,8 @@ def attach(client: RawClient, numbers: range) -> None:
         for number in some:
             client.send(client_commands.subscribe(number, topic(number), "s", number, sub_type=CommandSubscribe.Shared))
         answered(client, BaseCommand.SUCCESS, len(some))
-        client.send(b"".join(client_commands.flow(number, PERMITS) for number in some))
+        if permits:
+            client.send(b"".join(client_commands.flow(number, permits) for number in some))
 
 
 def produce(number: int) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.bench.backlog import backlog
 from tests.bench.brokers import scratch_dir
+from tests.bench.console_pages import console_pages
 from tests.bench.declared_state import declared_state
 from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.delivery_times import delivery_times
@@ -131,6 +132,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "idle": idle,
     "idle-loaded": idle_loaded,
     "many-topics": many_topics,
+    "console": console_pages,
     "delayed": delayed_backlog,
     "delivery-times": delivery_times,
     "unacked": unacked,
