@@ -30,6 +30,7 @@ COUNTERS = frozenset(
         "pulsar_in_messages_total",
         "pulsar_out_bytes_total",
         "pulsar_out_messages_total",
+        "pulsar_replicated_subscriptions_timedout_snapshots_total",
         "pulsarctl_authentication_refusals_total",
     }
 )
@@ -123,7 +124,7 @@ def _snapshot_samples(broker: Broker, cluster: str) -> Iterator[_Sample]:
     """Of replicated subscriptions."""
     snapshots = broker.topics.snapshots
     yield "pulsar_replicated_subscriptions_pending_snapshots", cluster, snapshots.pending
-    yield "pulsar_replicated_subscriptions_timedout_snapshots", cluster, snapshots.timed_out
+    yield "pulsar_replicated_subscriptions_timedout_snapshots_total", cluster, snapshots.timed_out
     yield "pulsar_replicated_subscriptions_snapshot_ms_count", cluster, snapshots.taken
     yield "pulsar_replicated_subscriptions_snapshot_ms_sum", cluster, snapshots.taken_ms
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.error import HTTPError
@@ -121,3 +122,20 @@ def test_a_consumer_moves_there_and_back_while_messages_are_published(clusters: 
             consumer.acknowledge(message)
         consumer.close()
     assert seen == set(range(4 * EACH))
+
+
+def test_the_metrics_have_pulsars_names(clusters: Clusters) -> None:
+    topic = clusters.topic()
+    here, _ = from_real(clusters)
+    consumer = subscribe(here, topic)
+    publish(here, topic, 0, 1)
+    acknowledge(consumer, 1)
+    wait_until(lambda: "pulsar_replicated_subscriptions_snapshot_ms_count" in metrics(here), SECONDS)
+    assert metrics(Side(clusters.of_ours, clusters.ours)) <= metrics(here)
+
+
+def metrics(side: Side) -> set[str]:
+    """The names of the metrics of replicated subscriptions. Pulsar has them once there is something to count."""
+    with urllib.request.urlopen(f"{side.broker.http_url}/metrics/", timeout=SECONDS) as answer:
+        names = {line.partition("{")[0] for line in answer.read().decode().splitlines()}
+    return {name for name in names if name.startswith("pulsar_replicated_subscriptions_")}

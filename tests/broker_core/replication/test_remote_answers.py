@@ -5,17 +5,20 @@ from collections.abc import Iterator
 import pulsar
 import pytest
 
+from broker_core.publishing.replication import OF_A_MARKER, source_position
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import commands
 from tests import official_client
 from tests.broker_core.replication.clusters import admin, config_of, new_namespace, register, replication_stats
+from tests.broker_core.replication.following import SECONDS, subscribe
 from tests.broker_core.replication.pair import NAMES, publish
 from tests.broker_core.replication.scripted_cluster import ScriptedCluster, Sent, stored
 from tests.condition import wait_until
 from tests.loaded_topics import loaded
 
 NUMBERS = [b"%d" % number for number in range(50)]
+SNAPSHOT_REQUEST = 10
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +102,23 @@ def test_a_lost_receipt_is_asked_for_by_sending_again(west: EmbeddedBroker, clie
             admin(west.http_url, "POST", f"clusters/{cluster}", {"brokerServiceUrl": another.url})
             wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, 10)
             assert another.arrived == NUMBERS[:3]
+
+
+def test_a_marker_is_confirmed_without_a_position(west: EmbeddedBroker, client: pulsar.Client) -> None:
+    def stored_by_position(sent: Sent) -> bytes:
+        if sent.metadata.HasField("marker_type"):
+            return commands.send_receipt(sent.producer_id, 0, 1, 1, highest_sequence_id=OF_A_MARKER)
+        position = source_position(sent.metadata)
+        assert position is not None
+        return commands.send_receipt(sent.producer_id, position[0], 1, 1, highest_sequence_id=position[1])
+
+    with ScriptedCluster(stored_by_position, {"supports_repl_dedup_by_lid_and_eid": True}) as other:
+        topic, cluster = replicated_to(west, other.url)
+        subscribe(client, topic)
+        for some in (NUMBERS[:3], NUMBERS[3:5]):
+            publish(client, topic, some, batching_enabled=False)
+            wait_until(lambda: SNAPSHOT_REQUEST in [one.marker_type for one in other.metadata], SECONDS)
+        wait_until(lambda: cursor_of(west, topic, cluster).backlog_entries == 0, SECONDS)
+        assert len(other.producers) == 1  # no receipt was a surprise
+        assert [one.marker_type for one in other.metadata].count(SNAPSHOT_REQUEST) == 1  # it waits for the answer
+        assert {one.replicated_from for one in other.metadata} == {"west"}

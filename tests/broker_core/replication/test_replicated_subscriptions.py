@@ -194,7 +194,7 @@ def test_metrics_count_snapshots(quick: Pair) -> None:
     subscribe(quick.of_west, topic)
     publish(quick.of_west, topic, FIFTY)
     wait_until(lambda: metric(quick.west, "pulsar_replicated_subscriptions_snapshot_ms_count") > before, SECONDS)
-    assert metric(quick.west, "pulsar_replicated_subscriptions_timedout_snapshots") == 0
+    assert metric(quick.west, "pulsar_replicated_subscriptions_timedout_snapshots_total") == 0
     wait_until(lambda: metric(quick.west, "pulsar_replicated_subscriptions_pending_snapshots") == 0, SECONDS)
 
 

@@ -176,6 +176,15 @@ def test_an_unused_subscription_expires_if_configured() -> None:
         assert "s" not in topic.subscriptions
 
 
+def test_a_replicated_subscription_does_not_expire() -> None:
+    with looking(InactiveConfig(), TopicConfig(subscription_expiration_minutes=2)) as broker:
+        broker.subscribe()
+        topic = broker.broker.broker.topics.loaded[str(NAME)]
+        broker.broker.call(topic.subscriptions["s"].set_replicated(True))
+        broker.look_at_subscriptions_twice(1_000)
+        assert "s" in topic.subscriptions
+
+
 def test_a_subscription_with_a_consumer_does_not_expire() -> None:
     topics = TopicConfig(subscription_expiration_minutes=2)
     with looking(InactiveConfig(), topics) as broker, RawClient(broker.broker.service_url) as raw:
