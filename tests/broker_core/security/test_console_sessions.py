@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.admin.all_routes import served_routes
+from broker_core.admin.call import Answer, Call
+from broker_core.admin.console_pages import accept_sign_in
 from broker_core.admin.guard import is_console
 from broker_core.config.console import ConsoleConfig
 from broker_core.security.sessions import COOKIE, Sessions
@@ -144,3 +146,26 @@ def test_other_cookies_name_no_session(cookies: str) -> None:
     sessions = Sessions(ConsoleConfig(), StillClock())
     sessions.open({})
     assert sessions.find(cookies) is None
+
+
+# Connections that others can read
+
+
+def signing_in(broker: EmbeddedBroker, **connection: bool) -> Answer:
+    form = f"token={token('admin')}".encode()
+    sessions = Sessions(ConsoleConfig(), StillClock())
+    call = Call(broker.broker, {}, {}, form, {}, None, path="/console/sign-in", sessions=sessions, **connection)  # type: ignore[arg-type]  # no body memory
+    return broker.call(accept_sign_in(call))
+
+
+def test_credentials_are_not_accepted_over_a_connection_that_others_can_read(broker: EmbeddedBroker) -> None:
+    answer = signing_in(broker, is_private=False)
+    assert answer.status == 401
+    assert b"Use https" in answer.body and b'name="token"' not in answer.body
+    assert "Set-Cookie" not in dict(answer.headers)
+
+
+def test_over_tls_the_cookie_is_sent_over_tls_only(broker: EmbeddedBroker) -> None:
+    answer = signing_in(broker, is_private=True, is_secure=True)
+    assert answer.status == 303
+    assert dict(answer.headers)["Set-Cookie"].endswith("; Secure")
