@@ -30,7 +30,7 @@ from pulsarctl.errors import (
 )
 from pulsarctl.output import render
 from pulsarctl.output.next_steps import after_no_answer
-from pulsarctl.settings.addresses import host_and_port
+from pulsarctl.settings.addresses import admin_address, admin_urls
 from pulsarctl.settings.settings import CONNECT_TIMEOUT_SECONDS, Settings
 from pulsarctl.values.clock import monotonic
 
@@ -62,7 +62,7 @@ class AdminHttp:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._channel = Channel(settings)
-        self._addresses = _addresses(settings.web_url)
+        self._addresses = admin_urls(settings.web_url)
         self._connection: http.client.HTTPConnection | None = None
         self._is_idle = True  # whether the last answer was read to its end
         self._base = self._addresses[0]
@@ -221,7 +221,7 @@ class AdminHttp:
             connection.sock.settimeout(connection.timeout)
 
     def _open(self, base: str) -> http.client.HTTPConnection:
-        host, port = _address(base)
+        host, port = admin_address(base)
         timeout = min(CONNECT_TIMEOUT_SECONDS, self._settings.request_timeout_seconds)
         if base.startswith("http:"):
             return http.client.HTTPConnection(host, port, timeout=timeout)
@@ -230,7 +230,7 @@ class AdminHttp:
     def _follow(self, location: str) -> str:
         try:
             parts = urlsplit(location)
-            elsewhere = _addresses(f"{parts.scheme}://{parts.netloc}") if parts.netloc else [self._base]
+            elsewhere = admin_urls(f"{parts.scheme}://{parts.netloc}") if parts.netloc else [self._base]
         except (ValueError, UsageProblem) as error:
             raise CannotConnect(f"{self._base} redirects to '{location}', which is not an admin URL") from error
         if self._base.startswith("https:") and not elsewhere[0].startswith("https:"):
@@ -245,7 +245,9 @@ class AdminHttp:
         what = f"no answer to {method}" if method else "cannot reach the broker at"
         return CannotConnect(
             f"{what} {tried} (URL from {self._origin}): {_words(error)}",
-            hint=after_no_answer([_address(base)[0] for base in self._addresses], "--admin-url", connected=connected),
+            hint=after_no_answer(
+                [admin_address(base)[0] for base in self._addresses], "--admin-url", connected=connected
+            ),
             request=f"{method} {tried}".lstrip(),
         )
 
@@ -269,30 +271,6 @@ class AdminHttp:
             reason=reason,
             request=request,
         )
-
-
-def _addresses(web_url: str) -> list[str]:
-    """The base URL of each host. Raises `UsageProblem`."""
-    scheme, separator, hosts = web_url.partition("://")
-    if not separator or scheme not in ("http", "https") or not hosts.strip("/"):
-        raise _no_url(web_url, "")
-    bases = [f"{scheme}://{host.strip().rstrip('/')}" for host in hosts.split(",") if host.strip()]
-    for base in bases:
-        _address(base)
-    return bases
-
-
-def _address(base: str) -> tuple[str, int]:
-    """Host and port. Raises `UsageProblem`."""
-    scheme, _, rest = base.partition("://")
-    try:
-        return host_and_port(re.split("[/?#]", rest, maxsplit=1)[0], 80 if scheme == "http" else 443)
-    except ValueError as error:
-        raise _no_url(base, f": {error}") from error
-
-
-def _no_url(url: str, why: str) -> UsageProblem:
-    return UsageProblem(f"'{url}' is not an admin URL{why}", hint="use http://HOST:PORT, such as http://localhost:8080")
 
 
 def _query(query: dict[str, object]) -> str:

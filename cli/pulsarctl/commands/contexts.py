@@ -8,6 +8,7 @@ import typer
 
 from pulsarctl.errors import NotFound, UsageProblem
 from pulsarctl.output.render import Table
+from pulsarctl.settings.addresses import admin_urls, service_addresses
 from pulsarctl.settings.client_security import FILES
 from pulsarctl.settings.contexts import ADDRESS_FIELDS, AUTH_FIELDS, ContextFile, default_path
 from pulsarctl.settings.shown import masked, rows
@@ -103,6 +104,10 @@ def create(call: Call, name: Name) -> None:
         raise UsageProblem(
             "no address or credentials given", hint="pulsarctl context create NAME --admin-url URL [--url URL]"
         )
+    if web_url := given.get("web_url"):
+        admin_urls(web_url)
+    if service_url := given.get("service_url"):
+        service_addresses(service_url)
     file.put(name, given)
     file.current = name
     file.save()

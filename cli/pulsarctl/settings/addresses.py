@@ -1,5 +1,6 @@
 """The addresses of servers, as people and brokers write them."""
 
+import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -30,6 +31,30 @@ def service_addresses(service_url: str) -> list[Address]:
         raise UsageProblem(
             f"'{service_url}' is not a service URL: {error}", hint=f"use {scheme}://HOST:PORT"
         ) from error
+
+
+def admin_urls(web_url: str) -> list[str]:
+    """The base URL of each host in `http://a:8080,b:8080`. Raises `UsageProblem`."""
+    scheme, separator, hosts = web_url.partition("://")
+    if not separator or scheme not in ("http", "https") or not hosts.strip("/"):
+        raise _no_url(web_url, "")
+    bases = [f"{scheme}://{host.strip().rstrip('/')}" for host in hosts.split(",") if host.strip()]
+    for base in bases:
+        admin_address(base)
+    return bases
+
+
+def admin_address(base: str) -> tuple[str, int]:
+    """Host and port. Raises `UsageProblem`."""
+    scheme, _, rest = base.partition("://")
+    try:
+        return host_and_port(re.split("[/?#]", rest, maxsplit=1)[0], DEFAULT_PORTS[scheme])
+    except ValueError as error:
+        raise _no_url(base, f": {error}") from error
+
+
+def _no_url(url: str, why: str) -> UsageProblem:
+    return UsageProblem(f"'{url}' is not an admin URL{why}", hint="use http://HOST:PORT, such as http://localhost:8080")
 
 
 def host_and_port(text: str, default_port: int) -> tuple[str, int]:
