@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills replication-kills failover powercut damage abuse fuzz authorization openapi sbom audit proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills replication-kills failover powercut damage abuse crowd fuzz authorization openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,6 +114,11 @@ damage: $(READY) ## damage every kind of file and check what the broker serves a
 abuse: MINUTES ?= 30
 abuse: $(READY) ## send hostile input to a live broker next to a well-behaved client (MINUTES=30)
 	@$(PY) -m tests.abuse --minutes $(MINUTES) $(ARGS)
+
+crowd: LOGINS ?= 1000000
+crowd: CONNECTIONS ?= 2000
+crowd: $(READY) ## fail to log in and hold slow connections next to a well-behaved client (LOGINS=1000000, CONNECTIONS=2000)
+	@$(PY) -m tests.abuse.crowd --logins $(LOGINS) --connections $(CONNECTIONS) $(ARGS)
 
 fuzz: $(READY) ## mutate recorded sessions, TLS records, authentication data, and HTTP requests (N=100000)
 	@$(PY) -m tests.wire.fuzz --count $(N) $(ARGS)

@@ -22,7 +22,7 @@ class Closed(Exception):
 class RawClient:
     """A connected client. `next` returns items in order, and `expect` the next one of a type; both skip PING.
 
-    `context` is for a `pulsar+ssl` URL.
+    `context` is for a `pulsar+ssl` URL; `source` is the address from which the client comes.
     """
 
     def __init__(
@@ -32,9 +32,10 @@ class RawClient:
         handshake: bool = True,
         receive_buffer: int | None = None,
         context: ssl.SSLContext | None = None,
+        source: str = "",
     ) -> None:
         host, _, port = service_url.partition("://")[2].rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=DEADLINE_SECONDS)
+        self.socket = socket.create_connection((host, int(port)), DEADLINE_SECONDS, (source, 0) if source else None)
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_hostname=host)
         if receive_buffer is not None:

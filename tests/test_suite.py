@@ -10,6 +10,7 @@ TESTS = Path(__file__).parent
 # Where time itself is the subject, so that no condition can end the wait.
 SLEEPS = {
     "tests/abuse/client.py": "paces the load",
+    "tests/abuse/crowd.py": "samples for a given time",
     "tests/abuse/http_table.py": "a client that holds its connections open",
     "tests/abuse/probed_broker.py": "samples the stack at intervals",
     "tests/abuse/run.py": "samples memory and stalls for a given time",

@@ -11,6 +11,7 @@ from broker_core.admin.all_routes import all_routes
 from broker_core.server.command_table import COMMANDS
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.abuse.attackers import Attack
+from tests.abuse.crowd import run as run_crowd
 from tests.abuse.monitor import WorstStalls
 from tests.abuse.rest_table import ROWS, row_name
 from tests.abuse.run import run
@@ -74,3 +75,10 @@ def test_hostile_input_does_not_affect_a_well_behaved_client(tmp_path: Path) -> 
     report = run(tmp_path, SECONDS, SEED, STALL_SECONDS)
     assert not report.failures(), "\n".join([*report.failures(), str(report)])
     assert report.tally.inputs.keys() == {"commands", "requests", "connections"}
+
+
+@pytest.mark.slow
+def test_failed_logins_and_slow_connections_do_not_affect_a_well_behaved_client(tmp_path: Path) -> None:
+    report = run_crowd(tmp_path, logins=200, connections=100)
+    assert not report.failures(), "\n".join([*report.failures(), str(report)])
+    assert (report.logins, report.connections) == (200, 100)

@@ -38,6 +38,7 @@ STANDING = (
     "tables",
     "state",
     "proxy",
+    "secured",
 )
 
 

@@ -38,6 +38,14 @@ class Load:
     rate: int = 1000  # latency: messages per second
     warmup: int = 0  # messages sent before the clock starts
     pid: int | None = None  # the broker's process
+    token: str = ""
+    trust_file: str = ""  # authorities, for a `pulsar+ssl` URL
+
+    def connect(self) -> pulsar.Client:
+        if not self.token:
+            return connect(self.url)
+        authentication = pulsar.AuthenticationToken(self.token)
+        return connect(self.url, authentication=authentication, tls_trust_certs_file_path=self.trust_file or None)
 
     def producer(self, client: pulsar.Client, topic: str) -> pulsar.Producer:
         return client.create_producer(
@@ -76,7 +84,7 @@ class Stretch:
 
 def publish(load: Load) -> Result:
     """Pipelined, one producer. An existing subscription keeps the messages for `consume`."""
-    client = connect(load.url)
+    client = load.connect()
     client.subscribe(load.topic, SUBSCRIPTION).close()
     producer = load.producer(client, load.topic)
     send_all([producer], bytes(load.size), load.warmup)
@@ -88,7 +96,7 @@ def publish(load: Load) -> Result:
 
 def fan_in(load: Load) -> Result:
     """Pipelined, one producer on each of `topics` topics, sending in turn."""
-    client = connect(load.url)
+    client = load.connect()
     producers = [load.producer(client, f"{load.topic}-{index}") for index in range(load.topics)]
     send_all(producers, bytes(load.size), load.warmup)
     with Stretch(load.pid) as stretch:
@@ -115,7 +123,7 @@ def send_all(producers: list[pulsar.Producer], payload: bytes, count: int) -> in
 
 def consume(load: Load) -> Result:
     """Catch-up: reads and acknowledges the messages of `publish` one by one."""
-    client = connect(load.url)
+    client = load.connect()
     with Stretch(load.pid) as stretch:
         consumer = client.subscribe(load.topic, SUBSCRIPTION)
         for _ in range(load.count):
@@ -126,7 +134,7 @@ def consume(load: Load) -> Result:
 
 def sync(load: Load) -> Result:
     """One message at a time: each is sent after the receipt of the previous one."""
-    client = connect(load.url)
+    client = load.connect()
     producer = load.producer(client, load.topic)
     payload = bytes(load.size)
     waits: list[int] = []
@@ -148,7 +156,7 @@ def latency(load: Load) -> Result:
     )
     assert receiver.stdout is not None
     receiver.stdout.readline()  # the consumer has subscribed
-    client = connect(load.url)
+    client = load.connect()
     producer = load.producer(client, load.topic)
     with Stretch(load.pid) as stretch:
         lateness = send_paced(producer, load)
@@ -176,7 +184,7 @@ def send_paced(producer: pulsar.Producer, load: Load) -> list[int]:
 
 def receive(load: Load) -> Result:
     """The receiving half of `latency`; prints a line when it has subscribed."""
-    client = connect(load.url)
+    client = load.connect()
     consumer = client.subscribe(load.topic, SUBSCRIPTION)
     print("subscribed", flush=True)
     delays: list[int] = []

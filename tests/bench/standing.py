@@ -17,6 +17,7 @@ from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
 from tests.bench.proxy import proxy
 from tests.bench.rest import IDLE_SECONDS, rest
+from tests.bench.secured import secured
 from tests.bench.seek import seek
 from tests.bench.tables import tables
 from tests.bench.unacked import unacked
@@ -144,4 +145,5 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "tables": tables,
     "state": declared_state,
     "proxy": proxy,
+    "secured": secured,
 }

@@ -37,12 +37,17 @@ _PROVIDERS = ("Token", "oidc.AuthenticationProviderOpenID", "Basic", "Tls")
 
 @dataclass(frozen=True)
 class Secured:
-    """The addresses of a broker, or of the proxy in front of it, and the folder of credentials."""
+    """The addresses of a broker, or of the proxy in front of it, and the folder of credentials.
+
+    `plain_url` is the broker's address without TLS, and `pid` its process.
+    """
 
     service_url: str
     admin_url: str
     folder: Path
     issuer_url: str
+    plain_url: str = ""
+    pid: int = 0
 
     @property
     def trust_file(self) -> str:
@@ -74,7 +79,8 @@ def secured_broker(scratch: Path, *settings: str) -> Iterator[Secured]:
         given += [f"proxyRoles={PROXY}", f"authenticationRefreshCheckSeconds={REFRESH_SECONDS}"]
         given += [f"brokerClientAuthenticationPlugin={_TOKEN_PLUGIN}"]
         with BrokerProcess(scratch / "data", *given) as broker:
-            yield Secured(broker.service_url_tls, broker.http_url_tls, folder, issuer.url)
+            urls = broker.service_url_tls, broker.http_url_tls
+            yield Secured(*urls, folder, issuer.url, plain_url=broker.service_url, pid=broker.pid)
 
 
 @contextmanager

@@ -88,10 +88,15 @@ class JavaPulsar:
         self._directory = directory
         self._settings = {**SETTINGS, **(settings or {})}
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self.service_port, self.web_port = _free_ports(2)
+        self.service_port, self.web_port = free_ports(2)
         self.service_url = f"pulsar://localhost:{self.service_port}"
         self.http_url = f"http://localhost:{self.web_port}"
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the broker was not started"
+        return self._process.pid
 
     def start(self) -> None:
         """Raises `Missing`, or `TimeoutError` naming the log."""
@@ -178,7 +183,7 @@ def jars(name: str, pom: Path) -> Path:
     return whole
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [int(each.getsockname()[1]) for each in sockets]
     for each in sockets:
