@@ -506,7 +506,7 @@ function __pulsarctl_options
         case 'context show'
             printf '%s\t%s\n' --resolved 'Show the settings in effect, and the source of each.'
         case 'ops offload'
-            printf '%s\t%s\n' --to 'Store: file:///DIRECTORY, s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX.' --timeout 'Maximum time to wait.'
+            printf '%s\t%s\n' --to 'Store: file:///DIRECTORY, s3://BUCKET/PREFIX, gs://..., or az://...' --timeout 'Maximum time to wait.'
         case 'ops lake'
             printf '%s\t%s\n' --to 'Directory or S3 store of the tables, such as s3://BUCKET/LAKE.' --catalog 'Catalog: http://HOST:PORT (REST) or sqlite:///FILE. Default: catalog.sqlite in the directory.' --follow 'Go on until Ctrl-C, and append new messages at intervals.' --interval 'With --follow: time between commits.'
         case 'ops lake-maintain'

@@ -105,4 +105,8 @@ class OffloadConfig:
     )
     bucket: str = setting("managedLedgerOffloadBucket", "", "Bucket for the drivers S3 and azureblob.")
     region: str = setting("managedLedgerOffloadRegion", "", "Region for the driver S3.")
-    endpoint: str = setting("managedLedgerOffloadServiceEndpoint", "", "Endpoint for the driver S3.")
+    endpoint: str = setting(
+        "managedLedgerOffloadServiceEndpoint",
+        "",
+        "Endpoint for the drivers S3, google-cloud-storage, and azureblob; empty is that of the provider.",
+    )

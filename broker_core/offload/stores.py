@@ -190,7 +190,12 @@ def _open_azure(settings: Settings, limits: StoreLimits) -> Store:
     account = os.environ.get("AZURE_STORAGE_ACCOUNT", "")
     if not account:
         raise NotConfigured("cannot offload: the driver azureblob needs the environment variable AZURE_STORAGE_ACCOUNT")
-    filesystem = fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_ACCESS_KEY"))
+    options: dict[str, Any] = {}
+    if endpoint := _endpoint(settings, "managedLedgerOffloadServiceEndpoint"):
+        for service in ("blob", "dfs"):
+            options[f"{service}_storage_authority"] = endpoint["endpoint_override"]
+            options[f"{service}_storage_scheme"] = endpoint["scheme"]
+    filesystem = fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_ACCESS_KEY"), **options)
     bucket = _bucket(AZURE, settings)
     return Store(filesystem, bucket, f"abfs://{bucket}@{account}")
 

@@ -4,7 +4,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pulsarctl.errors import UsageProblem
 
-_HINT = "use file:///DIRECTORY, s3://BUCKET/PREFIX?endpoint_override=HOST:PORT&scheme=http&region=R, gs://BUCKET/PREFIX"
+_HINT = (
+    "use file:///DIRECTORY, s3://BUCKET/PREFIX?endpoint_override=HOST:PORT&scheme=http&region=R, gs://BUCKET/PREFIX, or"
+    " az://CONTAINER/PREFIX"
+)
 
 
 def offload_settings(uri: str) -> dict[str, str]:
@@ -20,13 +23,19 @@ def offload_settings(uri: str) -> dict[str, str]:
     if endpoint and "://" not in endpoint:
         endpoint = f"{query.pop('scheme', 'https')}://{endpoint}"
     region = query.pop("region", "")
-    if not bucket or query.keys() - {"scheme"} or parts.scheme not in ("s3", "gs"):
+    if not bucket or query.keys() - {"scheme"} or parts.scheme not in ("s3", "gs", "az"):
         raise UsageProblem(f"'{uri}' is not the URI of a store", hint=_HINT)
     if parts.scheme == "gs":
         found = {
             "managedLedgerOffloadDriver": "google-cloud-storage",
             "gcsManagedLedgerOffloadBucket": bucket,
             "gcsManagedLedgerOffloadRegion": region,
+            "managedLedgerOffloadServiceEndpoint": endpoint,
+        }
+    elif parts.scheme == "az":
+        found = {
+            "managedLedgerOffloadDriver": "azureblob",
+            "managedLedgerOffloadBucket": bucket,
             "managedLedgerOffloadServiceEndpoint": endpoint,
         }
     else:

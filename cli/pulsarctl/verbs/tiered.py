@@ -19,7 +19,7 @@ Target = Annotated[
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", metavar="URI", help="Store: file:///DIRECTORY, s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX."),
+    typer.Option("--to", metavar="URI", help="Store: file:///DIRECTORY, s3://BUCKET/PREFIX, gs://..., or az://..."),
 ]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Maximum time to wait.")]
 

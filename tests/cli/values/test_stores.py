@@ -18,6 +18,14 @@ def test_a_directory_and_buckets_become_settings_of_their_driver() -> None:
     }
 
 
+def test_a_container_of_azure_may_have_an_endpoint() -> None:
+    assert offload_settings("az://tier/a?endpoint_override=localhost:10000&scheme=http") == {
+        "managedLedgerOffloadDriver": "azureblob",
+        "managedLedgerOffloadBucket": "tier/a",
+        "managedLedgerOffloadServiceEndpoint": "http://localhost:10000",
+    }
+
+
 def test_an_s3_uri_names_region_and_endpoint() -> None:
     assert offload_settings("s3://tier/a?endpoint_override=localhost:9000&scheme=http&region=eu") == {
         "managedLedgerOffloadDriver": "aws-s3",
