@@ -24,7 +24,7 @@ from tests.broker_process import BrokerProcess
 from tests.condition import wait_until
 
 ROUNDS = int(os.environ.get("FAILOVER_ROUNDS", "1"))
-HALF = 200  # messages of a round before the other cluster has followed, and after that
+HALF = 100  # messages of a round before the other cluster has followed, and after that
 INTERVAL_MS = 100
 SETTINGS = ("brokerDeduplicationEnabled=true", f"replicatedSubscriptionsSnapshotFrequencyMillis={INTERVAL_MS}")
 NAMESPACE = "public/geo"
@@ -125,6 +125,7 @@ def consume(consumer: pulsar.Consumer, seen: Seen, until: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_consumer_that_changes_the_cluster_loses_nothing_and_repeats_little(sides: tuple[Side, Side]) -> None:
     seen = Seen()
     for round_ in range(ROUNDS):
