@@ -95,8 +95,13 @@ def _replace(old: set[str], new: list[str], table: "Table", transaction: "Transa
 def _expire(table: "Table", keep: timedelta) -> tuple[int, int]:
     """Snapshots, and the files that only they had. The current one stays."""
     before, count = _reachable(table), len(table.snapshots())
-    table.maintenance.expire_snapshots().older_than(datetime.now(UTC) - keep).commit()
-    table.refresh()
+    until_ms = int((datetime.now(UTC) - keep).timestamp() * 1000)
+    kept = {reference.snapshot_id for reference in table.metadata.refs.values()}
+    for snapshot in table.snapshots():
+        if snapshot.snapshot_id not in kept and snapshot.timestamp_ms <= until_ms:
+            # one by one: REST catalogs of Iceberg before 1.7 refuse more in a request
+            table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
+            table.refresh()
     gone = before - _reachable(table)
     for path in sorted(gone):
         table.io.delete(path)
