@@ -59,7 +59,7 @@ class Side:
         self.positions: dict[int, tuple[int, int]] = {}
         self.broker = BrokerProcess(folder / name, f"clusterName={name}", *SETTINGS).start()
 
-    def connect(self, other: Side) -> None:
+    def introduce(self, other: Side) -> None:
         """Replicates to the other cluster."""
         http_url = self.broker.http_url
         record = record_of(other.broker.service_url, other.broker.http_url)
@@ -68,6 +68,9 @@ class Side:
         admin(http_url, "POST", "tenants/public", {"allowedClusters": both, "adminRoles": []})
         admin(http_url, "PUT", f"namespaces/{NAMESPACE}")
         admin(http_url, "POST", f"namespaces/{NAMESPACE}/replication", both)
+
+    def connect(self) -> None:
+        """Creates the topic, after both clusters have its namespace: a replicator that misses it waits for a minute."""
         self.client = official_client.connect(self.broker.service_url)
         self.reader = self.client.create_reader(TOPIC, pulsar.MessageId.earliest)
 
@@ -109,8 +112,10 @@ class Side:
 @pytest.fixture
 def sides(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
     west, east = Side(tmp_path, "west"), Side(tmp_path, "east")
-    west.connect(east)
-    east.connect(west)
+    west.introduce(east)
+    east.introduce(west)
+    west.connect()
+    east.connect()
     yield west, east
     west.close()
     east.close()
