@@ -5,7 +5,9 @@ variables such as PYICEBERG_CATALOG__PULSARCTL__TOKEN. They are never part of an
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from pulsarctl.errors import CliError, UsageProblem
 
@@ -57,7 +59,25 @@ def file_properties(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_hint(table: "Table") -> None:
-    """Names the newest metadata for those who open the folder of a table without its catalog (DuckDB, pyiceberg)."""
-    name = table.metadata_location.rpartition("/")[2].removesuffix(".metadata.json")
-    with table.io.new_output(f"{table.location()}/metadata/version-hint.text").create(overwrite=True) as file:
-        file.write(name.encode())
+    """Names the newest metadata for those who open the folder of a table without its catalog (DuckDB, pyiceberg).
+
+    The last one of several writers sees the newest commit, so it is the newest one that stays.
+    """
+    written = ""
+    while written != table.metadata_location:
+        written = table.metadata_location
+        _write(table, written.rpartition("/")[2].removesuffix(".metadata.json").encode())
+        table.refresh()
+
+
+def _write(table: "Table", hint: bytes) -> None:
+    """In one step: object stores publish whole objects, and a local file is renamed."""
+    path = f"{table.location()}/metadata/version-hint.text"
+    if not path.startswith("file://"):
+        with table.io.new_output(path).create(overwrite=True) as file:
+            file.write(hint)
+        return
+    target = Path(path.removeprefix("file://"))
+    temporary = target.with_name(f"{target.name}.{uuid4().hex}")
+    temporary.write_bytes(hint)
+    temporary.replace(target)
