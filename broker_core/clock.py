@@ -27,8 +27,7 @@ class SystemClock:
     def wall_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)  # read twice for each run of messages: without a call of our own
 
     def elapsed(self) -> float:
         return time.clock_gettime(_WITH_SLEEP)

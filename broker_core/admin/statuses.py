@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from broker_core.admin.body_memory import NoRoom
 from broker_core.admin.exchange import BodyBroken, BodyTooLarge, BodyTooSlow
+from broker_core.compaction.given_places import WrongPlaces
 from broker_core.errors import (
     AlreadyExists,
     AlreadyRunning,
@@ -97,6 +98,7 @@ STATUSES: dict[type[BrokerError], int] = {
     NothingExpired: 409,
     ProducerFenced: 409,
     TopicTerminated: 409,
+    WrongPlaces: 409,
     WrongTopicKind: 409,
     BundleNotFound: 412,
     CannotShow: 412,

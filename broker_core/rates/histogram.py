@@ -6,9 +6,10 @@ most. A histogram of something that does not happen holds no counts.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from math import inf
 
 
 class Histogram:
@@ -28,13 +29,19 @@ class Histogram:
         self._add(bisect_left(self.bounds, value), times, value * times)
 
     def add_all(self, values: Sequence[float]) -> None:
-        """In one step if all of them are between the same bounds, as they usually are."""
+        """Many at once; in one step if all of them are between the same bounds, as they usually are."""
         place = bisect_left(self.bounds, min(values))
         if place == bisect_left(self.bounds, max(values)):
             self._add(place, len(values), sum(values))
         else:
-            for value in values:
-                self.add(value)
+            self._add_sorted(sorted(values))
+
+    def _add_sorted(self, values: list[float]) -> None:
+        reached = 0
+        for place, bound in enumerate((*self.bounds, inf)):
+            before, reached = reached, bisect_right(values, bound, reached)
+            if reached > before:
+                self._add(place, reached - before, sum(values[before:reached]))
 
     def _add(self, place: int, times: int, total: float) -> None:
         now = self._now

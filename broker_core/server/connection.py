@@ -162,10 +162,6 @@ class Connection(asyncio.Protocol):
         self._liveness.heard = True
         if self._liveness.listening:
             self._liveness.answer(alive=True)
-        self._feed(data)
-
-    def _feed(self, data: bytes) -> None:
-        """Takes what the data completes: at once, or in turns of the loop if it is much."""
         broken: str | None = None
         try:
             items: Sequence[Any] = self._decoder.feed(data)
@@ -197,7 +193,7 @@ class Connection(asyncio.Protocol):
 
     def _take_more(self) -> None:
         if not self._transport.is_closing():
-            self._feed(b"")  # which stops reading again if there is still more
+            self.data_received(b"")  # which stops reading again if there is still more
             self.release_reading()
 
     def _take(self, items: Sequence[Any], broken: str | None) -> None:

@@ -23,6 +23,7 @@ class WriteStats:
     @classmethod
     def of(cls, writes: Writes) -> WriteStats | None:
         """None if nothing was written lately."""
+        writes.count_noted()
         latency, sizes = writes.latency_ms.recent(), writes.entry_bytes.recent()
         if latency is None or sizes is None:
             return None

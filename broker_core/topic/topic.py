@@ -354,6 +354,7 @@ class Topic:
         await self.compaction.close()
         self.ledger.on_confirmed = None
         await self.ledger.close()
+        self.writes.count_noted()
 
 
 def _limits(name: TopicName, in_force: PoliciesInForce, config: TopicConfig) -> TopicLimits:

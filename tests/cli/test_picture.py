@@ -33,10 +33,8 @@ def test_the_pictures_load_nothing_from_the_network() -> None:
 
 
 def shape(svg: str) -> set[str]:
-    """The words that stand alone at the start of a line: headings, not figures, times, or names of this machine."""
-    return {
-        text for text, _ in painted(svg) if re.fullmatch(r"[A-Z][A-Za-z]+|client|broker|topics|problem|warning", text)
-    }
+    """The words that stand alone at the start of a line: headings, not figures, or what they push to the next line."""
+    return {text for text, _ in painted(svg) if re.fullmatch(r"[A-Z][a-z]+|client|broker|topics|problem|warning", text)}
 
 
 def test_the_screens_show_the_pages_of_the_commands(tmp_path: Path) -> None:

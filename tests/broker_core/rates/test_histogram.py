@@ -2,7 +2,7 @@
 
 from broker_core.clock import SystemClock
 from broker_core.rates.histogram import Histogram
-from broker_core.rates.writes import Writes, publish_latency
+from broker_core.rates.writes import NOTED, Writes, publish_latency
 
 
 def test_a_value_equal_to_a_bound_counts_below_it_and_a_larger_one_above() -> None:
@@ -43,6 +43,17 @@ def test_quantiles_are_exact_to_a_tenth() -> None:
     assert 990 <= high <= 1089
     assert 1000 <= top <= 1100
     assert publish_latency().quantiles((0.5,)) == []
+
+
+def test_runs_of_one_entry_are_counted_together_and_by_every_sample() -> None:
+    everywhere = publish_latency()
+    writes = Writes(SystemClock(), everywhere)
+    for number in range(NOTED + 1):
+        writes.add([0], [100 if number % 2 else 600], 0.0001 * (number % 3))
+    assert everywhere.count == NOTED
+    writes.sample()
+    assert everywhere.count == writes.entries.messages == NOTED + 1
+    assert writes.entry_bytes.recent() == ([NOTED // 2, 0, NOTED // 2 + 1, 0, 0, 0, 0, 0, 0], 350 * NOTED + 600)
 
 
 def test_a_run_counts_its_entries_by_size_and_its_time_once_for_each() -> None:
