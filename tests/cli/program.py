@@ -40,6 +40,11 @@ class Program:
         self.stdout = _read(self._process.stdout, self.stdout, lambda data: data.count(b"\n") >= count, seconds)
         return self.stdout.splitlines(keepends=True)[:count]
 
+    def read_error_lines(self, count: int, seconds: float = SECONDS) -> list[bytes]:
+        """The same for stderr."""
+        self.stderr = _read(self._process.stderr, self.stderr, lambda data: data.count(b"\n") >= count, seconds)
+        return self.stderr.splitlines(keepends=True)[:count]
+
     def write(self, data: bytes) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(data)
@@ -100,6 +105,6 @@ def _read(stream: IO[bytes] | None, data: bytes, enough: Callable[[bytes], bool]
         left = deadline - time.monotonic()
         assert left > 0 and select.select([stream], [], [], left)[0], f"not within {seconds} s; so far {data!r}"
         chunk = os.read(stream.fileno(), 65536)
-        assert chunk, f"stdout ended; so far {data!r}"
+        assert chunk, f"the stream ended; so far {data!r}"
         data += chunk
     return data

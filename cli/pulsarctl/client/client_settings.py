@@ -51,6 +51,10 @@ class PublishOptions:
     deliver_at_ms: int = 0
     compression: str = "none"
     batching: bool = True
+    batch_messages_max: int = BATCH_MESSAGES_MAX
+    batch_bytes_max: int = BATCH_BYTES_MAX
+    batch_delay_ms: int = BATCH_DELAY_MS
+    pending_messages_max: int = 2 * PENDING_MESSAGES_MAX  # `PublishWindow` keeps us below it
     chunking: bool = False
     disable_replication: bool = False
     producer_name: str | None = None
@@ -84,11 +88,11 @@ def producer_settings(options: PublishOptions) -> dict[str, Any]:
         "access_mode": _ACCESS[options.access_mode],
         "send_timeout_millis": options.send_timeout_ms,
         "compression_type": _COMPRESSION[options.compression],
-        "max_pending_messages": 2 * PENDING_MESSAGES_MAX,  # `PublishWindow` keeps us below it
+        "max_pending_messages": options.pending_messages_max,
         "batching_enabled": options.batching and not options.chunking,
-        "batching_max_messages": BATCH_MESSAGES_MAX,
-        "batching_max_allowed_size_in_bytes": BATCH_BYTES_MAX,
-        "batching_max_publish_delay_ms": BATCH_DELAY_MS,
+        "batching_max_messages": options.batch_messages_max,
+        "batching_max_allowed_size_in_bytes": options.batch_bytes_max,
+        "batching_max_publish_delay_ms": options.batch_delay_ms,
         "chunking_enabled": options.chunking,
     }
     if options.schema is not None:

@@ -26,7 +26,7 @@ from pulsarctl.client.subscribe_options import Settlement, SubscribeOptions
 from pulsarctl.encryption.decryption import not_decrypted
 from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
 from pulsarctl.settings.settings import Settings
-from pulsarctl.values.message_ids import MessageId
+from pulsarctl.values.message_ids import LATEST, MessageId
 
 CLOSE_SECONDS = 0.5
 IN_ORDER = ("exclusive", "failover")  # subscription types that allow cumulative acknowledgment
@@ -105,9 +105,21 @@ class Messaging:
             consumer = self._client.subscribe(name, options.subscription, **consumer_settings(options))
         return Subscriber(consumer, options)
 
-    def reader(self, topic: str) -> "LatestReader":
+    def producer(self, topic: str, options: PublishOptions) -> Any:
+        """A producer of the official client for all partitions; the caller bounds its pending messages."""
+        settings = producer_settings(options)
+        settings["max_pending_messages_across_partitions"] = max(50_000, options.pending_messages_max)
+        with self._translated(f"produce to {topic}"):
+            return self._client.create_producer(topic, **settings)
+
+    def reader(self, topic: str, start: MessageId = LATEST, queue_size: int = 1000) -> "TopicReader":
+        """A reader of one partition that begins at `start`, without a durable subscription."""
+        place = pulsar.MessageId(start.partition, start.ledger_id, start.entry_id, start.batch_index)
         with self._translated(f"read {topic}"):
-            return LatestReader(self._client.create_reader(topic, pulsar.MessageId.latest))
+            reader = self._client.create_reader(
+                topic, place, receiver_queue_size=queue_size, start_message_id_inclusive=not start.is_end
+            )
+        return TopicReader(reader)
 
     def close(self) -> None:
         """Sends pending acknowledgments and closes the connections.
@@ -194,8 +206,8 @@ class Publisher:
         self.is_refused = True
 
 
-class LatestReader:
-    """Reads what is published after it was opened, without a durable subscription."""
+class TopicReader:
+    """Reads one partition. Acknowledges nothing."""
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
@@ -206,6 +218,24 @@ class LatestReader:
             return bytes(self._reader.read_next(timeout_ms).data())
         except pulsar.Timeout:
             return None
+
+    def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]:
+        """Up to `count_max` records. Waits only for the first, and returns none after `timeout_ms`."""
+        records: list[ClientRecord] = []
+        with contextlib.suppress(pulsar.Timeout):
+            while len(records) < count_max:
+                records.append(ClientRecord(self._reader.read_next(0 if records else timeout_ms)))
+        return records
+
+    def has_more(self) -> bool:
+        """Whether the partition has messages after the last one that was read."""
+        try:
+            return bool(self._reader.has_message_available())
+        except pulsar.PulsarException as error:
+            raise problem(type(error).__name__, "ask for the last message", "") from error
+
+    def is_connected(self) -> bool:
+        return bool(self._reader.is_connected())
 
 
 class Subscriber:
@@ -267,6 +297,9 @@ class Subscriber:
             place = f"{found.ledger_id}:{found.entry_id}"
             self._problem = not_decrypted(found.topic, place, names, has_key=has_key)
         return False
+
+    def is_connected(self) -> bool:
+        return bool(self._consumer.is_connected())
 
     def last_position(self) -> tuple[int, int, int]:
         """Ledger, entry and batch index of the partition's last message; the entry is -1 if there is none."""

@@ -50,9 +50,9 @@ from pulsarctl.consume.reading_options import (
     To,
     crypto_failure_action_of,
 )
-from pulsarctl.consume.subscribing import Reach, Subscribing
+from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
 from pulsarctl.encryption.key_source import private_key_file
-from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.errors import UsageProblem
 from pulsarctl.output import render
 from pulsarctl.records.record import HIDDEN_FROM_CLIENT
 from pulsarctl.records.record_output import Show, decoded, record_output
@@ -194,20 +194,11 @@ def _run(
 
     client = Messaging(settings, timeout_seconds)
     try:
-        source = subscribing.open(client, lambda name: has_backlog(call, name, subscribing.options.subscription))
+        source = subscribing.open(client, lambda name: has_backlog(call.admin, name, subscribing.options.subscription))
         return consume_all(source, show, stops, rate=rate, quiet=settings.quiet)
     finally:
         subscribing.close()
         client.close()
-
-
-def has_backlog(call: Call, topic: str, subscription: str) -> bool | None:
-    """Whether the subscription has a backlog, or None if the admin API cannot tell."""
-    try:
-        found = call.admin.topics.stats(topic).get("subscriptions", {}).get(subscription)
-    except CliError:
-        return None
-    return None if found is None else int(found["msgBacklog"]) > 0
 
 
 def _ack_timeout(text: str) -> int:

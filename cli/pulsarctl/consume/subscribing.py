@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from pulsarctl.client.subscribe_options import SubscribeOptions
 from pulsarctl.consume.consuming import Source
 from pulsarctl.consume.topic_end import Bounded, Endless, Partition
-from pulsarctl.errors import UsageProblem
+from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
 from pulsarctl.values.positions import AtTime, Earliest, Latest, Position
 
 if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
     from pulsarctl.client.messaging import Messaging, Subscriber
 
 
@@ -47,6 +48,9 @@ class Subscribing:
     def starts_at_end(self) -> bool:
         """Whether it gets only later messages. Unknown, and thus false, for a named subscription."""
         return self._is_temporary and self._reach.start is None and not self.options.from_earliest
+
+    def all_connected(self) -> bool:
+        return all(one.is_connected() for one in self._subscribers)
 
     @property
     def discarded(self) -> int:
@@ -99,3 +103,12 @@ def _seek(subscriber: "Subscriber", start: Position) -> None:
             subscriber.seek_to_message(EARLIEST)
         case Latest():
             subscriber.seek_to_message(LATEST)
+
+
+def has_backlog(admin: "AdminClient", topic: str, subscription: str) -> bool | None:
+    """Whether the subscription has a backlog, or None if the admin API cannot tell."""
+    try:
+        found = admin.topics.stats(topic).get("subscriptions", {}).get(subscription)
+    except CliError:
+        return None
+    return None if found is None else int(found["msgBacklog"]) > 0

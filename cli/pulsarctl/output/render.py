@@ -82,6 +82,16 @@ def line(text: str) -> None:
     streams.out(text + "\n")
 
 
+def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Data as CSV with a heading (RFC 4180, but with the line ends of Unix)."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    streams.out(text.getvalue())
+
+
 def marked(sign: str, text: str) -> None:
     """One line of data, painted by its sign: `+`, `~`, `-`, or `!`."""
     style = colors.SIGNS.get(sign)

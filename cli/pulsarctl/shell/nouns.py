@@ -7,6 +7,7 @@ COMMANDS = {
     "consume": "Subscribe to a topic, and print and acknowledge its messages.",
     "read": "Print messages without a subscription.",
     "tail": "Follow several topics.",
+    "perf": "Measure throughput and latency with a load of your choice.",
     "topics": "Create, inspect, compact, and delete topics, and manage their subscriptions and policies.",
     "subscriptions": "Create, list, move, and delete the subscriptions of a topic.",
     "topicPolicies": "Get, set, and remove the policies of a topic.",

@@ -1,0 +1,95 @@
+"""`pulsarctl perf consume`: receive messages with subscriptions and measure."""
+
+import threading
+import time
+from functools import partial
+
+from pulsarctl.client.subscribe_options import SubscribeOptions
+from pulsarctl.commands.perf.final_record import conclude, use_format
+from pulsarctl.consume.subscribing import Reach, Subscribing, has_backlog
+from pulsarctl.output import render
+from pulsarctl.perf import perf_options as options
+from pulsarctl.perf.tally import Tally
+from pulsarctl.shell.arguments import csv
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values.positions import Latest
+
+app = Noun("perf", "")
+
+
+@app.verb("consume")
+def consume(
+    call: Call,
+    topics: options.Topics,
+    num_topics: options.NumTopics = 1,
+    subscriptions: options.Subscriptions = None,
+    num_subscriptions: options.NumSubscriptions = 1,
+    num_consumers: options.NumConsumers = 1,
+    subscription_type: options.SubscriptionType = "Exclusive",
+    subscription_position: options.SubscriptionPosition = "Latest",
+    num_messages: options.NumMessages = 0,
+    duration: options.Duration = "0",
+    rate: options.ReceiveRate = 0,
+    queue_size: options.QueueSize = 1000,
+    exit_on_end: options.ExitOnEnd = False,
+    interval: options.Interval = "10s",
+    form: options.Format = None,
+    timeout: options.Timeout = "30s",
+) -> None:
+    """Receive and acknowledge messages, and measure their throughput and their age.
+
+    Consumes until -m, -e, -time, or Ctrl-C, and then prints the final record on stdout. The latency of a message is
+    the time since it was published, in whole milliseconds and by the clocks of both machines. The subscriptions stay
+    on the broker, as with pulsar-perf.
+
+    Examples:
+      pulsarctl perf consume load -time 60
+      pulsarctl perf consume load -sp Earliest -e -o json
+      pulsarctl perf consume load -ss work -st Shared -n 4 -m 100000
+
+    Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, or the connection was lost, 6 a
+    subscription has another consumer.
+    """
+    as_csv = use_format(call, form)
+    names = options.topics_of(topics, num_topics)
+    kind = options.subscription_type_of(subscription_type)
+    options.check_consumers(num_consumers, kind)
+    of_subscriptions = options.numbered(csv(subscriptions) or ["sub"], num_subscriptions, "subscriptions")
+    from_earliest = options.is_earliest(subscription_position)
+    wait, seconds, every = options.wait_of(timeout), options.seconds_of(duration), options.seconds_of(interval)
+    settings = call.settings
+    render.guard_stdout()
+    call.with_resource(orderly_end())
+
+    from pulsarctl.client.messaging import Messaging
+    from pulsarctl.perf.receiving import Quota, Receiver, by_publish_time
+    from pulsarctl.perf.running import Plan, Run, Side
+
+    asking = threading.Lock()  # the connection of the admin client serves one thread at a time
+
+    def is_behind(subscription: str, topic: str) -> bool | None:
+        with asking:
+            return has_backlog(call.admin, topic, subscription)
+
+    tally, quota, end = Tally(), Quota(num_messages), Latest() if exit_on_end else None
+    works: list[Receiver] = []
+    client = Messaging(settings, wait)
+    opened = time.monotonic()
+    try:
+        for topic in names:
+            for subscription in of_subscriptions:
+                details = SubscribeOptions(subscription, kind, from_earliest=from_earliest, queue_size=queue_size)
+                for _ in range(num_consumers):
+                    subscribing = Subscribing(details, Reach(topic, end=end), is_temporary=False)
+                    source = subscribing.open(client, partial(is_behind, subscription))
+                    count = by_publish_time(tally)
+                    works.append(Receiver(source, count, quota, rate, subscribing.all_connected, tally))
+        run = Run([Side("consume", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
+        measured = run.finish()
+    finally:
+        client.close()
+    conclude(call, run, measured, as_csv=as_csv)
+    if not measured[0].counts.messages and not from_earliest:
+        call.notice("0 messages: a new subscription starts after the last message; use -sp Earliest")

@@ -1,0 +1,117 @@
+"""`pulsarctl perf e2e`: publish and consume a load in one run."""
+
+import secrets
+import time
+
+from pulsarctl.client.subscribe_options import SubscribeOptions
+from pulsarctl.commands.perf.final_record import conclude, use_format
+from pulsarctl.consume.subscribing import Reach, Subscribing
+from pulsarctl.errors import TimedOut
+from pulsarctl.output import render
+from pulsarctl.perf import perf_options as options
+from pulsarctl.perf.payloads import keys_of
+from pulsarctl.perf.tally import Tally
+from pulsarctl.produce.produce_options import Compression, DisableBatching, parse_compression
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.stop_signals import orderly_end
+
+app = Noun("perf", "")
+
+
+@app.verb("e2e")
+def e2e(
+    call: Call,
+    topics: options.Topics,
+    rate: options.SendRate = 100,
+    size: options.Size = "1024",
+    num_messages: options.NumMessages = 0,
+    duration: options.Duration = "0",
+    num_producers: options.NumProducers = 1,
+    num_topics: options.NumTopics = 1,
+    outstanding: options.Outstanding = None,
+    batch_delay: options.BatchDelay = 1,
+    batch_messages: options.BatchMessages = 1000,
+    batch_bytes: options.BatchBytes = "4M",
+    disable_batching: DisableBatching = False,
+    compression: Compression = "none",
+    key_mode: options.KeyMode = None,
+    subscription_type: options.SubscriptionType = "Exclusive",
+    queue_size: options.QueueSize = 1000,
+    warmup: options.Warmup = "1",
+    interval: options.Interval = "10s",
+    form: options.Format = None,
+    timeout: options.Timeout = "30s",
+) -> None:
+    """Publish and consume a load in one run, and measure the latency from end to end.
+
+    Each topic gets a consumer with a subscription that exists during the run. The final record has two parts: produce,
+    with the latency of acknowledgments, and consume, with the time from sending to receiving by one clock, in
+    microseconds. After the last message was sent, the run waits until all acknowledged messages have arrived.
+
+    Examples:
+      pulsarctl perf e2e load -r 1000 -time 30
+      pulsarctl perf e2e load -r 500 -m 10000 -s 4K -db -o json
+
+    Exit codes: 5 no connection, 7 an acknowledged message did not arrive within --timeout, 10 some messages were not
+    acknowledged.
+    """
+    as_csv = use_format(call, form)
+    names = options.topics_of(topics, num_topics)
+    keys, kind = keys_of(key_mode), parse_compression(compression)
+    of_type = options.subscription_type_of(subscription_type)
+    wait = options.wait_of(timeout)
+    seconds, every, warm_up = (options.seconds_of(text) for text in (duration, interval, warmup))
+    window = outstanding or options.OUTSTANDING
+    settings = call.settings
+    render.guard_stdout()
+    call.with_resource(orderly_end())
+
+    from pulsarctl.client.messaging import Messaging
+    from pulsarctl.perf.both_ends import BothEnds
+    from pulsarctl.perf.publishing import body_of, open_producers, publish_options
+    from pulsarctl.perf.receiving import Quota, Receiver, by_stamp
+    from pulsarctl.perf.running import Plan, Run, Side
+    from pulsarctl.perf.sending import Load, Sender
+    from pulsarctl.perf.stamps import Stamps
+
+    stamps = Stamps(body_of(size))
+    publishing = publish_options(
+        batching=not disable_batching,
+        delay_ms=batch_delay,
+        messages=batch_messages,
+        size=batch_bytes,
+        compression=kind,
+        pending=window,
+        send_seconds=wait,
+    )
+    details = SubscribeOptions(f"pulsarctl-perf-{secrets.token_hex(6)}", of_type, queue_size=queue_size)
+    load = Load(stamps.payload, keys, rate, num_messages, window, warm_up)
+    produced, consumed = Tally(), Tally()
+    subscribings = [Subscribing(details, Reach(topic), is_temporary=True) for topic in names]
+    client = Messaging(settings, wait)
+    try:
+        sources = [subscribing.open(client, lambda name: None) for subscribing in subscribings]
+        ends = BothEnds(
+            Sender(open_producers(client, names, num_producers, publishing), load, produced),
+            produced,
+            consumed,
+            wait,
+            seconds,
+        )
+        count = by_stamp(consumed, stamps, time.perf_counter_ns() + round(warm_up * 1e9))
+        receivers = [
+            Receiver(source, count, Quota(0), 0, subscribing.all_connected, consumed)
+            for source, subscribing in zip(sources, subscribings, strict=True)
+        ]
+        sides = [Side("produce", [ends.send], produced, rate), Side("consume", receivers, consumed, rate)]
+        run = Run(sides, Plan(0, every, wait + 1, ends.is_over), call.notice)
+        measured = run.finish()
+    finally:
+        for subscribing in subscribings:
+            subscribing.close()
+        client.close()
+    conclude(call, run, measured, as_csv=as_csv)
+    missing = measured[0].counts.messages - measured[1].counts.messages
+    if missing > 0 and not run.is_interrupted:
+        raise TimedOut(f"{missing:,} acknowledged messages did not arrive within {wait:g} s")

@@ -1,0 +1,73 @@
+"""`pulsarctl perf read`: read messages without a subscription and measure."""
+
+import time
+
+from pulsarctl.commands.perf.final_record import conclude, use_format
+from pulsarctl.output import render
+from pulsarctl.perf import perf_options as options
+from pulsarctl.perf.tally import Tally
+from pulsarctl.shell.call import Call
+from pulsarctl.shell.grammar import Noun
+from pulsarctl.stop_signals import orderly_end
+from pulsarctl.values.message_ids import LATEST, parse_message_id
+
+app = Noun("perf", "")
+
+
+@app.verb("read")
+def read(
+    call: Call,
+    topics: options.Topics,
+    num_topics: options.NumTopics = 1,
+    start_message_id: options.StartMessageId = "earliest",
+    num_messages: options.NumToRead = 0,
+    duration: options.Duration = "0",
+    rate: options.ReceiveRate = 0,
+    queue_size: options.QueueSize = 1000,
+    exit_on_end: options.ExitOnEnd = False,
+    interval: options.Interval = "10s",
+    form: options.Format = None,
+    timeout: options.Timeout = "30s",
+) -> None:
+    """Read messages without a subscription, and measure their throughput and their age.
+
+    Reads until -n, -e, -time, or Ctrl-C, and then prints the final record on stdout. Each partition has a reader. The
+    latency of a message is the time since it was published, in whole milliseconds and by the clocks of both machines;
+    for old messages, it is their age.
+
+    Examples:
+      pulsarctl perf read load -e
+      pulsarctl perf read load -m latest -time 60 -o json
+
+    Exit codes: 3 the topic does not exist, 5 no connection, or the connection was lost.
+    """
+    as_csv = use_format(call, form)
+    names = options.topics_of(topics, num_topics)
+    start = parse_message_id(start_message_id)
+    wait, seconds, every = options.wait_of(timeout), options.seconds_of(duration), options.seconds_of(interval)
+    settings = call.settings
+    render.guard_stdout()
+    call.with_resource(orderly_end())
+
+    from pulsarctl.client.messaging import Messaging
+    from pulsarctl.perf.reading import ReaderSource
+    from pulsarctl.perf.receiving import Quota, Receiver, by_publish_time
+    from pulsarctl.perf.running import Plan, Run, Side
+
+    tally, quota = Tally(), Quota(num_messages)
+    works: list[Receiver] = []
+    client = Messaging(settings, wait)
+    opened = time.monotonic()
+    try:
+        for topic in names:
+            for partition in client.partitions(topic):
+                reader = client.reader(partition, start, queue_size)
+                source = ReaderSource(reader, stops_at_end=exit_on_end)
+                works.append(Receiver(source, by_publish_time(tally), quota, rate, reader.is_connected, tally))
+        run = Run([Side("read", works, tally, rate * len(works), opened)], Plan(seconds, every, wait), call.notice)
+        measured = run.finish()
+    finally:
+        client.close()
+    conclude(call, run, measured, as_csv=as_csv)
+    if not measured[0].counts.messages and start == LATEST:
+        call.notice("0 messages: reading starts after the last message; use -m earliest")

@@ -1,0 +1,53 @@
+"""The producers of a measurement, and what they send."""
+
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pulsarctl.client.client_settings import PublishOptions
+from pulsarctl.errors import CliError, UsageProblem
+from pulsarctl.perf.payloads import letters, lines_of
+from pulsarctl.values.quantities import human_size, parse_size
+
+if TYPE_CHECKING:
+    from pulsarctl.client.messaging import Messaging
+
+SIZE_MAX = 1 << 30
+
+
+def open_producers(client: "Messaging", topics: Sequence[str], count: int, options: PublishOptions) -> list[Any]:
+    """`count` producers of each topic, in an order that uses all topics first."""
+    return [client.producer(topic, options) for _ in range(count) for topic in topics]
+
+
+def body_of(size: str) -> bytes:
+    """The payload of each message. Raises `UsageProblem`."""
+    found = parse_size(size)
+    if not 0 <= found <= SIZE_MAX:
+        raise UsageProblem(f"cannot send messages of {size} bytes", hint=f"use 0 to {human_size(SIZE_MAX)}")
+    return letters(found)
+
+
+def bodies_of(size: str, file: str | None, delimiter: str) -> Iterator[bytes]:
+    """The payloads of successive messages. Raises `UsageProblem` or `CliError`."""
+    if file is None:
+        return cycle((body_of(size),))
+    try:
+        return cycle(lines_of(Path(file).read_bytes(), delimiter))
+    except OSError as error:
+        raise CliError(f"cannot read {file}: {error.strerror}") from error
+
+
+def publish_options(
+    *, batching: bool, delay_ms: float, messages: int, size: str, compression: str, pending: int, send_seconds: float
+) -> PublishOptions:
+    return PublishOptions(
+        compression=compression,
+        batching=batching and delay_ms > 0,
+        batch_delay_ms=max(1, round(delay_ms)),
+        batch_messages_max=messages,
+        batch_bytes_max=max(1, parse_size(size)),
+        pending_messages_max=pending,
+        send_timeout_ms=max(1, round(send_seconds * 1000)),
+    )

@@ -1,0 +1,104 @@
+"""The sending side of a measurement: one thread publishes in turn to all producers, at a rate."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pulsar
+
+from pulsarctl.perf.pace import Pace
+from pulsarctl.perf.payloads import Payload
+from pulsarctl.perf.running import Stop
+from pulsarctl.perf.tally import Tally
+
+BURST = 256  # messages between two looks at the clock
+LEAST_PAUSE_SECONDS = 0.001
+NOT_ACKNOWLEDGED = "NotAcknowledged"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What to send: `limit` messages (0: no limit) at `rate` per second (0: no limit).
+
+    A producer has at most `outstanding` messages without an answer. Latencies count after `warm_up_seconds`.
+    """
+
+    payload: Payload
+    keys: Iterator[str | None]
+    rate: float
+    limit: int
+    outstanding: int
+    warm_up_seconds: float
+    exit_on_failure: bool = False
+
+
+class Sender:
+    """`producers` are the official client's, whose send timeout bounds each message."""
+
+    def __init__(self, producers: Sequence[Any], load: Load, tally: Tally) -> None:
+        self._channels = [(producer, threading.Semaphore(load.outstanding)) for producer in producers]
+        self._load = load
+        self._tally = tally
+        self._measured_from_ns = 0
+        self._is_over = threading.Event()
+        self.sent = 0
+
+    def __call__(self, stop: Stop, most_seconds: float = 0) -> None:
+        """Sends for at most `most_seconds` (0: no limit), and waits for the last acknowledgment."""
+        load, start = self._load, time.monotonic()
+        self._measured_from_ns = time.perf_counter_ns() + round(load.warm_up_seconds * 1e9)
+        pace = Pace(load.rate, start)
+        while not (stop.is_set() or self._is_over.is_set()):
+            most = BURST if not load.limit else min(BURST, load.limit - self.sent)
+            if not most or (most_seconds and time.monotonic() - start >= most_seconds):
+                break
+            due = pace.due(time.monotonic(), self.sent, most)
+            if not due:
+                stop.wait(max(LEAST_PAUSE_SECONDS, pace.wait_seconds(time.monotonic(), self.sent)))
+            for _ in range(due):
+                if not self._send(stop):
+                    break
+        self._drain(stop)
+
+    def _send(self, stop: Stop) -> bool:
+        """Sends one message when its producer has room; returns whether to go on."""
+        producer, room = self._channels[self.sent % len(self._channels)]
+        while not room.acquire(timeout=0.1):
+            if stop.is_set():
+                return False
+        payload = self._load.payload()
+        self.sent += 1
+        done = partial(self._settled, room, time.perf_counter_ns(), len(payload))
+        try:
+            producer.send_async(payload, done, partition_key=next(self._load.keys))
+        except pulsar.PulsarException as error:
+            self._failed(room, type(error).__name__)
+        return not (stop.is_set() or self._is_over.is_set())
+
+    def _settled(self, room: threading.Semaphore, sent_ns: int, size: int, result: Any, _message_id: Any) -> None:
+        """The answer to one message, on a thread of the client."""
+        if result != pulsar.Result.Ok:
+            self._failed(room, result.name)
+            return
+        latency_us = (time.perf_counter_ns() - sent_ns) // 1000
+        self._tally.add(size, latency_us if sent_ns >= self._measured_from_ns else None)
+        room.release()
+
+    def _failed(self, room: threading.Semaphore, reason: str) -> None:
+        self._tally.fail(reason)
+        room.release()
+        if self._load.exit_on_failure:
+            self._is_over.set()
+
+    def _drain(self, stop: Stop) -> None:
+        """Takes all room of all producers: then no answer is missing. What is missing at the deadline has failed."""
+        start = time.monotonic()
+        for _, room in self._channels:
+            for _ in range(self._load.outstanding):
+                while not room.acquire(timeout=0.1):
+                    if time.monotonic() - start > stop.drain_seconds:
+                        self._tally.fail(NOT_ACKNOWLEDGED)
+                        break
