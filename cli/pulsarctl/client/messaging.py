@@ -222,9 +222,13 @@ class TopicReader:
     def receive(self, timeout_ms: int, count_max: int) -> list[ClientRecord]:
         """Up to `count_max` records. Waits only for the first, and returns none after `timeout_ms`."""
         records: list[ClientRecord] = []
-        with contextlib.suppress(pulsar.Timeout):
+        try:
             while len(records) < count_max:
                 records.append(ClientRecord(self._reader.read_next(0 if records else timeout_ms)))
+        except pulsar.Timeout:
+            pass
+        except pulsar.PulsarException as error:
+            raise problem(type(error).__name__, "read the next message", "") from error
         return records
 
     def has_more(self) -> bool:
@@ -278,6 +282,8 @@ class Subscriber:
                     records.append(ClientRecord(message))
         except pulsar.Timeout:
             pass
+        except pulsar.PulsarException as error:
+            raise problem(type(error).__name__, "receive the next message", "") from error
         if self._problem is not None and not records:
             raise self._problem
         return records

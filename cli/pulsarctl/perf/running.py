@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pulsarctl.client.abandoned import in_background
-from pulsarctl.errors import CliError
 from pulsarctl.perf.record import Measured
 from pulsarctl.perf.tally import Tally
 
@@ -68,7 +67,7 @@ class Run:
         self._say = say
         self._stop = Stop(plan.drain_seconds)
         self._changed = threading.Event()
-        self.problem: CliError | None = None
+        self.problem: Exception | None = None
         self.is_interrupted = False
 
     def finish(self) -> list[Measured]:
@@ -105,7 +104,7 @@ class Run:
     def _guarded(self, work: Work) -> None:
         try:
             work(self._stop)
-        except CliError as error:
+        except Exception as error:  # the main thread raises it: a thread would only print it
             self.problem = self.problem or error
         finally:
             self._changed.set()

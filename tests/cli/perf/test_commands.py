@@ -119,6 +119,11 @@ def test_both_ends_count_the_same_messages_and_leave_no_subscription(perf: Cli, 
     assert json.loads(perf("topics", "subscriptions", topic, "-o", "json").stdout) == []
 
 
+def test_both_ends_stop_sending_after_the_duration_and_receive_the_rest(perf: Cli, topic: str) -> None:
+    produced, consumed = record(perf, "e2e", topic, "-r", "100", "-time", "500ms")
+    assert produced["messages"] == consumed["messages"] > 0
+
+
 def test_latencies_within_the_warm_up_do_not_count(perf: Cli, topic: str) -> None:
     outcome = perf("perf", "produce", topic, "-r", "0", "-m", "10", "--warmup-time", "30", "-o", "json")
     assert json.loads(outcome.stdout)["latencyMsMean"] is None
@@ -126,7 +131,7 @@ def test_latencies_within_the_warm_up_do_not_count(perf: Cli, topic: str) -> Non
 
 
 def test_interval_lines_are_notices_and_the_record_is_data(perf: Cli, topic: str) -> None:
-    words = ("perf", "produce", topic, "-r", "100", "-m", "40", "--report-interval", "100ms", "-o", "table")
+    words = ("perf", "produce", topic, "-r", "100", "-m", "25", "--report-interval", "100ms", "-o", "table")
     outcome = perf(*words)
     assert outcome.stderr.startswith("produce: ")
     assert outcome.stdout.startswith("Measured")

@@ -39,7 +39,7 @@ def read(
       pulsarctl perf read load -e
       pulsarctl perf read load -m latest -time 60 -o json
 
-    Exit codes: 3 the topic does not exist, 5 no connection, or the connection was lost.
+    Exit codes: 3 the topic does not exist and cannot be created, 5 no connection, or the connection was lost.
     """
     as_csv = use_format(call, form)
     names = options.topics_of(topics, num_topics)
