@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 WINDOW_SECONDS = 60.0
 LINES_PER_WINDOW = 5  # per sentence, client, and topic
+VALUE_MAX = 500  # characters; a reason may quote a name of 100 KB
 KINDS_MAX = 500  # distinguished within a window; more kinds are only counted
 
 Kind = tuple[str, str, str]  # sentence, client, topic
@@ -86,4 +87,12 @@ class ClientLog:
         if left_out < 0:
             return
         facts = {"left_out": left_out} if left_out else {}
-        self._log.log(level, sentence, *values, exc_info=traceback, extra=facts)
+        self._log.log(level, sentence, *map(_short, values), exc_info=traceback, extra=facts)
+
+
+def _short(value: object) -> object:
+    """Numbers stay numbers, for sentences with `%d`."""
+    if isinstance(value, int | float):
+        return value
+    text = str(value)
+    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}... ({len(text):,} characters)"

@@ -71,3 +71,10 @@ def test_lines_below_the_log_level_do_not_count(log: ClientLog, hours: Hours, ca
     log.info("/10.0.0.1", "topic", "closing")
     logger.setLevel(logging.NOTSET)
     assert len(caplog.records) == 1
+
+
+def test_a_name_that_a_client_chose_cannot_make_a_line_long(log: ClientLog, caplog: pytest.LogCaptureFixture) -> None:
+    log.warning("/10.0.0.1", "topic", "closing the connection of %s: %s", "/10.0.0.1", ValueError("x" * 100_000))
+    [sentence] = [record.getMessage() for record in caplog.records]
+    assert len(sentence) < 1_000
+    assert sentence.endswith("xxx... (100,000 characters)")
