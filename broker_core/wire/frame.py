@@ -105,11 +105,6 @@ class FrameDecoder:
         """From now on, a client gets runs of entries (`MessageRun`) where it can."""
         self._foreseen = ForeseenMessages()
 
-    def forget(self) -> None:
-        """The stream is over: lets an incomplete frame go."""
-        self._parts = []
-        self.buffered = 0
-
     def feed(self, chunk: bytes) -> list[Item]:
         """The items that `chunk` completes, in order. Raises `ProtocolError`, which carries the items before it."""
         if self._error is not None:
