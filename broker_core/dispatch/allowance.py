@@ -45,16 +45,11 @@ class Allowance:
 class DispatchBudget:
     """The limits of one dispatcher. `rates` is None without dispatch rates, `unacked` where acks are cumulative."""
 
-    __slots__ = ("_unacked", "_wake", "rates")
+    __slots__ = ("_unacked", "rates")
 
-    def __init__(self, unacked: UnackedLimits | None, wake: Callable[[], None]) -> None:
+    def __init__(self, unacked: UnackedLimits | None) -> None:
         self.rates: DispatchRates | None = None
         self._unacked = unacked
-        self._wake = wake
-
-    def close(self) -> None:
-        """Forgets the dispatcher, so that its memory does not wait for the garbage collector."""
-        self._wake = _not_at_all
 
     def can_take(self, consumer: Consumer) -> int:
         """Messages that the consumer can take now."""
@@ -72,11 +67,17 @@ class DispatchBudget:
         return messages if self.rates is None or messages <= 0 else self.rates.allowed(messages)
 
     def allowance(
-        self, consumers: Sequence[Consumer], divide: Callable[[Shares], Shares] | None = None
+        self,
+        consumers: Sequence[Consumer],
+        wake: Callable[[], None],
+        divide: Callable[[Shares], Shares] | None = None,
     ) -> Allowance | None:
-        """What may leave now; None when nothing may. `divide` gives each consumer its share of what it can take."""
+        """What may leave now; None when nothing may. `divide` gives each consumer its share of what it can take.
+
+        `wake` is called later if the limit of the broker on unacknowledged messages is the reason for None.
+        """
         shares = {consumer: most for consumer in consumers if (most := self.can_take(consumer)) > 0}
-        if self._unacked is not None and self._unacked.subscription_blocked(consumers, self._wake):
+        if self._unacked is not None and self._unacked.subscription_blocked(consumers, wake):
             return None
         if not shares:
             return None
@@ -86,7 +87,3 @@ class DispatchBudget:
         if self.rates is not None:
             messages = self.rates.allowed(messages)
         return Allowance(shares, messages) if messages > 0 else None
-
-
-def _not_at_all() -> None:
-    """The dispatcher is closed."""

@@ -42,7 +42,7 @@ class Dispatcher(ABC):
         self.config = context.config
         self.consumers: list[Consumer] = []
         self.reader = EntryReader(cursor, source, context, self.wake)
-        self.budget = DispatchBudget(unacked, self.wake)
+        self.budget = DispatchBudget(unacked)
         self.read_markers: Callable[[Block], None] | None = None
         """Gets the blocks with markers, if a replicated subscription needs them."""
         self.closed = False
@@ -83,7 +83,6 @@ class Dispatcher(ABC):
     def close(self) -> None:
         self.closed = True
         self.reader.close()
-        self.budget.close()
 
     # -- what happens to it
 

@@ -163,7 +163,7 @@ class KeySharedDispatcher(IndividualDispatcher):
         return owner if holder is None or holder is owner else None
 
     def step(self) -> bool:
-        allowance = self.budget.allowance(self.consumers)
+        allowance = self.budget.allowance(self.consumers, self.wake)
         if allowance is None:
             return False
         turn = Turn(allowance)

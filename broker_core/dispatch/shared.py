@@ -67,7 +67,7 @@ class SharedDispatcher(IndividualDispatcher):
         for consumer in self._chunks.waited_for:
             if self.budget.can_take(consumer):
                 self._again.add(self._chunks.release(consumer))
-        allowance = self.budget.allowance(self.consumers, self._next_share)
+        allowance = self.budget.allowance(self.consumers, self.wake, self._next_share)
         if allowance is None:
             return False
         consumer, messages = next(iter(allowance.shares)), allowance.messages
