@@ -14,8 +14,8 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration, parse_size
+from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 from pulsarctl.verbs.bundled_broker import is_bundled
-from pulsarctl.verbs.compaction_status import raise_if_failed, wait_for_compaction
 from pulsarctl.verbs.on_spark import access, explained, start_spark
 from pulsarctl.verbs.planned_parts import PartsPlan, Where, plan_parts, show_plan
 from pulsarctl.verbs.range_options import ShowReading
@@ -107,7 +107,8 @@ def _compact(call: Call, found: "Uncompacted", plan: PartsPlan, timeout: str) ->
     for part, each in places.items():
         call.admin.topics.compact_places(part, each.encode())
     for part in places:
-        raise_if_failed(part, wait_for_compaction(call, part, deadline, timeout))
+        status = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
+        raise_if_failed("compaction", part, status)
     return [_result(call, part, places.get(part), plan.choice.engine) for part in found.after]
 
 

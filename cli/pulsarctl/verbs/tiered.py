@@ -11,7 +11,7 @@ from pulsarctl.values.message_ids import LATEST
 from pulsarctl.values.names import full_topic, namespace_path
 from pulsarctl.values.quantities import human_size, parse_duration
 from pulsarctl.values.stores import offload_settings
-from pulsarctl.verbs.offloading import raise_if_failed, wait_for_offload
+from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 
 Target = Annotated[
     str,
@@ -44,7 +44,8 @@ def offload(call: Call, target: Target, to: To = None, timeout: Timeout = "1h") 
         call.admin.topics.offload(topic, LATEST)
     deadline = monotonic() + parse_duration(timeout)
     for topic in topics:
-        raise_if_failed(topic, wait_for_offload(call, topic, deadline, timeout))
+        status = wait_for("offload", topic, call.admin.topics.offload_status, deadline, timeout)
+        raise_if_failed("offload", topic, status)
     call.show([_offloaded(call, topic) for topic in topics])
 
 

@@ -41,7 +41,7 @@ class Mood:
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The pauses between two polls, which the test skips."""
     pauses: list[float] = []
-    monkeypatch.setattr("pulsarctl.verbs.compaction_status.pause", pauses.append)
+    monkeypatch.setattr("pulsarctl.verbs.broker_tasks.pause", pauses.append)
     yield pauses
 
 

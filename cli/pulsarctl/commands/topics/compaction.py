@@ -19,7 +19,7 @@ from pulsarctl.shell.headings import Heading
 from pulsarctl.values.clock import monotonic
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.compaction_status import raise_if_failed, wait_for_compaction
+from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, settle
 from pulsarctl.verbs.progress import progress
 
@@ -96,8 +96,9 @@ def compaction_status(
     name = full_topic(topic)
     status = call.admin.topics.compaction_status(name)
     if wait and status.running:
-        status = wait_for_compaction(call, name, monotonic() + parse_duration(timeout), timeout)
-    raise_if_failed(name, status)
+        deadline = monotonic() + parse_duration(timeout)
+        status = wait_for("compaction", name, call.admin.topics.compaction_status, deadline, timeout)
+    raise_if_failed("compaction", name, status)
     as_text = call.output.value not in ("json", "jsonl", "yaml")
     words = WORDS.get(status.status, status.status).format(topic=name)
     call.show(words if as_text else {"status": status.status, "lastError": status.error})
@@ -134,7 +135,8 @@ def _compact(
 def _waited(call: Call, outcome: "Outcome[str, Started]", deadline: float, timeout: str) -> "Outcome[str, Started]":
     try:
         for part in outcome.value.started if outcome.value else []:
-            raise_if_failed(part, wait_for_compaction(call, part, deadline, timeout))
+            found = wait_for("compaction", part, call.admin.topics.compaction_status, deadline, timeout)
+            raise_if_failed("compaction", part, found)
     except CliError as error:
         return replace(outcome, value=None, error=error)
     return outcome

@@ -12,7 +12,7 @@ from pulsarctl.values.clock import monotonic
 from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic
 from pulsarctl.values.quantities import parse_duration, parse_size
-from pulsarctl.verbs.offloading import raise_if_failed, wait_for_offload
+from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 
 app = Noun("topics", "")
 
@@ -87,8 +87,9 @@ def offload_status(
     name = full_topic(topic)
     status = call.admin.topics.offload_status(name)
     if wait and status.running:
-        status = wait_for_offload(call, name, monotonic() + parse_duration(timeout), timeout)
-    raise_if_failed(name, status)
+        deadline = monotonic() + parse_duration(timeout)
+        status = wait_for("offload", name, call.admin.topics.offload_status, deadline, timeout)
+    raise_if_failed("offload", name, status)
     as_text = call.output.value not in ("json", "jsonl", "yaml")
     words = WORDS.get(status.status, status.status).format(topic=name)
     call.show(words if as_text else {"status": status.status, "lastError": status.error})
