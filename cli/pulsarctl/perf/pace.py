@@ -1,5 +1,7 @@
 """Sending at a rate without drift. Pure: the caller has the clock."""
 
+LEAST_PAUSE_SECONDS = 0.001
+
 
 class Pace:
     """How many messages are due at a time. A rate of 0 is no limit.
@@ -17,6 +19,10 @@ class Pace:
         if not self._rate:
             return at_most
         return max(0, min(at_most, int((now_seconds - self._start) * self._rate) + 1 - sent))
+
+    def pause_seconds(self, now_seconds: float, sent: int) -> float:
+        """How long to sleep until the next message is due."""
+        return max(LEAST_PAUSE_SECONDS, self.wait_seconds(now_seconds, sent))
 
     def wait_seconds(self, now_seconds: float, sent: int) -> float:
         """The time until the next message is due, after `sent` messages."""

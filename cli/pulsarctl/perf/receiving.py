@@ -13,7 +13,6 @@ from pulsarctl.perf.tally import Tally
 from pulsarctl.records.record import Record
 
 CONNECTION_LOST = "ConnectionLost"
-LEAST_PAUSE_SECONDS = 0.001
 
 Count = Callable[[Record], None]
 
@@ -58,7 +57,7 @@ class Receiver:
         while not (stop.is_set() or self._source.ended or self._quota.is_used_up):
             due = pace.due(time.monotonic(), received, RECORDS_AT_ONCE)
             if not due:
-                stop.wait(max(LEAST_PAUSE_SECONDS, pace.wait_seconds(time.monotonic(), received)))
+                stop.wait(pace.pause_seconds(time.monotonic(), received))
                 continue
             records = self._source.receive(POLL_MS, due)
             if not records:

@@ -15,7 +15,6 @@ from pulsarctl.perf.running import Stop
 from pulsarctl.perf.tally import Tally
 
 BURST = 256  # messages between two looks at the clock
-LEAST_PAUSE_SECONDS = 0.001
 NOT_ACKNOWLEDGED = "NotAcknowledged"
 
 
@@ -57,7 +56,7 @@ class Sender:
                 break
             due = pace.due(time.monotonic(), self.sent, most)
             if not due:
-                stop.wait(max(LEAST_PAUSE_SECONDS, pace.wait_seconds(time.monotonic(), self.sent)))
+                stop.wait(pace.pause_seconds(time.monotonic(), self.sent))
             for _ in range(due):
                 if not self._send(stop):
                     break
