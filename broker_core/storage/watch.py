@@ -47,7 +47,7 @@ class DirectoryWatch:
 
         Looks at the file each time, so that nothing is acknowledged after its deletion, and at the rest now and then.
         """
-        if not self.gone and not self._disk.links(fd):
+        if not self.gone and self._disk.is_deleted(fd):
             self._lose("a file that is in use was deleted")
         if self.gone or self._now() >= self._next_look:
             self._next_look = self._now() + LOOK_SECONDS

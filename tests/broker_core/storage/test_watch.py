@@ -48,3 +48,30 @@ async def test_a_directory_that_another_broker_took_after_its_lock_was_deleted_i
     second.watch.check()
     await second.close()
     await first.close()
+
+
+def test_looking_for_a_deletion_reads_no_times_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("without /proc the times are read as well")
+    disk = RealDisk()
+    fd = disk.open(tmp_path / "journal", create=True)
+    with monkeypatch.context() as patched:
+        patched.delattr("os.fstat")
+        assert not disk.is_deleted(fd)
+        (tmp_path / "journal").unlink()
+        assert disk.is_deleted(fd)
+    disk.close(fd)
+
+
+def test_a_deletion_is_found_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = RealDisk()
+    fd = disk.open(tmp_path / "journal", create=True)
+    monkeypatch.setattr("os.readlink", _no_proc)
+    assert not disk.is_deleted(fd)
+    (tmp_path / "journal").unlink()
+    assert disk.is_deleted(fd)
+    disk.close(fd)
+
+
+def _no_proc(path: str) -> str:
+    raise FileNotFoundError(path)
