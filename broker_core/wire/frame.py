@@ -167,9 +167,9 @@ class FrameDecoder:
                 return position
 
     def _gather(self, foreseen: ForeseenMessages, data: bytes, position: int, items: list[Item]) -> int:
-        run = foreseen.run()
-        position = foreseen.read(data, position, self.frame_size_max, run.entries)
-        if run.entries:
+        run = foreseen.run(data)
+        position = foreseen.read(run, position, self.frame_size_max)
+        if run.ends:
             items.append(run)
         return position
 

@@ -14,12 +14,14 @@ _LOW_BITS = 0x7F
 
 
 class MessageRun(NamedTuple):
-    """Consecutive entries of one ledger for one consumer, from `entry_id` on."""
+    """Consecutive entries of one ledger for one consumer, from `entry_id` on; entry i is `data[starts[i]:ends[i]]`."""
 
     consumer_id: int
     ledger_id: int
     entry_id: int
-    entries: list[bytes]
+    data: bytes
+    starts: list[int]
+    ends: list[int]
 
 
 class ForeseenMessages:
@@ -43,37 +45,40 @@ class ForeseenMessages:
             self._expected = bytearray(_SIZE.pack(len(command)) + command)
             self._at = _SIZE.size + command.index(found) + len(before)
             self._next, self._message = place.entryId, message
-            self._advance()
+            self._carry()
 
-    def read(self, data: bytes, position: int, frame_size_max: int, entries: list[bytes]) -> int:
-        """Appends the entries of complete frames that were foreseen; returns where the first other one starts."""
-        length, available = len(self._expected), len(data)
-        while length and data[position + 4 : position + 4 + length] == self._expected:
-            (size,) = _SIZE.unpack_from(data, position)
+    def read(self, run: MessageRun, position: int, frame_size_max: int) -> int:
+        """Adds the entries of complete frames that were foreseen; returns where the first other one starts."""
+        data, starts, ends, expected, low = run.data, run.starts, run.ends, self._expected, self._at
+        length, available, size_at = len(expected), len(data), _SIZE.unpack_from
+        while length and data.startswith(expected, position + 4):
+            (size,) = size_at(data, position)
             end = position + 4 + size
             if end > available or not length <= size <= frame_size_max:
                 break
-            entries.append(data[position + 4 + length : end])
+            starts.append(position + 4 + length)
+            ends.append(end)
             position = end
-            self._advance()
-            length = len(self._expected)
+            if expected[low] & _LOW_BITS != _LOW_BITS:
+                expected[low] += 1
+                self._next += 1
+            else:
+                self._carry()
+                length = len(self._expected)
         return position
 
-    def run(self) -> MessageRun:
-        """An empty one, which begins at the entry that is foreseen."""
-        return MessageRun(self._message.consumer_id, self._message.message_id.ledgerId, self._next, [])
+    def run(self, data: bytes) -> MessageRun:
+        """An empty one of that chunk, which begins at the entry that is foreseen."""
+        return MessageRun(self._message.consumer_id, self._message.message_id.ledgerId, self._next, data, [], [])
 
-    def _advance(self) -> None:
-        """An entry ID whose bytes become more changes the lengths around it, so nothing is foreseen."""
+    def _carry(self) -> None:
+        """The next entry. An ID whose bytes become more changes the lengths around it, so nothing is foreseen."""
         self._next += 1
-        if self._expected[self._at] & _LOW_BITS != _LOW_BITS:
-            self._expected[self._at] += 1
-            return
         before, after = _varint(self._next - 1), _varint(self._next)
         if len(before) == len(after):
             self._expected[self._at : self._at + len(after)] = after
         else:
-            self._expected = bytearray()
+            self._expected.clear()
 
 
 def _varint(number: int) -> bytes:

@@ -55,8 +55,8 @@ class KeysOfPart:
         found: defaultdict[int, Keys] = defaultdict(Keys)
         entries = messages = 0
         for run in self.table.entries(part):
-            entries += len(run.entries)
-            for entry_id, entry in zip(run.entry_ids, run.entries, strict=True):
+            entries += len(run)
+            for entry_id, entry in zip(run.entry_ids.tolist(), run.entries, strict=True):
                 messages += entry.metadata.num_messages_in_batch
                 known = opened(entry)
                 if known is None:

@@ -66,7 +66,7 @@ class ChunkJoiner:
             while last >= span.first:
                 first = max(last - window + 1, span.first)
                 for run in self._read(span._replace(first=first, last=last)):
-                    for entry, size in zip(run.entries, run.sizes, strict=True):
+                    for entry, size in zip(run.entries, run.sizes.tolist(), strict=True):
                         own = entry.metadata
                         if own.uuid == name[1] and own.producer_name == name[0] and own.num_chunks_from_msg > 1:
                             pieces.setdefault(own.chunk_id, (entry.payload, size))

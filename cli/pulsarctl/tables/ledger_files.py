@@ -10,18 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
+
 from broker_core.storage import filenames, ledger_file
-from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, read_columns
+from broker_core.storage.block import ENTRIES, HEADER, HEADER_SIZE, INDEX, ROW_SIZE
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.errors import Damaged
 from broker_core.storage.spans import POINT_SIZE, Spans
 from pulsarctl.errors import CliError, UsageProblem
 from pulsarctl.raw.entry import DamagedEntry
-from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.managed_ledgers import managed_ledger_name
 from pulsarctl.tables.missing_entries import HoleCheck
+from pulsarctl.tables.protobuf_columns import Array
 
-RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
 _TOTALS_SIZE = 7 * 8  # in the index record, in front of the points
 
 _disk = RealDisk()
@@ -89,27 +91,44 @@ class LedgerFileReader:
         at = HEADER_SIZE + _TOTALS_SIZE
         spans = Spans.decode(memoryview(index)[at : at + POINT_SIZE * count], count)
         start = spans.offset[max(spans.find(self._first), 0)] if count else end
-        run, expected = EntryRun([], [], []), self._first
+        expected, window = self._first, _Window(b"")
         for _, data, inside in ledger_file.scan(_disk, fd, self._path, start, end):
             _, _, kind, _, _, n, owner, first, base, _ = HEADER.unpack_from(data, inside)
             if kind != ENTRIES or owner != self._ledger_id or first + n <= self._first:
                 continue
             if first > self._last:
                 break
-            starts, ends, messages, _ = read_columns(data, inside + HEADER_SIZE, n, base)
+            if data is not window.data:
+                yield from self._run(window)
+                window = _Window(data)
             if first > expected:
                 self._missing.check(self._ledger_id, expected, min(first - 1, self._last))
-            for row in range(max(self._first - first, 0), min(self._last - first + 1, n)):
-                if not messages[row]:  # a marker of a replicator, which the broker delivers to no reader
-                    continue
-                entry = data[starts[row] : ends[row]]
-                run.append(
-                    first + row, parse(self._topic, self._ledger_id, first + row, entry, verify=False), len(entry)
-                )
-                if len(run.entry_ids) >= RUN_ENTRIES:
-                    yield run
-                    run = EntryRun([], [], [])
+            window.add(inside, first, n, base)
             expected = first + n
-        yield run
+        yield from self._run(window)
         if expected <= self._last:
             self._missing.check(self._ledger_id, expected, self._last)
+
+    def _run(self, window: "_Window") -> Iterator[EntryRun]:
+        """What the window has of the range, without the markers of replicators, which no reader gets."""
+        if not window.columns:
+            return
+        entry_ids, starts, ends, messages = (np.concatenate(column) for column in zip(*window.columns, strict=True))
+        wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (messages > 0)
+        if wanted.any():
+            columns = (entry_ids[wanted], window.data, starts[wanted], ends[wanted])
+            yield EntryRun(self._topic, self._ledger_id, *columns, verify=False)
+
+
+class _Window:
+    """The tables of the records in one piece of the file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.columns: list[tuple[Array, Array, Array, Array]] = []  # entry IDs, starts, ends, numbers of messages
+
+    def add(self, inside: int, first: int, n: int, base: int) -> None:
+        at = inside + HEADER_SIZE
+        starts, ends, messages = np.frombuffer(self.data, "<u4", 3 * n, at).astype(np.int64).reshape(3, n)
+        shift = at + ROW_SIZE * n - base
+        self.columns.append((np.arange(first, first + n), starts + shift, ends + shift, messages))

@@ -7,6 +7,8 @@ contiguous, so an entry that is skipped is noticed at once, and `missing_entries
 import time
 from collections.abc import Iterator
 
+import numpy as np
+
 from broker_core.wire.frame import MessageFrame
 from broker_core.wire.message_run import MessageRun
 from pulsarctl.errors import CannotConnect, CliError, TimedOut
@@ -19,7 +21,6 @@ from pulsarctl.tables.missing_entries import MissingEntries
 from pulsarctl.values.message_ids import MessageId
 
 PERMITS = 5000  # messages in flight; a reader of a range wants all of them
-RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
 PROBE_SECONDS = 1.0  # silence after which the reader asks whether more is to come
 RETRY_SECONDS = 0.2
 
@@ -76,35 +77,34 @@ class ProtocolReader:
             return None
 
     def _take(self, consumer: PartitionConsumer) -> EntryRun | None:
-        """What has arrived of the range, up to its end or to a hole."""
-        run = EntryRun([], [], [])
-        arrived, messages = consumer.connection.arrived, 0
-        while arrived and self._next <= self._last and len(run.entry_ids) < RUN_ENTRIES:
-            found = _run_of(arrived.popleft())
-            if found is None:  # the topic is unloaded, or moves to another broker
-                self._close()
-                break
-            position = (found.ledger_id, found.entry_id)
-            if position > (self._ledger_id, self._next):
-                arrived.appendleft(found)
-                if not run.entry_ids:
-                    self._skip(position)
-                break
-            wanted = self._wanted(found)
-            room = RUN_ENTRIES - len(run.entry_ids)
-            if len(wanted) > room:
-                arrived.appendleft(found._replace(entry_id=self._next + room, entries=wanted[room:]))
-            messages += run.extend(self._topic, self._ledger_id, self._next, wanted[:room])
-            self._next += len(wanted[:room])
-        if messages and self._consumer is not None:
-            self._repay(consumer, len(run.entry_ids), messages)
-        return run if run.entry_ids else None
+        """The next of what has arrived of the range."""
+        arrived = consumer.connection.arrived
+        if not arrived:  # a part of a frame
+            return None
+        found = _run_of(arrived.popleft())
+        if found is None:  # the topic is unloaded, or moves to another broker
+            self._close()
+            return None
+        position = (found.ledger_id, found.entry_id)
+        if position > (self._ledger_id, self._next):
+            arrived.appendleft(found)
+            self._skip(position)
+            return None
+        run = self._wanted(found)
+        if not len(run):
+            return None
+        messages = run.messages  # an entry that is damaged is the next one until it was read
+        self._next += len(run)
+        self._repay(consumer, len(run), messages)
+        return run
 
-    def _wanted(self, found: MessageRun) -> list[bytes]:
-        """Those from the expected one on, up to the end of the range."""
-        if found.ledger_id != self._ledger_id:
-            return []
-        return found.entries[self._next - found.entry_id : self._last + 1 - found.entry_id]
+    def _wanted(self, found: MessageRun) -> EntryRun:
+        """The entries from the expected one on, up to the end of the range."""
+        first, last = self._next - found.entry_id, self._last + 1 - found.entry_id
+        rows = slice(0) if found.ledger_id != self._ledger_id else slice(first, last)
+        starts, ends = np.array(found.starts[rows], np.int64), np.array(found.ends[rows], np.int64)
+        entry_ids = np.arange(self._next, self._next + len(starts))
+        return EntryRun(self._topic, self._ledger_id, entry_ids, found.data, starts, ends, verify=True)
 
     def _repay(self, consumer: PartitionConsumer, entries: int, messages: int) -> None:
         """Permits what is left of the range, judged by the batches so far, and no more than that."""
@@ -177,4 +177,5 @@ def _run_of(arrived: Arrived) -> MessageRun | None:
     if not isinstance(arrived, MessageFrame):
         return None
     place = arrived.message.message_id
-    return MessageRun(arrived.message.consumer_id, place.ledgerId, place.entryId, [arrived.entry])
+    entry = arrived.entry
+    return MessageRun(arrived.message.consumer_id, place.ledgerId, place.entryId, entry, [0], [len(entry)])

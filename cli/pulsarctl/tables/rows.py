@@ -80,10 +80,10 @@ class Rows:
 
     def add_singles(self, run: EntryRun, values: Sequence[bytes | None]) -> None:
         """Entries that are one message each, column by column."""
-        count = len(run.entries)
-        self.entry_ids += run.entry_ids
+        count = len(run)
+        self.entry_ids += run.entry_ids.tolist()
         self.entries += run.entries
-        self.sizes += run.sizes
+        self.sizes += run.sizes.tolist()
         self.subscriptions += [None] * count
         self.stands_for += [1] * count
         self.counts += [1] * count

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from crc32c import crc32c
 
 from broker_core.offload.manifest import Manifest, manifest_path
@@ -18,10 +19,9 @@ from broker_core.offload.tier_file import TierFooter
 from broker_core.storage.block import Block
 from pulsarctl.errors import CliError
 from pulsarctl.raw.entry import DamagedEntry
-from pulsarctl.tables.entry_run import EntryRun, parse
+from pulsarctl.tables.entry_run import EntryRun
 from pulsarctl.tables.missing_entries import HoleCheck
 
-RUN_ENTRIES = 100  # parsed at once; more would fall out of the processor's caches
 REQUEST_BYTES = 8 << 20  # a request for each row group would wait for the store most of the time
 HINT = "check tier_store and its credentials; or leave it out to read through the broker"
 
@@ -139,12 +139,9 @@ class TierFileReader:
             ) from error
 
     def _runs_of(self, block: Block) -> Iterator[EntryRun]:
-        start, stop = max(self._first - block.first_entry_id, 0), min(self._last - block.first_entry_id + 1, len(block))
-        for begin in range(start, stop, RUN_ENTRIES):
-            run = EntryRun([], [], [])
-            for row in range(begin, min(begin + RUN_ENTRIES, stop)):
-                if not block.counts[row]:  # a marker of a replicator, which the broker delivers to no reader
-                    continue
-                entry_id, data = block.first_entry_id + row, block.data[block.starts[row] : block.ends[row]]
-                run.append(entry_id, parse(self._topic, self._ledger_id, entry_id, data, verify=False), len(data))
-            yield run
+        """What the block has of the range, without the markers of replicators, which no reader gets."""
+        entry_ids = np.arange(block.first_entry_id, block.first_entry_id + len(block))
+        wanted = (entry_ids >= self._first) & (entry_ids <= self._last) & (np.asarray(block.counts) > 0)
+        starts, ends = np.asarray(block.starts, np.int64)[wanted], np.asarray(block.ends, np.int64)[wanted]
+        if len(starts):
+            yield EntryRun(self._topic, self._ledger_id, entry_ids[wanted], block.data, starts, ends, verify=False)

@@ -1,9 +1,13 @@
-"""Entries -> rows -> Arrow batches: selects, decompresses, splits batches, joins chunks. One pass, in order."""
+"""Entries -> rows -> Arrow batches: selects, decompresses, splits batches, joins chunks. One pass, in order.
+
+Usual entries become columns at once (`column_rows`); the others are read one by one (`rows`).
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from broker_core.wire.batch import is_batch, is_encrypted, plain_payload, split_batch_columns
@@ -11,14 +15,19 @@ from broker_core.wire.errors import EntryError
 from broker_core.wire.message import Entry
 from broker_core.wire.pulsar_api_pb2 import MessageMetadata
 from pulsarctl.tables.chunks import ChunkJoiner
-from pulsarctl.tables.columns import columns_named
-from pulsarctl.tables.entry_run import EntryRun, damaged
+from pulsarctl.tables.column_arrays import array_of
+from pulsarctl.tables.column_rows import ColumnRows, rows_of_batches, rows_of_entries
+from pulsarctl.tables.columns import Column, columns_named
+from pulsarctl.tables.entry_run import COLUMNS_ENTRIES_MIN, EntryRun, Headers, damaged
 from pulsarctl.tables.ledger_ranges import LedgerRange
+from pulsarctl.tables.protobuf_columns import Unusual
 from pulsarctl.tables.rows import Message, Rows
 from pulsarctl.tables.typed import typed_values
 from pulsarctl.tables.typed.typed_values import TypedValues
 
-GATHER_ROWS = 100
+Piece: TypeAlias = list[Any] | pa.Array  # of a column: values, or an array of them
+
+GATHER_ROWS = 100  # more parsed entries would fall out of the processor's caches
 ROWS_MAX = 10_000
 ROWS_ENOUGH = 8_000
 BYTES_MAX = 8 << 20
@@ -41,29 +50,76 @@ class Unfolding:
         self._splits = typed is not None or any(column.splits for column in self._columns)
         self._wants_values = "value" in schema.names
         self._is_filtered = part.subscriptions is not None or part.since_ms is not None or part.until_ms is not None
+        self._is_selective = self._is_filtered or bool(part.before) or part.through >= 0
         self._rows = self._no_rows()
-        self._gathered: list[list[Any]] = [[] for _ in self._columns]
+        self._gathered: list[list[Piece]] = [[] for _ in self._columns]
         self._count = 0
         self._bytes = 0
 
     def batches(self, runs: Iterable[EntryRun]) -> Iterator[pa.RecordBatch]:
         """Raises `DamagedEntry`, and what reading raises."""
         for run in runs:
-            if self._is_plain(run):
-                self._rows.add_singles(run, self._values_of_singles(run))
-                self._bytes += sum(run.sizes)
-                yield from self._gather_and_flush()
-                continue
-            for entry_id, entry, size in zip(*run, strict=True):
-                self._take(entry_id, entry, size)
-                self._bytes += size
-                yield from self._gather_and_flush()
+            for part in self._of_one_kind(run):
+                if self._add_columns(part):
+                    yield from self._flush_if_enough()
+                else:
+                    yield from self._one_by_one(part)
         self._gather()
         yield from self._flush()
 
+    def _of_one_kind(self, run: EntryRun) -> Iterator[EntryRun]:
+        """Runs of batches, and runs of single messages, where these do not alternate all the time."""
+        headers = None if self._chunks is None or self._is_selective else run.headers
+        if headers is None:
+            return iter((run,))
+        changes = np.flatnonzero(np.diff(headers.metadata.has("num_messages_in_batch"))) + 1
+        if not len(changes) or len(changes) * COLUMNS_ENTRIES_MIN > len(run):
+            return iter((run,))
+        return run.cut(changes.tolist())
+
+    def _add_columns(self, run: EntryRun) -> bool:
+        """False, without effect, if the entries have to be read one by one."""
+        if self._is_selective or self._typed is not None or run.headers is None:
+            return False
+        try:
+            rows = self._column_rows(run, run.headers)
+            place = (self._part.topic, self._partition)
+            arrays = [array_of(column.name, rows, place) for column in self._columns]
+        except Unusual:
+            return False
+        self._gather()
+        for pieces, array in zip(self._gathered, arrays, strict=True):
+            pieces.append(array)
+        self._count += len(rows)
+        self._bytes += int(run.sizes.sum())
+        return True
+
+    def _column_rows(self, run: EntryRun, headers: Headers) -> ColumnRows:
+        """Raises `Unusual`."""
+        if self._chunks is None:
+            return rows_of_entries(run, headers, whole=True, wants_values=self._wants_values)
+        batched = headers.metadata.has("num_messages_in_batch")
+        if not batched.any():
+            return rows_of_entries(run, headers, whole=False, wants_values=self._splits)
+        if not batched.all():
+            raise Unusual
+        return rows_of_batches(run, headers, wants_messages=self._splits)
+
+    def _one_by_one(self, run: EntryRun) -> Iterator[pa.RecordBatch]:
+        for few in run.cut(range(GATHER_ROWS, len(run), GATHER_ROWS)):
+            if self._is_plain(few):
+                self._rows.add_singles(few, self._values_of_singles(few))
+                self._bytes += int(few.sizes.sum())
+                yield from self._gather_and_flush()
+                continue
+            for entry_id, entry, size in zip(few.entry_ids.tolist(), few.entries, few.sizes.tolist(), strict=True):
+                self._take(entry_id, entry, size)
+                self._bytes += size
+                yield from self._gather_and_flush()
+
     def _is_plain(self, run: EntryRun) -> bool:
         """Whether each entry is one message and one row, the usual run of a topic without batches."""
-        if self._is_filtered or self._chunks is None or self._part.before or self._part.through >= 0:
+        if self._is_selective or self._chunks is None:
             return False
         return not any(
             entry.metadata.HasField("num_messages_in_batch")
@@ -81,7 +137,7 @@ class Unfolding:
                 for metadata, payload, _ in run.entries
             ]
         except EntryError:
-            for entry_id, (metadata, payload, _) in zip(run.entry_ids, run.entries, strict=True):
+            for entry_id, (metadata, payload, _) in zip(run.entry_ids.tolist(), run.entries, strict=True):
                 self._check_payload(entry_id, metadata, payload)
             raise
 
@@ -94,8 +150,11 @@ class Unfolding:
     def _gather_and_flush(self) -> Iterator[pa.RecordBatch]:
         if len(self._rows) >= GATHER_ROWS or self._bytes >= BYTES_MAX:
             self._gather()
-            if self._count >= ROWS_ENOUGH or self._bytes >= BYTES_MAX:
-                yield from self._flush()
+            yield from self._flush_if_enough()
+
+    def _flush_if_enough(self) -> Iterator[pa.RecordBatch]:
+        if self._count >= ROWS_ENOUGH or self._bytes >= BYTES_MAX:
+            yield from self._flush()
 
     def _no_rows(self) -> Rows:
         return Rows(self._part.topic, self._partition, self._part.ledger_id)
@@ -104,8 +163,12 @@ class Unfolding:
         rows, self._rows = self._rows, self._no_rows()
         if len(rows):
             self._count += len(rows)
-            for values, column in zip(self._gathered, self._columns, strict=True):
-                values += column.extract(rows)
+            for pieces, column in zip(self._gathered, self._columns, strict=True):
+                values = column.extract(rows)
+                if pieces and isinstance(pieces[-1], list):
+                    pieces[-1] += values
+                else:
+                    pieces.append(list(values))
             if self._typed is not None:
                 self._typed.add(rows)
 
@@ -114,7 +177,7 @@ class Unfolding:
         count, self._count, self._bytes = self._count, 0, 0
         if not count:
             return
-        arrays = {column.name: column.build(values) for column, values in zip(self._columns, gathered, strict=True)}
+        arrays = {column.name: _built(column, pieces) for column, pieces in zip(self._columns, gathered, strict=True)}
         if self._typed is not None:
             arrays |= self._typed.take()
         for name in self._schema.names:
@@ -192,6 +255,11 @@ class Unfolding:
         if part.subscriptions is None:
             return _EVERYONE
         return [each.subscription for each in part.subscriptions if each.wants(entry_id)]
+
+
+def _built(column: Column, pieces: list[Piece]) -> pa.Array:
+    arrays = [column.build(piece) if isinstance(piece, list) else piece for piece in pieces]
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
 
 
 def _without_compacted(

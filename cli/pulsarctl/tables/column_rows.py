@@ -1,0 +1,177 @@
+"""Rows as columns from the start: the messages of many entries, without an object for any of them.
+
+`rows_of_entries` has a row for each entry, and `rows_of_batches` one for each message. Both raise `Unusual` for what
+only `Rows` can hold, and `EntryError` never: an entry that is wrong is unusual.
+"""
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import pyarrow as pa
+
+from broker_core.wire.compression import decompress
+from broker_core.wire.errors import EntryError
+from pulsarctl.tables.entry_run import EntryRun, Headers
+from pulsarctl.tables.protobuf_columns import Array, Field, Parsed, Unusual, Words, parse
+
+MESSAGE_FIELDS = (
+    Field("properties", 1, is_bytes=True, repeats=True),
+    Field("partition_key", 2, is_bytes=True),
+    Field("payload_size", 3),
+    Field("compacted_out", 4),
+    Field("event_time", 5),
+    Field("partition_key_b64_encoded", 6),
+    Field("ordering_key", 7, is_bytes=True),
+    Field("sequence_id", 8),
+    Field("null_value", 9),
+    Field("null_partition_key", 10),
+)
+"""Of SingleMessageMetadata."""
+
+_SIZE = 4  # bytes of the size in front of the metadata of a message
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRows:
+    """Rows of one run. `entry` is the metadata of its entries, and `of_entry` the index of each row's entry.
+
+    `of_entry` None: each entry is one row. `own` is the metadata of each row: of the message in its batch, or of the
+    entry. `values` None: no column needs them.
+    """
+
+    run: EntryRun
+    entry: Parsed
+    of_entry: Array | None
+    own: Parsed
+    batch_indexes: Array
+    stands_for: Array
+    payload_sizes: Array
+    values: pa.Array | None
+
+    def __len__(self) -> int:
+        return len(self.batch_indexes)
+
+    def per_row(self, of_entries: Array) -> Array:
+        """What each entry has, for each of its rows."""
+        return of_entries if self.of_entry is None else of_entries[self.of_entry]
+
+
+def rows_of_entries(run: EntryRun, headers: Headers, *, whole: bool, wants_values: bool) -> ColumnRows:
+    """`whole`: a batch is one row, which stands for its messages."""
+    metadata, payload, end = headers
+    count = len(run)
+    return ColumnRows(
+        run,
+        metadata,
+        None,
+        metadata,
+        np.full(count, -1, np.int32),
+        metadata.numbers("num_messages_in_batch", 1).astype(np.int64) if whole else np.ones(count, np.int64),
+        end - payload,
+        _values(metadata, _payloads(headers)) if wants_values else None,
+    )
+
+
+def rows_of_batches(run: EntryRun, headers: Headers, *, wants_messages: bool) -> ColumnRows:
+    metadata = headers.metadata
+    counts = metadata.numbers("num_messages_in_batch").astype(np.int64)
+    plain_sizes = np.maximum(metadata.numbers("uncompressed_size").astype(np.int64), headers.end - headers.payload)
+    if (counts * _SIZE > plain_sizes).any():
+        raise Unusual
+    of_entry = np.repeat(np.arange(len(run)), counts)
+    indexes = np.arange(len(of_entry)) - np.repeat(np.cumsum(counts) - counts, counts)
+    own, values, sizes = metadata, None, np.zeros(len(of_entry), np.int64)
+    if wants_messages:
+        own, first = _messages(headers, counts)
+        sizes = own.numbers("payload_size").astype(np.int64)
+        values = _values(own, own.words.cut(first, first + sizes))
+    ones = np.ones(len(of_entry), np.int64)
+    return ColumnRows(run, metadata, of_entry, own, indexes.astype(np.int32), ones, sizes, values)
+
+
+def _values(own: Parsed, payloads: pa.Array) -> pa.Array:
+    """Null where the message has a null value."""
+    if "null_value" not in own:
+        return payloads
+    return payloads.take(pa.array(np.arange(own.count), mask=own.is_set("null_value")))
+
+
+def _payloads(headers: Headers) -> pa.Array:
+    """Of each entry, decompressed."""
+    words, first, stop = _plain(headers)
+    return words.cut(first, stop)
+
+
+def _plain(headers: Headers) -> tuple[Words, Array, Array]:
+    """The decompressed payloads, one after the other, in some bytes."""
+    metadata, payload, end = headers
+    if not metadata.numbers("compression").any():
+        return metadata.words, payload, end
+    data = metadata.words.bytes
+    columns = (metadata.numbers("compression"), metadata.numbers("uncompressed_size"), payload, end)
+    try:
+        plain = [
+            decompress(kind, data[start:stop].tobytes(), size)
+            for kind, size, start, stop in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+    except EntryError as error:
+        raise Unusual from error
+    ends = np.fromiter(accumulate(map(len, plain)), np.int64, len(plain))
+    return Words(b"".join(plain)), ends - np.fromiter(map(len, plain), np.int64, len(plain)), ends
+
+
+def _messages(headers: Headers, counts: Array) -> tuple[Parsed, Array]:
+    """The metadata of all messages of the batches, and where the payload of each starts.
+
+    Where a message starts, only the one before it says. So each place that looks like one is parsed, and the messages
+    are those that form a chain from the start of each batch to its end.
+    """
+    words, first, stop = _plain(headers)
+    starts = _likely_starts(words)
+    parsed, ends = _parsed(words, starts)
+    follows = ends + parsed.numbers("payload_size").astype(np.int64)
+    chain = _chain(starts, follows, parsed.sound & parsed.has("payload_size"), first, stop, counts)
+    if len(chain) < len(starts):
+        parsed, ends = _parsed(words, starts[chain])
+    if parsed.is_set("compacted_out").any():
+        raise Unusual
+    return parsed, ends
+
+
+def _parsed(words: Words, starts: Array) -> tuple[Parsed, Array]:
+    ends = starts + _SIZE + words.sizes(starts)
+    return parse(words, starts + _SIZE, ends, MESSAGE_FIELDS), ends
+
+
+def _likely_starts(words: Words) -> Array:
+    """Where a size below 256 may be, and the metadata of a message after it."""
+    data = words.bytes[: words.size]
+    if len(data) < _SIZE:
+        raise Unusual
+    zeros = data[:-3] | data[1:-2] | data[2:-1]
+    starts = np.flatnonzero((zeros == 0) & (data[3:] >= 2))
+    return starts[starts + _SIZE + data[starts + 3] <= words.size]
+
+
+def _chain(starts: Array, follows: Array, sound: Array, first: Array, stop: Array, counts: Array) -> Array:
+    """The indexes in `starts` of the messages of all batches."""
+    last = np.cumsum(counts)
+    if len(starts) == last[-1] and sound.all():
+        expected = np.append(starts[1:], 0)
+        expected[last - 1] = stop
+        if (follows == expected).all() and (starts[last - counts] == first).all():
+            return np.arange(len(starts))
+    known = dict(zip(starts[sound].tolist(), np.flatnonzero(sound).tolist(), strict=True))
+    next_start = follows.tolist()
+    found: list[int] = []
+    for at, end, count in zip(first.tolist(), stop.tolist(), counts.tolist(), strict=True):
+        for _ in range(count):
+            index = known.get(at)
+            if index is None:
+                raise Unusual
+            found.append(index)
+            at = next_start[index]
+        if at != end:
+            raise Unusual
+    return np.array(found, np.int64)

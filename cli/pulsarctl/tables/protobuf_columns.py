@@ -1,0 +1,174 @@
+"""Many protobuf messages at once: their fields as columns of numbers, and of places in the bytes.
+
+What a client writes one after the other has the same fields in the same order, so each step reads one field of all
+messages. A message is not sound here if it is unusual: its fields are in another order, one of them is not listed, or a
+number has more than 56 bits. The caller parses such messages one by one.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+Array = np.ndarray[Any, Any]
+
+PADDING = 16  # so that eight bytes can be read at any place, and right after a tag that ends the data
+FAR = 1 << 60  # behind the end of any data
+
+_CONTINUED = np.uint64(0x8080808080808080)
+_SEVEN_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_JOINS = (  # two groups of bits become one: of 7 bits, 14, and 28
+    (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
+    (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
+    (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
+)
+_ONE = np.uint64(1)
+
+
+class Unusual(Exception):
+    """Something that cannot be read as columns, though it may be right."""
+
+
+class Field(NamedTuple):
+    """A field of a message; a number unless `is_bytes`."""
+
+    name: str
+    number: int
+    is_bytes: bool = False
+    repeats: bool = False
+
+    @property
+    def tag(self) -> bytes:
+        key = self.number << 3 | (2 if self.is_bytes else 0)
+        return bytes((key,)) if key < 0x80 else bytes((key & 0x7F | 0x80, key >> 7))
+
+
+class Words:
+    """Bytes, with the eight from any place on as one number."""
+
+    def __init__(self, data: bytes) -> None:
+        padded = data + bytes(PADDING)
+        self.size = len(data)
+        self.bytes = np.frombuffer(padded, np.uint8)
+        self.at: Array = np.ndarray((len(padded) - 7,), "<u8", padded, 0, (1,))
+        self._buffer = pa.py_buffer(padded)
+
+    def sizes(self, at: Array) -> Array:
+        """The big-endian numbers of four bytes at these places."""
+        return (self.at[at] & np.uint64(0xFFFFFFFF)).astype("<u4").byteswap().astype(np.int64)
+
+    def cut(self, first: Array, stop: Array) -> pa.Array:
+        """The bytes between each two places, which ascend. The gaps between them are left out by Arrow."""
+        places = np.empty(2 * len(first), np.int32)
+        places[0::2], places[1::2] = first, stop
+        if not len(first):
+            return pa.array([], pa.binary())
+        whole = pa.Array.from_buffers(pa.binary(), len(places) - 1, [None, pa.py_buffer(places), self._buffer])
+        return whole.take(pa.array(np.arange(0, len(places), 2, dtype=np.int32)))
+
+
+class Found(NamedTuple):
+    """One field of some messages: numbers in `first`, or bytes from `first` up to `stop`. `rows` None: of all."""
+
+    rows: Array | None
+    first: Array
+    stop: Array
+
+
+class Parsed:
+    """The fields of `count` messages, each as often as the message with most of them has it."""
+
+    def __init__(self, words: Words, count: int, found: dict[str, list[Found]], sound: Array) -> None:
+        self.words = words
+        self.count = count
+        self.found = found
+        self.sound = sound
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.found
+
+    def has(self, name: str) -> Array:
+        """Which messages have the field."""
+        mask = np.zeros(self.count, bool)
+        for each in self.found.get(name, ()):
+            mask[slice(None) if each.rows is None else each.rows] = True
+        return mask
+
+    def everywhere(self, name: str) -> bool:
+        return name in self.found and self.found[name][0].rows is None
+
+    def numbers(self, name: str, default: int = 0) -> Array:
+        """64 bits without a sign; `default` where a message does not have the field."""
+        if self.everywhere(name):
+            return self.found[name][0].first
+        values = np.full(self.count, default, np.uint64)
+        for each in self.found.get(name, ()):
+            values[each.rows] = each.first
+        return values
+
+    def is_set(self, name: str) -> Array:
+        found: Array = self.numbers(name) != 0
+        return found
+
+    def texts(self, name: str) -> pa.Array:
+        """The bytes of the field; null where a message does not have it."""
+        if name not in self.found:
+            return pa.nulls(self.count, pa.binary())
+        (found,) = self.found[name]
+        cut = self.words.cut(found.first, found.stop)
+        if found.rows is None:
+            return cut
+        place = np.zeros(self.count, np.int32)
+        place[found.rows] = np.arange(len(found.rows), dtype=np.int32)
+        return cut.take(pa.array(place, mask=~self.has(name)))
+
+
+def parse(words: Words, start: Array, end: Array, fields: Iterable[Field]) -> Parsed:
+    """The messages between `start` and `end`. `fields` are in the order in which clients write them."""
+    at, sound = start.copy(), np.ones(len(start), bool)
+    found: dict[str, list[Found]] = {}
+    heads = _heads(words, at, end)
+    for field in fields:
+        tag = np.uint64(int.from_bytes(field.tag, "little"))
+        mask = np.uint64((1 << 8 * len(field.tag)) - 1)
+        while (has := heads & mask == tag).any():
+            rows = None if has.all() else np.flatnonzero(has)
+            chosen = slice(None) if rows is None else rows
+            first, after = varints(words, at[chosen] + len(field.tag))
+            stop = after
+            if field.is_bytes:
+                first, stop = after, after + first.astype(np.int64)
+            beyond = stop > end[chosen]
+            if beyond.any():
+                sound[beyond if rows is None else rows[beyond]] = False
+                stop = np.minimum(stop, end[chosen])
+            at[chosen] = stop
+            found.setdefault(field.name, []).append(Found(rows, first, stop))
+            heads = _heads(words, at, end)
+            if not field.repeats:
+                break
+    return Parsed(words, len(start), found, sound & (at == end))
+
+
+def _heads(words: Words, at: Array, end: Array) -> Array:
+    """What comes next; 0, which is no tag, after the end of a message."""
+    heads = words.at[at]
+    heads[at >= end] = 0
+    return heads
+
+
+def varints(words: Words, at: Array) -> tuple[Array, Array]:
+    """The numbers at these places, and where they end. One of more than eight bytes ends far away."""
+    raw = words.at[at]
+    stops = ~raw & _CONTINUED
+    if (stops & np.uint64(0x80)).all():
+        return raw & np.uint64(0x7F), at + 1
+    lowest = stops & (~stops + _ONE)  # the highest bit of the last byte
+    values = raw & (lowest - _ONE) & _SEVEN_BITS
+    for lower, upper, shift in _JOINS:
+        values = values & lower | (values & upper) >> shift
+    after = at + (np.frexp(lowest.astype(np.float64))[1] >> 3)
+    if not lowest.all():
+        after[lowest == 0] = FAR
+    return values, after
