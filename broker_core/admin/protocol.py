@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from aiohttp import web
@@ -79,10 +80,11 @@ class Connection(web.RequestHandler):
         An error that refers to the frames through which it went, which refer to it, would keep the connection in
         memory until the garbage collector finds it.
         """
-        try:
-            await super().start()
-        finally:
-            self._forget_frames()
+        with self._server.serving():
+            try:
+                await super().start()
+            finally:
+                self._forget_frames()
 
     def _forget_frames(self) -> None:
         unanswered = [getattr(message, "exc", None) for message, _ in self._messages]
@@ -150,6 +152,26 @@ class Connections(web.Server):
         super().__init__(answer)
         self._config = config
         self._by_host: Counter[str] = Counter()
+        self._serving: set[asyncio.Task[Any]] = set()
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """While the current task serves a connection; it may outlive the connection until a refused body is over."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        try:
+            yield
+        finally:
+            self._serving.discard(task)
+
+    async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # the signature of the library
+        """The library ends the tasks of live connections; those of lost ones are ended here."""
+        await super().shutdown(timeout)
+        for task in self._serving:
+            task.cancel()
+        if self._serving:
+            await asyncio.wait(self._serving, timeout=timeout)
 
     def __call__(self) -> web.RequestHandler:
         return Connection(self, self._config)

@@ -6,6 +6,7 @@ import logging
 import socket
 import struct
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from broker_core.names import parse_topic
 from broker_core.storage.position import LATEST
 from broker_core.wire.compression import compress
 from broker_core.wire.pulsar_api_pb2 import CompressionType, EncryptionKeys, KeyValue
-from tests.admin.conftest import PORT_ZERO, Admin
+from tests.admin.conftest import PORT_ZERO, Admin, start
 
 MB = 1 << 20
 TOPIC = "persistent/acme/shop/plain"
@@ -261,3 +262,15 @@ async def test_a_client_that_asks_before_it_sends_a_body_is_answered_at_once(adm
         writer.write(b"{}")
         assert (await reader.readline()).split()[1] in (b"204", b"412")
     writer.close()
+
+
+async def test_a_client_that_leaves_within_a_refused_body_outlives_no_server(tmp_path: Path) -> None:
+    server = await start(tmp_path / "data", BrokerConfig(server=PORT_ZERO))
+    before = asyncio.all_tasks()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.web_port)
+    writer.write(b"POST /admin/v2/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+    async with asyncio.timeout(10):
+        assert b" 404 " in await reader.readline()
+    writer.close()
+    await server.stop()
+    assert [task for task in asyncio.all_tasks() - before if "Connection.start" in repr(task)] == []
