@@ -120,8 +120,7 @@ crowd: CONNECTIONS ?= 2000
 crowd: $(READY) ## fail to log in and hold slow connections next to a well-behaved client (LOGINS=1000000, CONNECTIONS=2000)
 	@$(PY) -m tests.abuse.crowd --logins $(LOGINS) --connections $(CONNECTIONS) $(ARGS)
 
-fuzz: $(READY) ## mutate recorded sessions, TLS records, authentication data, and HTTP requests (N=100000)
-	@$(PY) -m tests.wire.fuzz --count $(N) $(ARGS)
+fuzz: $(READY) ## mutate frames, TLS records, authentication data, and HTTP requests (N=100000)
 	@$(PY) -m tests.fuzz --count $(N) $(ARGS)
 
 authorization: $(READY) ## compare who may do what with a real Apache Pulsar, cell by cell (needs mvn and java)

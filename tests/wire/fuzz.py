@@ -1,12 +1,10 @@
-"""Mutates recorded sessions and feeds them to the decoder: `python -m tests.wire.fuzz --count 1000000`.
+"""Mutates recorded sessions and feeds them to the decoder, for `python -m tests.fuzz`.
 
 The invariants: any bytes give frames or `ProtocolError`, any split gives the same result, the result matches protobuf,
 and every entry can be parsed or gives an `EntryError`.
 """
 
-import argparse
 import random
-import time
 
 from broker_core.wire import batch, message
 from broker_core.wire.commands import SIZES
@@ -134,21 +132,3 @@ def fuzz(count: int, seed: int) -> int:
         resealed = chance.randrange(3) == 0
         sound += check(reseal(data) if resealed else data, cuts, resealed)
     return sound
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Fuzzes the frame decoder with mutated sessions.")
-    parser.add_argument("--count", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same mutations")
-    arguments = parser.parse_args()
-    started = time.monotonic()
-    sound = fuzz(arguments.count, arguments.seed)
-    seconds = time.monotonic() - started
-    print(  # noqa: T201 # the command's result
-        f"{arguments.count} mutated sessions in {seconds:.0f} s: {sound} sound, {arguments.count - sound} refused, "
-        "nothing else"
-    )
-
-
-if __name__ == "__main__":
-    main()
