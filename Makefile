@@ -13,7 +13,7 @@ PEER   ?=
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills replication-kills failover powercut damage abuse crowd fuzz authorization openapi sbom audit proto completions docs wheel
+.PHONY: help demo test test-clients ready lint static coverage lowest newest release bench soak soak-messaging offload-kills lake-kills stream-kills replication-kills failover powercut damage abuse crowd fuzz authorization openapi sbom audit proto completions docs wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,10 @@ offload-kills: $(READY) ## kill the broker at each step of an offload to S3 (ROU
 lake-kills: ROUNDS ?= 30
 lake-kills: $(READY) ## kill -9 `ops lake --follow` while it commits (ROUNDS=30)
 	@LAKE_KILLS=$(ROUNDS) $(PY) -m pytest -q tests/iceberg/test_topic_lake.py -k killed_again $(ARGS)
+
+stream-kills: ROUNDS ?= 30
+stream-kills: $(READY) ## kill -9 the driver and executors of a streaming query on a Spark cluster (ROUNDS=30)
+	@STREAM_KILLS=$(ROUNDS) $(PY) -m pytest -q -s tests/spark/test_stream_kills.py $(ARGS)
 
 replication-kills: ROUNDS ?= 50
 replication-kills: $(READY) ## kill -9 clusters that replicate to each other (ROUNDS=50)

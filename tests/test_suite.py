@@ -30,6 +30,7 @@ SLEEPS = {
     "tests/soak_messaging/delayed.py": "kills the broker at a random moment of its recovery",
     "tests/soak_messaging/order.py": "moves consumers at random times",
     "tests/soak_messaging/rebalance.py": "paces the load",
+    "tests/spark/test_stream_kills.py": "kills at random moments",
 }
 TREES = {path.relative_to(TESTS.parent).as_posix(): ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
 

@@ -1,6 +1,7 @@
 """A standalone Spark cluster on loopback, from the PySpark wheel: one master, one worker."""
 
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pulsarctl.spark.java import cache_directory, find_java
+from tests.spark.processes import MARK
 
 START_SECONDS_MAX = 90.0
 END_SECONDS_MAX = 20.0
@@ -16,17 +18,18 @@ _STANDALONE = "org.apache.spark.deploy"
 
 
 @contextmanager
-def standalone_cluster(directory: Path, port: int) -> Iterator[str]:
-    """The master's URL. `port` must be free."""
+def standalone_cluster(directory: Path, port: int, *, cores: int = 1, mark: str = "") -> Iterator[str]:
+    """The master's URL. `port` must be free. `mark` is that of the worker and its executors (`processes`)."""
     url = f"spark://127.0.0.1:{port}"
-    with _started(directory, "Master", ["--port", str(port), "--webui-port", "0"], "elected leader"):
-        own = ["--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(directory / "work"), url]
-        with _started(directory, "Worker", own, "Successfully registered with master"):
+    with _started(directory, "Master", ["--port", str(port), "--webui-port", "0"], "elected leader", mark):
+        own = ["--webui-port", "0", "--cores", str(cores), "--memory", f"{cores}g"]
+        own += ["--work-dir", str(directory / "work"), url]
+        with _started(directory, "Worker", own, "Successfully registered with master", mark):
             yield url
 
 
 @contextmanager
-def _started(directory: Path, role: str, arguments: list[str], sign: str) -> Iterator[None]:
+def _started(directory: Path, role: str, arguments: list[str], sign: str, mark: str) -> Iterator[None]:
     """Runs until the end of the block, and starts it once the log shows the sign."""
     import pyspark
 
@@ -37,6 +40,7 @@ def _started(directory: Path, role: str, arguments: list[str], sign: str) -> Ite
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
         "SPARK_LOCAL_DIRS": str(directory / "local"),
+        MARK: mark,
     }
     process = subprocess.Popen(
         [home / "bin" / "spark-class", f"{_STANDALONE}.{role.lower()}.{role}", "--host", "127.0.0.1", *arguments],
@@ -65,3 +69,9 @@ def _watch(process: "subprocess.Popen[str]", sign: str, seen: threading.Event) -
         for line in process.stderr:
             if sign in line:
                 seen.set()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

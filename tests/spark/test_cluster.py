@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from broker_core.testing import EmbeddedBroker
-from tests.spark.standalone_cluster import standalone_cluster
+from tests.spark.standalone_cluster import free_port, standalone_cluster
 
 PULSARCTL = Path(sys.executable).with_name("pulsarctl")
 MESSAGES = 300
@@ -55,9 +54,3 @@ def publish(broker: EmbeddedBroker) -> None:
         producer.send_async(b"x" * number, None, partition_key=f"k{number % 7}")
     producer.flush()
     client.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -11,6 +11,7 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.tables.following import Following, Offset
 from pulsarctl.tables.missing_entries import DataLoss
 from pulsarctl.tables.stream_options import StreamOptions, table_options
+from pulsarctl.tables.subscription_follower import SubscriptionFollower
 from tests.tables.topics import table
 
 
@@ -111,3 +112,53 @@ def test_a_deleted_topic_is_data_loss(pulsar_broker: EmbeddedBroker, client: pul
     start = {f"{topic}-gone": "1:1"}
     with pytest.raises(DataLoss, match="is gone"):
         stream.between(start, {f"{topic}-gone": "1:5"})
+
+
+def publish_only(client: pulsar.Client, topic: str, count: int) -> None:
+    """Without a subscription that keeps the messages."""
+    producer = client.create_producer(topic, batching_enabled=False)
+    for number in range(count):
+        producer.send(b"%06d" % number)
+    producer.close()
+
+
+def delete_what_is_read(broker: EmbeddedBroker, client: pulsar.Client, topic: str, *, acknowledged: bool) -> Offset:
+    """A step of 5 messages, the only ones of their ledger, which the broker then deletes; 3 more are published."""
+    client.subscribe(topic, "query", pulsar.ConsumerType.Failover).close()
+    publish_only(client, topic, 5)
+    stream = following(broker, topic, subscription="query")
+    end = stream.next_step(stream.first(), limited=False)
+    access = table_options({"service_url": broker.service_url, "admin_url": broker.http_url, "topic": topic}).access
+    admin = access.admin()
+    if acknowledged:
+        SubscriptionFollower(access, "query").follow(end)
+        admin.topics.unload(topic)
+        admin.topics.trim(topic)
+    else:
+        admin.topics.delete_subscription(topic, "query")
+        admin.topics.truncate(topic)
+    publish_only(client, topic, 3)
+    ledgers = [str(each["ledgerId"]) for each in admin.topics.internal_stats(topic)["ledgers"]]
+    assert end[topic].partition(":")[0] not in ledgers
+    admin.close()
+    return end
+
+
+def test_a_deleted_ledger_that_the_subscription_has_finished_is_no_data_loss(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    start = delete_what_is_read(pulsar_broker, client, topic, acknowledged=True)
+    stream = following(pulsar_broker, topic, subscription="query")
+    assert stream.kept(start) == start
+    assert entries(stream, start, stream.next_step(start, limited=False)) == 3
+
+
+def test_a_deleted_ledger_is_data_loss_without_the_subscription(
+    pulsar_broker: EmbeddedBroker, client: pulsar.Client, topic: str
+) -> None:
+    start = delete_what_is_read(pulsar_broker, client, topic, acknowledged=False)
+    stream = following(pulsar_broker, topic, subscription="query")
+    end = stream.next_step(start, limited=False)
+    assert stream.kept(start) == {}
+    with pytest.raises(DataLoss, match="may have had entries after"):
+        stream.between(start, end)

@@ -58,10 +58,11 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # Spark's name
         """Spark asks after the batch that ends at `start`, also after the last one, so all of it is finished."""
-        if self.follower is not None:
-            self.follower.follow(start)
         has_minimum = self.limits.min_messages_per_trigger > 0
-        return self.following.next_step(start, limited=has_minimum or not isinstance(limit, ReadAllAvailable))
+        end = self.following.next_step(start, limited=has_minimum or not isinstance(limit, ReadAllAvailable))
+        if self.follower is not None:  # a subscription that is made after a loss would hide it
+            self.follower.follow(self.following.kept(start))
+        return end
 
     def reportLatestOffset(self) -> Offset:  # Spark's name
         return self.following.latest()

@@ -83,6 +83,10 @@ class Following:
         ]
         return split(parts, tasks_min=self._options.tasks_min, entries_max=self._options.entries_per_task)
 
+    def kept(self, offset: Offset) -> Offset:
+        """The part of an offset after which nothing is lost, as far as the latest answers of the brokers say."""
+        return {topic: at for topic, at in offset.items() if not self._is_lost(self._stats.get(topic), at)}
+
     def _first(self, admin: AdminClient, topic: str) -> str:
         if not self._limits.has_start:
             return _end(self._stats[topic])
@@ -115,13 +119,26 @@ class Following:
         if stats is None:
             self._lose(f"{topic} is gone")
             return []
-        ledgers = [int(ledger["ledgerId"]) for ledger in stats["ledgers"]]
-        after = _position(start)
-        if after != EARLIEST.position and after[0] not in ledgers and (not ledgers or ledgers[0] > after[0]):
-            self._lose(f"ledger {after[0]} of {topic} is gone, and it may have had entries after {start}")
-        if _position(end)[0] not in ledgers:
+        if self._is_lost(stats, start):
+            self._lose(f"ledger {_position(start)[0]} of {topic} is gone, and it may have had entries after {start}")
+        if _position(end)[0] not in _ledgers(stats):
             self._lose(f"entry {end} of {topic} is gone")
         return list(_ranges(topic, stats, start, end))
+
+    def _is_lost(self, stats: Stats | None, start: str) -> bool:
+        """Whether the ledger in which a step ended is gone, so that nothing tells whether it had more.
+
+        The query's subscription tells: a broker deletes no ledger that it has not finished. Pulsar moves a cursor from
+        the end of a ledger to the beginning of the next one.
+        """
+        after, ledgers = _position(start), [] if stats is None else _ledgers(stats)
+        if stats is None or start == BEFORE_FIRST or after[0] in ledgers or (ledgers and ledgers[0] < after[0]):
+            return False
+        cursor = stats["cursors"].get(self._limits.subscription)
+        if cursor is None:
+            return True
+        acknowledged = _position(cursor["markDeletePosition"])
+        return acknowledged > after and acknowledged != (ledgers[0] if ledgers else -1, -1)
 
     def _lose(self, what: str) -> None:
         if self._options.fail_on_data_loss:
@@ -181,6 +198,10 @@ def _after(ranges: list[LedgerRange], share: float, end: str) -> str:
             return _text((each.ledger_id, each.first + left - 1))
         left -= each.entries
     return end
+
+
+def _ledgers(stats: Stats) -> list[int]:
+    return [int(ledger["ledgerId"]) for ledger in stats["ledgers"]]
 
 
 def _end(stats: Stats) -> str:

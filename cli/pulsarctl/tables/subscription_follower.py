@@ -5,6 +5,7 @@ before it.
 """
 
 import logging
+import time
 
 from broker_core.wire import client_commands, commands
 from broker_core.wire.pulsar_api_pb2 import CommandAckResponse, CommandSubscribe, CommandSuccess, MessageIdData
@@ -15,6 +16,7 @@ from pulsarctl.tables.following import BEFORE_FIRST, Offset
 from pulsarctl.values.message_ids import parse_message_id
 
 CONSUMER_ID = 0
+RETRY_SECONDS = 1.0  # Spark asks every 10 ms
 
 log = logging.getLogger(__name__)
 
@@ -24,16 +26,19 @@ class SubscriptionFollower:
         self._access = access
         self._subscription = subscription
         self._acknowledged: Offset = {}
+        self._failed: dict[tuple[str, str], float] = {}
 
     def follow(self, finished: Offset) -> None:
         """Acknowledges everything up to an offset that the query has finished."""
+        self._failed = {place: at for place, at in self._failed.items() if time.monotonic() - at < RETRY_SECONDS}
         for topic, position in finished.items():
-            if self._acknowledged.get(topic) == position:
+            if self._acknowledged.get(topic) == position or (topic, position) in self._failed:
                 continue
             try:
                 self._acknowledge(topic, position)
             except CliError as error:
                 log.warning("%s: cannot advance subscription %s: %s", topic, self._subscription, error)
+                self._failed[topic, position] = time.monotonic()
             else:
                 self._acknowledged[topic] = position
 

@@ -1,0 +1,173 @@
+"""A streaming query on a cluster whose driver and executors are killed at random: every message once in its files.
+
+The only subscription is the query's own, and the broker deletes a ledger as soon as it may. So a query that
+acknowledges too early, or needs what it has acknowledged, shows here. `make stream-kills` runs it.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pulsar
+import pytest
+
+pytest.importorskip("pyspark.sql.streaming.datasource")
+
+from pulsarctl.tables.access import Access
+from tests.broker_process import BrokerProcess
+from tests.condition import wait_until
+from tests.official_client import connect
+from tests.spark.processes import MARK, kill, marked_processes, needs_proc
+from tests.spark.standalone_cluster import free_port, standalone_cluster
+from tests.spark.steady_publisher import SteadyPublisher
+from tests.spark.streaming_job import SUBSCRIPTION
+
+KILLS = int(os.environ.get("STREAM_KILLS", "0"))
+TOPIC = "persistent://public/default/streamed"
+PARTITIONS = 2
+MESSAGE_BYTES_MAX = 20_000
+STEP_SECONDS = 240  # a busy machine takes long to start Spark
+SETTINGS = (
+    f"maxMessageSize={MESSAGE_BYTES_MAX}",
+    "managedLedgerMaxEntriesPerLedger=100",
+    "managedLedgerMinLedgerRolloverTimeMinutes=0",
+    "retentionOpenLedgerSeconds=1",
+)
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.timeout(600 + 120 * KILLS),
+    pytest.mark.skipif(not KILLS, reason="takes minutes; make stream-kills runs it"),
+    needs_proc,
+]
+
+
+class StreamingJob:
+    """The driver and the executors, as processes."""
+
+    def __init__(self, master: str, broker: BrokerProcess, folder: Path) -> None:
+        self._words = (master, broker.service_url, broker.http_url, TOPIC, str(folder))
+        self._folder = folder
+        self._mark = f"{folder}-driver"
+        self._log = folder.with_name("driver.log")
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self, *options: str) -> "subprocess.Popen[str]":
+        environment = {MARK: self._mark, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        with self._log.open("a") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.streaming_job", *self._words, *options],
+                env=os.environ | environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        return self._process
+
+    def ensure_running(self) -> None:
+        """Starts it after a kill. Fails if it has ended for another reason."""
+        if self._process is None:
+            self.start()
+        assert self._process is not None
+        assert self._process.poll() is None, self.log_tail()
+
+    def wait_for_batches(self, count: int) -> None:
+        """Until the query, started if it must be, has planned some more."""
+        goal = self.planned() + count
+
+        def is_there() -> bool:
+            self.ensure_running()
+            return self.planned() >= goal
+
+        wait_until(is_there, STEP_SECONDS)
+
+    def planned(self) -> int:
+        """The last micro-batch in the checkpoint, finished or not. Spark deletes the records of old ones."""
+        return max((int(path.name) for path in (self._folder / "checkpoint" / "offsets").glob("[0-9]*")), default=-1)
+
+    def kill_driver(self) -> None:
+        """Python, the JVM, and the Python processes that plan."""
+        wait_until(lambda: not kill(marked_processes(self._mark)), 60)
+        if self._process is not None:
+            self._process.communicate(timeout=60)
+            self._process = None
+
+    def drain(self) -> Counter[tuple[int, str]]:
+        """Ends the query after everything that is there now; how often the files have each message."""
+        process = self.start("--drain")
+        text, _ = process.communicate(timeout=4 * STEP_SECONDS)
+        assert process.returncode == 0, self.log_tail()
+        rows = (line.split() for line in text.splitlines())
+        return Counter((int(number), digest) for number, digest in rows)
+
+    def log_tail(self) -> str:
+        return self._log.read_text()[-4000:]
+
+
+def executors(mark: str) -> list[int]:
+    return [process for process, line in marked_processes(mark).items() if "CoarseGrainedExecutorBackend" in line]
+
+
+def backlogs(broker: BrokerProcess) -> list[int]:
+    with closing(Access(broker.service_url, broker.http_url).admin()) as admin:
+        parts = [f"{TOPIC}-partition-{number}" for number in range(PARTITIONS)]
+        stats = [admin.topics.stats(part, getPreciseBacklog=True) for part in parts]
+    return [each["subscriptions"][SUBSCRIPTION]["msgBacklog"] for each in stats]
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    with BrokerProcess(tmp_path / "broker", *SETTINGS) as broker:
+        with closing(Access(broker.service_url, broker.http_url).admin()) as admin:
+            admin.topics.create_partitioned(TOPIC, PARTITIONS)
+        with closing(connect(broker.service_url)) as client:
+            client.subscribe(TOPIC, SUBSCRIPTION, pulsar.ConsumerType.Failover).close()
+        yield broker
+
+
+def tell(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  # for `make stream-kills`
+
+
+def kill_something(job: StreamingJob, cluster: str, chosen: random.Random) -> str:
+    victims = executors(cluster)
+    if chosen.random() < 0.5 or not victims:
+        job.kill_driver()
+        return "driver"
+    kill([chosen.choice(victims)])
+    return "executor"
+
+
+def test_a_query_that_is_killed_again_and_again_writes_every_message_once(
+    broker: BrokerProcess, tmp_path: Path
+) -> None:
+    seed = random.randrange(1 << 32)
+    chosen, cluster, killed = random.Random(seed), f"{tmp_path}-cluster", Counter[str]()
+    with (
+        standalone_cluster(tmp_path, free_port(), cores=2, mark=cluster) as master,
+        SteadyPublisher(broker.service_url, TOPIC, 3 * MESSAGE_BYTES_MAX) as publisher,
+    ):
+        job = StreamingJob(master, broker, tmp_path / "query")
+        try:
+            for turn in range(KILLS):
+                job.wait_for_batches(chosen.randint(1, 4))
+                time.sleep(chosen.uniform(0, 1.5))  # at any moment of a batch
+                victim = kill_something(job, cluster, chosen)
+                killed[victim] += 1
+                tell(f"{turn + 1}: killed the {victim} in batch {job.planned()}, {len(publisher.digests)} messages")
+            publisher.stop()
+            job.kill_driver()
+            found = job.drain()
+        finally:
+            job.kill_driver()
+    left = backlogs(broker)
+    tell(f"seed {seed}: killed {dict(killed)}; {len(publisher.digests)} messages, {found.total()} rows, backlog {left}")
+    assert found == Counter(publisher.digests.items())
+    assert left == [0] * PARTITIONS
