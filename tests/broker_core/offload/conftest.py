@@ -10,7 +10,7 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
 from broker_core.config.offload import OffloadConfig
-from tests.broker_core.offload.fault_proxy import FaultProxy
+from tests.broker_core.offload.fault_proxy import FaultProxy, Matches
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, offloaded_topic
 
 BUCKET = "tier"
@@ -28,8 +28,12 @@ class S3:
         return sorted(info.path for info in found if info.is_file)
 
     def of(self, topic: OffloadedTopic, ending: str = "") -> list[str]:
-        local = topic.name.rsplit("/", 1)[1]
-        return [path for path in self.objects() if f"/{local}/" in path and path.endswith(ending)]
+        return [path for path in self.objects() if f"/{topic.local_name}/" in path and path.endswith(ending)]
+
+    def requests(self, topic: OffloadedTopic, method: str, ending: str = "") -> Matches:
+        """Requests for the topic's objects of a kind."""
+        folder = f"/{topic.local_name}/"
+        return lambda each: each.method == method and folder in each.path and each.path.endswith(ending)
 
     def config(self, **settings: Any) -> OffloadConfig:
         chosen = {"deletion_lag_ms": -1, "request_timeout_ms": 2000, "sweep_seconds": 0.1, **settings}

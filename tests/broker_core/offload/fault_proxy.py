@@ -28,7 +28,7 @@ Matches = Callable[[Request], bool]
 
 
 class FaultProxy:
-    """`fault` is one of `refuse`, `busy`, `cut`, `hold`, `alter`; it applies to the requests that `matches` picks."""
+    """`fault` is one of `refuse`, `busy`, `drop`, `cut`, `hold`, `alter`, for the requests that `matches` picks."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -92,6 +92,10 @@ class FaultProxy:
             return web.Response(status=403, body=_DENIED, content_type="application/xml")
         if fault == "busy":
             return web.Response(status=503, body=_BUSY, content_type="application/xml")
+        if fault == "drop":
+            assert request.transport is not None
+            request.transport.close()
+            return web.Response()
         if fault == "hold":
             self.held.set()
             await asyncio.to_thread(self._released.wait, _DEADLINE)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pulsar
 
-from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig, PolicyConfig, StorageConfig
 from broker_core.config.offload import OffloadConfig
 from broker_core.names import parse_topic
 from broker_core.storage.managed_ledger import ManagedLedger
@@ -42,6 +42,10 @@ class OffloadedTopic:
     @property
     def topic(self) -> Topic:
         return self.broker.call(self.broker.broker.topics.get(parse_topic(self.name)))
+
+    @property
+    def local_name(self) -> str:
+        return self.name.rsplit("/", 1)[1]
 
     def publish(self, values: list[bytes], **options: Any) -> None:
         """One entry for each message, `LEDGER_ENTRIES` in each ledger; all ledgers are sealed."""
@@ -73,6 +77,17 @@ class OffloadedTopic:
     def wait(self) -> None:
         offloading = self.topic.offloading
         wait_until(lambda: not offloading.is_running, PATIENCE_SECONDS)
+
+    def publish_and_offload(self, count: int = 20) -> list[bytes]:
+        """The entries as they were before; only the store has them now."""
+        self.publish(values(count))
+        before = self.entries()
+        self.offload()
+        self.drop_files()
+        return before
+
+    def acknowledge_all(self) -> None:
+        self.rest("POST", "subscription/keeps/skip_all")
 
     def drop_files(self, *, forget: bool = True) -> None:
         """As after the deletion lag; with `forget`, nothing of the topic stays in memory."""
@@ -125,7 +140,8 @@ class OffloadedTopic:
 def offloaded_topic(config: OffloadConfig, directory: Path | None = None, **storage: Any) -> Iterator[OffloadedTopic]:
     """A broker with small ledgers, and a subscription that keeps everything."""
     limits = StorageConfig(max_entries_per_ledger=LEDGER_ENTRIES, reserve_mb=0, cache_mb=0)
-    settings = BrokerConfig(server=FREE_PORTS, offload=config, storage=replace(limits, **storage))
+    policies = PolicyConfig(force_delete_namespace=True)
+    settings = BrokerConfig(server=FREE_PORTS, offload=config, storage=replace(limits, **storage), policies=policies)
     with EmbeddedBroker(directory, config=settings) as broker:
         client = pulsar.Client(broker.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
         try:

@@ -7,8 +7,14 @@ from typing import Any
 import pulsar
 
 from broker_core.storage.position import EARLIEST
+from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory, offloaded_topic, values
 from tests.condition import wait_until
+from tests.raw_client import RawClient
+from tests.raw_publishing import producer, send
+
+_PEM = Path(__file__).parents[2] / "clients" / "keys"
+KEYS = pulsar.CryptoKeyReader(str(_PEM / "public.pem"), str(_PEM / "private.pem"))
 
 
 def test_f16_a_threshold_of_0_offloads_what_is_sealed_and_a_lag_of_0_deletes_the_file(tmp_path: Path) -> None:
@@ -74,7 +80,7 @@ def facts(one: OffloadedTopic) -> list[tuple[Any, ...]]:
 
 
 def publish_all_kinds(one: OffloadedTopic) -> None:
-    """Batched, compressed, chunked, delayed, without a payload, and as large as entries get."""
+    """Batched, compressed, encrypted, chunked, delayed, empty, null, of a transaction, and as large as entries get."""
     batching = one.client.create_producer(one.name, batching_enabled=True, compression_type=pulsar.CompressionType.ZSTD)
     for number in range(50):
         batching.send_async(f"{number}".encode() * 20, None, partition_key=str(number % 3), properties={"a": "b"})
@@ -88,6 +94,14 @@ def publish_all_kinds(one: OffloadedTopic) -> None:
     chunking = one.client.create_producer(one.name, batching_enabled=False, chunking_enabled=True)
     chunking.send(b"c" * (6 * 1024 * 1024))
     chunking.close()
+    encrypting = one.client.create_producer(one.name, encryption_key="key", crypto_key_reader=KEYS)
+    encrypting.send(b"secret")
+    encrypting.close()
+    with RawClient(one.broker.service_url) as raw:
+        raw.ask(producer(one.name), BaseCommand.PRODUCER_SUCCESS)
+        for metadata in ({"null_value": True}, {"txnid_least_bits": 1, "txnid_most_bits": 2}):
+            raw.send(send(1, b"", metadata=metadata))
+            raw.expect(BaseCommand.SEND_RECEIPT)
 
 
 def test_f15_every_kind_of_entry_is_the_same_bytes_after_the_offload(tmp_path: Path) -> None:
@@ -98,7 +112,7 @@ def test_f15_every_kind_of_entry_is_the_same_bytes_after_the_offload(tmp_path: P
         one.offload()
         one.drop_files()
         after = facts(one)
-        assert len(after) == len(before) >= 5
+        assert len(after) == len(before) >= 8
         assert after == before
         assert any(entry[3] for entry in after)
         one.rest("POST", "offload/restore")

@@ -1,10 +1,15 @@
 """Offloaded ledgers through the official client and the admin API, from a real S3 server."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pulsar
 
 from broker_core.storage.position import Position
 from tests.broker_core.offload.conftest import S3
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, values
+from tests.cli.runner import Cli
 from tests.condition import wait_until
 
 
@@ -58,6 +63,7 @@ def test_f10_admin_calls_see_offloaded_messages_as_local_ones(one: OffloadedTopi
         ("GET", "examinemessage?initialPosition=earliest&messagePosition=4"),
         ("GET", f"ledger/{one.log().ledger_infos()[0].id}/entry/3"),
         ("GET", "subscription/keeps/position/12"),
+        ("POST", "subscription/keeps/analyzeBacklog"),
     )
     local = [one.rest(*call, raw=True) for call in calls]
     one.offload()
@@ -77,8 +83,27 @@ def test_f10_skip_expire_and_reset_work_on_offloaded_messages(one: OffloadedTopi
     first = one.log().ledger_infos()[0].id
     one.rest("POST", "subscription/keeps/resetcursor", {"ledgerId": first, "entryId": 2})
     assert backlog() == 18
+    one.rest("POST", "subscription/keeps/expireMessages", {"ledgerId": first, "entryId": 8})
+    assert backlog() == 11
     one.rest("POST", "subscription/keeps/skip_all")
     assert backlog() == 0
+
+
+def test_f10_an_export_has_the_same_messages(one: OffloadedTopic, tmp_path: Path) -> None:
+    cli = Cli(tmp_path, one.broker.http_url, one.broker.service_url)
+
+    def exported(name: str) -> list[dict[str, Any]]:
+        outcome = cli("ops", "export", one.name, str(tmp_path / name), "-f", "jsonl", "--engine", "local")
+        assert outcome.exit_code == 0, outcome.stderr
+        files = sorted((tmp_path / name).glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    one.publish(values(20), partition_key="k", properties={"a": "b"})
+    local = exported("local")
+    one.offload()
+    one.drop_files()
+    assert exported("offloaded") == local
+    assert [row["value"].encode() for row in local] == values(20)
 
 
 def test_f10_compaction_reads_offloaded_ledgers(one: OffloadedTopic) -> None:

@@ -1,0 +1,120 @@
+"""Objects leave the store with what they are copies of, and nothing of a neighbor goes with them."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+
+import pytest
+
+from tests.broker_core.offload.conftest import BUCKET, S3
+from tests.broker_core.offload.offloaded_topic import OffloadedTopic
+from tests.condition import wait_until
+
+
+def test_f9_trimmed_ledgers_take_their_objects_with_them_and_no_others(one: OffloadedTopic, s3: S3) -> None:
+    neighbor = OffloadedTopic(one.broker, one.client, f"{one.name}-neighbor")
+    for topic in (one, neighbor):
+        topic.client.subscribe(topic.name, "keeps").close()
+        topic.publish_and_offload()
+    one.acknowledge_all()
+    one.rest("POST", "trim")
+    wait_until(lambda: not s3.of(one), 20)
+    assert len(s3.of(neighbor)) == 4
+    assert len(neighbor.entries()) == 20
+
+
+def test_f9_a_deleted_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
+    one.publish_and_offload()
+    assert len(s3.of(one)) == 4
+    one.rest("DELETE", "?force=true")
+    wait_until(lambda: not s3.of(one), 20)
+
+
+def test_f9_a_truncated_topic_takes_its_objects_with_it(one: OffloadedTopic, s3: S3) -> None:
+    one.publish_and_offload()
+    one.rest("DELETE", "truncate")
+    wait_until(lambda: not s3.of(one), 20)
+    assert one.entries() == []
+
+
+def test_f9_a_terminated_topic_is_read_from_its_objects_until_they_are_acknowledged(
+    one: OffloadedTopic, s3: S3
+) -> None:
+    before = one.publish_and_offload()
+    one.rest("POST", "terminate")
+    one.forget()
+    assert one.entries() == before
+    assert len(s3.of(one)) == 4
+    one.acknowledge_all()
+    one.rest("POST", "trim")
+    wait_until(lambda: not s3.of(one), 20)
+
+
+def test_f9_a_deleted_namespace_takes_its_objects_with_it_and_no_others(one: OffloadedTopic, s3: S3) -> None:
+    one.publish_and_offload()
+    one.rest("PUT", "/namespaces/public/leaving", {})
+    leaving = OffloadedTopic(one.broker, one.client, "persistent://public/leaving/orders")
+    leaving.client.subscribe(leaving.name, "keeps").close()
+    leaving.publish_and_offload()
+    assert len(s3.of(leaving)) == 4
+    one.rest("DELETE", "/namespaces/public/leaving?force=true")
+    wait_until(lambda: not [path for path in s3.objects() if "/public/leaving/" in path], 20)
+    assert len(s3.of(one)) == 4
+
+
+def test_f9_retention_keeps_the_objects_of_acknowledged_messages_until_it_ends(one: OffloadedTopic, s3: S3) -> None:
+    one.rest("POST", "retention", {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1})
+    before = one.publish_and_offload()
+    one.acknowledge_all()
+    one.rest("POST", "trim")
+    assert one.entries() == before
+    assert len(s3.of(one)) == 4
+    one.rest("POST", "retention", {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0})
+    one.rest("POST", "trim")
+    wait_until(lambda: not s3.of(one), 20)
+
+
+def test_f9_objects_that_cannot_be_removed_stay_on_record_until_they_are(one: OffloadedTopic, s3: S3) -> None:
+    one.publish_and_offload()
+    tier = one.broker.broker.tier
+    uuids = {info.copy.uuid for info in one.log().ledger_infos() if info.copy is not None}
+    with s3.proxy.doing("refuse", lambda request: request.method in ("DELETE", "POST", "HEAD")):
+        one.rest("DELETE", "?force=true")
+        wait_until(lambda: uuids <= tier.unremoved.keys(), 20)
+        assert all("AWS Error" in tier.unremoved[uuid] for uuid in uuids)
+    wait_until(lambda: not s3.of(one), 20)
+    wait_until(lambda: not uuids & tier.unremoved.keys(), 20)
+
+
+def test_objects_that_are_gone_are_listed_although_none_is_left(one: OffloadedTopic, s3: S3) -> None:
+    one.publish_and_offload(10)
+    gone = s3.of(one)
+    for path in gone:
+        s3.filesystem.delete_file(path)
+    found = one.rest("POST", "/brokers/offload/audit")
+    assert {path.removeprefix(f"{BUCKET}/") for path in gone} <= set(found["missing"])
+
+
+def test_a_store_that_cannot_be_asked_is_an_error_with_its_text(one: OffloadedTopic, s3: S3) -> None:
+    with s3.proxy.doing("refuse"), pytest.raises(urllib.error.HTTPError) as refused:
+        one.rest("POST", "/brokers/offload/audit")
+    assert refused.value.code == 412
+    assert "the key was revoked" in json.loads(refused.value.read())["reason"]
+
+
+def test_orphans_are_listed_and_swept(one: OffloadedTopic, s3: S3) -> None:
+    one.publish_and_offload()
+    instance = s3.of(one)[0].split("/")[1]
+    stray = f"{BUCKET}/{instance}/public/default/persistent/gone/7-00000000-0000-0000-0000-000000000000.parquet"
+    foreign = f"{BUCKET}/pulsarctl-another/public/default/persistent/x/7-00000000-0000-0000-0000-000000000001.parquet"
+    for path in (stray, foreign):
+        with s3.filesystem.open_output_stream(path) as target:
+            target.write(b"left behind")
+    found = one.rest("POST", "/brokers/offload/audit")
+    assert found["orphans"] == [stray.removeprefix(f"{BUCKET}/")]
+    assert one.rest("POST", "/brokers/offload/audit?sweep=true")["removed"] == 1
+    assert stray not in s3.objects()
+    assert foreign in s3.objects()
+    assert one.rest("POST", "/brokers/offload/audit")["orphans"] == []
+    s3.filesystem.delete_file(foreign)
