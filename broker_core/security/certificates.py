@@ -1,7 +1,7 @@
 """The TLS contexts of the listeners, made from files and made again when the files change.
 
-Listeners keep one context, whose server name callback gives each new handshake the current one. Connections that exist
-keep what they have. Files that cannot be used are reported, and the last good ones stay.
+Listeners keep one context, which starts each new connection with the current one. Connections that exist keep what
+they have. Files that cannot be used are reported, and the last good ones stay.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import InvalidConfiguration
 
@@ -23,6 +23,18 @@ log = logging.getLogger(__name__)
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _State = tuple[tuple[int, int, int], ...]
+
+
+class CurrentContext(ssl.SSLContext):
+    """Stands for `current` wherever asyncio starts a connection, which is all that it asks of a server's context.
+
+    Not a server name callback: a name that is not ASCII never reaches it, and leaves a traceback on stderr.
+    """
+
+    current: ssl.SSLContext
+
+    def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
+        return self.current.wrap_bio(*args, **kwargs)
 
 
 class Certificates:
@@ -42,12 +54,8 @@ class Certificates:
             raise InvalidConfiguration("tlsRequireTrustedClientCertOnConnect needs tlsTrustCertsFilePath")
         self._config = config
         self._state = self._look()
-        self._current = self._load()
-        self.context = self._load()
-        self.context.sni_callback = self._choose
-
-    def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = self._current
+        self.context = CurrentContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.current = self._load()
 
     def _look(self) -> _State:
         """Changes whenever one of the files does."""
@@ -92,7 +100,7 @@ class Certificates:
         if state == self._state:
             return False
         try:
-            self._current = self._load()
+            self.context.current = self._load()
         except InvalidConfiguration as error:
             log.error("%s; the broker keeps the certificates that it has", error)
             return False

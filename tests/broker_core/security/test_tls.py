@@ -209,9 +209,21 @@ def test_a_broker_with_unusable_tls_settings_does_not_start(
 
 def test_ciphers_have_the_names_of_java_or_openssl(authority: Authority) -> None:
     names = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,ECDHE-RSA-AES128-GCM-SHA256,TLS_AES_256_GCM_SHA384"
-    context = Certificates(tls_config(authority, ciphers=names)).context
+    context = Certificates(tls_config(authority, ciphers=names)).context.current
     found = {one["name"] for one in context.get_ciphers() if one["protocol"] == "TLSv1.2"}
     assert found == {"ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"}
+
+
+def test_a_server_name_that_is_not_ascii_leaves_no_traceback(authority: Authority) -> None:
+    """It comes through `sys.unraisablehook`, which pytest makes a failure."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    hello = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        trusting(authority).wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
+    to_server.write(hello.read().replace(b"localhost", b"local\xffost"))
+    server = Certificates(tls_config(authority)).context.wrap_bio(to_server, to_client, server_side=True)
+    with pytest.raises(ssl.SSLWantReadError):
+        server.do_handshake()
 
 
 def test_plain_ports_can_be_switched_off(authority: Authority) -> None:
