@@ -10,6 +10,7 @@ from typing import Any
 from broker_core.errors import BrokerError, InvalidRequest
 from broker_core.policies.json_values import check_plain, number, shown, string, truth, whole_number
 from broker_core.schema.schema_type import SchemaType
+from broker_core.wire.fixed_values import NUMBERS
 
 MOST_DEPTH = 64  # of a JSON payload
 
@@ -58,11 +59,11 @@ _ENCODERS: dict[SchemaType, Encoder] = {
     SchemaType.NONE: _text,
     SchemaType.STRING: _text,
     SchemaType.BOOLEAN: lambda value: bytes([truth(value, "payload")]),
-    SchemaType.INT8: _whole(">b"),
-    SchemaType.INT16: _whole(">h"),
-    SchemaType.INT32: _whole(">i"),
-    SchemaType.INT64: _whole(">q"),
-    SchemaType.FLOAT: _fraction(">f"),
-    SchemaType.DOUBLE: _fraction(">d"),
+    SchemaType.INT8: _whole(NUMBERS["INT8"]),
+    SchemaType.INT16: _whole(NUMBERS["INT16"]),
+    SchemaType.INT32: _whole(NUMBERS["INT32"]),
+    SchemaType.INT64: _whole(NUMBERS["INT64"]),
+    SchemaType.FLOAT: _fraction(NUMBERS["FLOAT"]),
+    SchemaType.DOUBLE: _fraction(NUMBERS["DOUBLE"]),
     SchemaType.JSON: _json,
 }

@@ -12,25 +12,12 @@ from typing import Any
 
 from broker_core.console.avro_values import Unreadable, read_avro
 from broker_core.schema.avro import InvalidAvro, parse_avro
+from broker_core.wire.fixed_values import NUMBERS
 
 SHOWN_MAX = 4_000  # characters or bytes of a value on a page
 DECODED_MAX = 256 * 1024  # bytes of a value that is decoded
 INDENTED_MAX = 4_000  # bytes
 DEFINITION_MAX = 256 * 1024  # characters
-
-# Big-endian, as in every Pulsar client.
-_NUMBERS = {
-    "BOOLEAN": ">?",
-    "INT8": ">b",
-    "INT16": ">h",
-    "INT32": ">i",
-    "INT64": ">q",
-    "FLOAT": ">f",
-    "DOUBLE": ">d",
-    "DATE": ">q",
-    "TIME": ">q",
-    "TIMESTAMP": ">q",
-}
 
 Decode = Callable[[bytes], Any]
 _FAILURES = (Unreadable, InvalidAvro, ValueError, struct.error, RecursionError)
@@ -84,8 +71,8 @@ def _as_text(value: Any, size: int) -> str:
 
 def _decoder(kind: str, schema: Mapping[str, Any]) -> Decode | None:
     """None if the type says nothing about the bytes, or is not decoded here."""
-    if kind in _NUMBERS:
-        return lambda data: struct.unpack(_NUMBERS[kind], data)[0]
+    if kind in NUMBERS:
+        return lambda data: struct.unpack(NUMBERS[kind], data)[0]
     if kind == "STRING":
         return lambda data: data.decode()
     if kind == "JSON":

@@ -9,6 +9,7 @@
     markers.py          entries that clusters write for one another (PIP-33)
     batch.py            messages in a batch;  compression.py  the codecs of its payload
     errors.py           ProtocolError ends a connection, EntryError concerns one entry
+    fixed_values.py     values of fixed size, by their schema
     texts.py            text that is not UTF-8
     varint.py           protobuf's integers;  topics_hash.py  the hash of a topic list
 

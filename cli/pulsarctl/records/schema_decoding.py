@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from broker_core.wire.fixed_values import NUMBERS
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.records.decoded_record import DecodedRecord
 from pulsarctl.records.record import Record
@@ -17,20 +18,6 @@ from pulsarctl.schemas.avro_json import AvroCodec
 
 Decode = Callable[[bytes], Any]
 Lookup = Callable[[str, int], dict[str, Any]]
-
-# Big-endian, as in every Pulsar client. Times are in milliseconds.
-_NUMBERS = {
-    "BOOLEAN": ">?",
-    "INT8": ">b",
-    "INT16": ">h",
-    "INT32": ">i",
-    "INT64": ">q",
-    "FLOAT": ">f",
-    "DOUBLE": ">d",
-    "DATE": ">q",
-    "TIME": ">q",
-    "TIMESTAMP": ">q",
-}
 
 
 class SchemaDecoder:
@@ -61,8 +48,8 @@ class SchemaDecoder:
 def decoder_of(info: dict[str, Any]) -> Decode | None:
     """The decoder for a schema (`schemaInfo`), or None for an unsupported type."""
     kind, definition = info["type"], info["schema"]
-    if kind in _NUMBERS:
-        return _number(_NUMBERS[kind])
+    if kind in NUMBERS:
+        return _number(NUMBERS[kind])
     if kind == "STRING":
         return lambda data: data.decode("utf-8", "replace")
     if kind == "JSON":

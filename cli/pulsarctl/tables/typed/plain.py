@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from broker_core.wire.fixed_values import LOCAL_TIMES, NUMBERS
 from pulsarctl.errors import DoesNotFit
 from pulsarctl.tables.typed.shape import Decode, Shape
 
+_FORMATS = {**NUMBERS, **LOCAL_TIMES}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_LOCAL = datetime(1970, 1, 1)  # a local time has no zone
 _EPOCH_DAY = date(1970, 1, 1)
@@ -32,11 +34,11 @@ def plain(kind: str) -> Shape | None:
         return raw()
     if kind == "STRING":
         return Shape(pa.string(), text)
-    found = _NUMBERS.get(kind)
+    found = _TYPES.get(kind)
     if found is None:
         return None
-    form, arrow, convert = found
-    return Shape(arrow, _number(form, convert))
+    arrow, convert = found
+    return Shape(arrow, _number(_FORMATS[kind], convert))
 
 
 def _number(form: str, convert: Callable[..., Any] | None) -> Decode:
@@ -58,26 +60,24 @@ def _after(start: datetime) -> Callable[[int], datetime]:
     return lambda ms: start + timedelta(milliseconds=ms)
 
 
-_NUMBERS: dict[str, tuple[str, pa.DataType, Callable[..., Any] | None]] = {
-    "BOOLEAN": (">?", pa.bool_(), None),
-    "INT8": (">b", pa.int8(), None),
-    "INT16": (">h", pa.int16(), None),
-    "INT32": (">i", pa.int32(), None),
-    "INT64": (">q", pa.int64(), None),
-    "FLOAT": (">f", pa.float32(), None),
-    "DOUBLE": (">d", pa.float64(), None),
-    "DATE": (">q", pa.date32(), lambda ms: (_EPOCH + timedelta(milliseconds=ms)).date()),
-    "TIME": (">q", pa.int64(), None),  # milliseconds of the day
-    "TIMESTAMP": (">q", pa.timestamp("us", tz="UTC"), _after(_EPOCH)),
+_TYPES: dict[str, tuple[pa.DataType, Callable[..., Any] | None]] = {
+    "BOOLEAN": (pa.bool_(), None),
+    "INT8": (pa.int8(), None),
+    "INT16": (pa.int16(), None),
+    "INT32": (pa.int32(), None),
+    "INT64": (pa.int64(), None),
+    "FLOAT": (pa.float32(), None),
+    "DOUBLE": (pa.float64(), None),
+    "DATE": (pa.date32(), lambda ms: (_EPOCH + timedelta(milliseconds=ms)).date()),
+    "TIME": (pa.int64(), None),
+    "TIMESTAMP": (pa.timestamp("us", tz="UTC"), _after(_EPOCH)),
     "INSTANT": (
-        ">qi",
         pa.timestamp("us", tz="UTC"),
         lambda seconds, nanos: _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000),
     ),
-    "LOCAL_DATE": (">q", pa.date32(), lambda days: _EPOCH_DAY + timedelta(days=days)),
-    "LOCAL_TIME": (">q", pa.int64(), None),  # nanoseconds of the day
+    "LOCAL_DATE": (pa.date32(), lambda days: _EPOCH_DAY + timedelta(days=days)),
+    "LOCAL_TIME": (pa.int64(), None),
     "LOCAL_DATE_TIME": (
-        ">qq",
         pa.timestamp("us"),
         lambda days, nanos: _EPOCH_LOCAL + timedelta(days=days, microseconds=nanos // 1000),
     ),
