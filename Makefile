@@ -108,6 +108,14 @@ failover: ROUNDS ?= 20
 failover: $(READY) ## move a consumer between clusters, and kill -9 the one it leaves (ROUNDS=20)
 	@FAILOVER_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 3600 tests/broker_core/replication/test_failover.py $(ARGS)
 
+.PHONY: migration-kills
+migration-kills: ROUNDS ?= 20
+migration-kills: TOPICS ?= 100
+migration-kills: MB ?= 1000
+migration-kills: $(READY) ## kill -9 a migration again and again, with clients that move (ROUNDS=20 TOPICS=100 MB=1000)
+	@MIGRATION_ROUNDS=$(ROUNDS) MIGRATION_TOPICS=$(TOPICS) MIGRATION_MB=$(MB) \
+	  $(PY) -m pytest -q -s --timeout 7200 tests/migration/test_kills.py $(ARGS)
+
 powercut: $(READY) ## rebuild the disk as it was after each recorded call, and open it
 	@$(PY) -m tests.powercut $(ARGS)
 

@@ -65,6 +65,9 @@ class Client(Protocol):
     def hint(self, served_at: str) -> str:
         """The address of the next broker of a topic, if this client understands it (PIP-307)."""
 
+    def follows_to(self, service_url: str, service_url_tls: str) -> bool:
+        """Whether it understands TOPIC_MIGRATED (PIP-188), and can use one of the addresses."""
+
     def forget_producer(self, producer_id: int) -> None:
         """The broker closed it: SENDs that are still arriving are dropped."""
 

@@ -8,7 +8,7 @@
     ├── AuthenticationFailed, Unauthorized, Forbidden, NotAllowed, NeedsPersistentTopic, WrongTopicKind
     ├── AlreadyExists, AlreadyRunning, InUse, ReplicatedTopic, NotEmpty, NamespaceFull, LimitReached
     ├── BundleNotFound, NoSuchPartition, NothingExpired, CannotShow
-    ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated, TopicFenced,
+    ├── ConsumerBusy, ConsumerAssignFailed, ProducerBusy, ProducerFenced, TopicTerminated (TopicMoved), TopicFenced,
     │   NotImplementedHere
     ├── UnknownListener, BrokerUnreachable, TargetRefused
     ├── ChecksumMismatch, PersistenceFailed, MetadataFailed, TooManyRequests
@@ -299,6 +299,15 @@ class TopicTerminated(BrokerError):
     """The topic takes no more messages, ever."""
 
     server_error = ServerError.TOPIC_TERMINATED_ERROR
+
+
+class TopicMoved(TopicTerminated):
+    """The topic is in another cluster now; one of the two service URLs may be empty."""
+
+    def __init__(self, reason: str, service_url: str, service_url_tls: str) -> None:
+        super().__init__(reason)
+        self.service_url = service_url
+        self.service_url_tls = service_url_tls
 
 
 class TopicFenced(BrokerError):

@@ -502,7 +502,7 @@ _pulsarctl() {
     "export") commands="" options="-n --namespace --parallel --editor-schema" ;;
     "diff") commands="" options="-f --file --prune --parallel" ;;
     "apply") commands="" options="-f --file --prune -y --yes --no-confirm --parallel" ;;
-    "migrate") commands="" options="--tenant -n --namespace --topic --switch --no-verify -y --yes --no-confirm --parallel" ;;
+    "migrate") commands="" options="--tenant -n --namespace --topic --switch --client-url --no-verify -y --yes --no-confirm --parallel" ;;
     "describe") commands="tenant namespace topic subscription broker" options="" ;;
     "describe tenant") commands="" options="" names="TENANT" ;;
     "describe namespace") commands="" options="" names="NAMESPACE" ;;

@@ -13,7 +13,6 @@ from broker_core.errors import (
     InUse,
     InvalidRequest,
     InvalidValue,
-    NotImplementedHere,
 )
 from broker_core.names import check_entity
 from broker_core.policies.json_values import mapping, names, string, truth
@@ -188,15 +187,14 @@ async def set_migration(call: Call) -> Answer:
     urls = {key: string(body[key], key) for key in _MIGRATION if body.get(key) not in (None, "")}
     _check_urls(urls)
     records, migrated = call.broker.tenancy.tool_records, call.flag("migrated")
+    if migrated and not urls.keys() & {"brokerServiceUrl", "brokerServiceUrlTls"}:
+        raise InvalidRequest("Cluster url must not be empty: set brokerServiceUrl or brokerServiceUrlTls")
     async with records.changing:
         name = known_cluster(call)
-        if name == call.broker.tenancy.cluster and migrated:
-            raise NotImplementedHere(
-                f"cannot migrate cluster {name}: this broker does not send its clients to another cluster; change the"
-                " service URL of the clients"
-            )
         shown = {"migrated": migrated, "migratedClusterUrl": {**urls, "empty": not urls}}
         await records.put(CLUSTER, name, _record(call, name) | {"migration": shown})
+    if name == call.broker.tenancy.cluster:
+        await call.broker.topics.configuration_changed()  # its clients go, or stay
     return Answer(200)
 
 

@@ -17,13 +17,21 @@ from broker_core.errors import (
     Forbidden,
     InvalidRequest,
     InvalidValue,
-    NotImplementedHere,
 )
 from broker_core.names import NamespaceName
 from broker_core.policies.json_values import mapping, names, string, truth
-from broker_core.policies.kept import AFFINITY, ALLOWED_CLUSTERS, ANTI_AFFINITY, ENTRY_FILTERS, RESOURCE_GROUP
+from broker_core.policies.kept import (
+    AFFINITY,
+    ALLOWED_CLUSTERS,
+    ANTI_AFFINITY,
+    ENTRY_FILTERS,
+    MIGRATED,
+    RESOURCE_GROUP,
+)
+from broker_core.policies.migration import stored_destination
 from broker_core.security.operations import SUPER_USER, TENANT_ADMIN, namespace_policy
 from broker_core.tenancy import tool_records
+from broker_core.tenancy.documents import CLUSTER
 
 _NAME = re.compile(r"[-=:.\w]+")
 
@@ -188,15 +196,19 @@ async def remove_entry_filters(call: Call) -> None:
 
 
 async def set_migration(call: Call) -> None:
+    """Whether clients go to the cluster whose URL is stored with this one; refused while none is."""
     body = call.json()
     if body is None:
         raise InvalidRequest("The request entity cannot be empty.")
-    call.broker.tenancy.namespace(call.namespace())
-    if truth(body, "the request body"):
-        raise NotImplementedHere(
-            "cannot migrate a namespace: this broker does not send its clients to another cluster; change the service"
-            " URL of the clients"
+    name, tenancy = call.namespace(), call.broker.tenancy
+    migrated = truth(body, "the request body")
+    if migrated and stored_destination(tenancy.tool_records.get(CLUSTER, tenancy.cluster)) is None:
+        raise InvalidValue(
+            f"cannot migrate namespace {name}: cluster {tenancy.cluster} has no URL to send its clients to;"
+            " store it with `clusters update-cluster-migration`"
         )
+    await tenancy.set_kept(name, MIGRATED, migrated)
+    await call.broker.topics.policies_changed(name, None)
 
 
 # Single properties

@@ -204,6 +204,13 @@ class Consumer:
     async def settle(self) -> None:
         await self._owner.settle()
 
+    async def redirect(self, service_url: str, service_url_tls: str) -> None:
+        """The broker closes this consumer; its client subscribes in another cluster, or again and learns why not."""
+        if self.client.follows_to(service_url, service_url_tls):
+            moved = commands.topic_migrated(self.consumer_id, service_url, service_url_tls, is_consumer=True)
+            self.client.outbound.send(moved)
+        await self.disconnect()
+
     async def disconnect(self) -> None:
         """The broker closes this consumer; its client subscribes again."""
         self.client.forget_consumer(self.consumer_id)

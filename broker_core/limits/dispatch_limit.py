@@ -74,3 +74,16 @@ class DispatchLimit:
     def _wake(self) -> None:
         self._timer = None
         self._wake_dispatcher()
+
+
+class NothingAllowed:
+    """The dispatch rates of a subscription that delivers nothing."""
+
+    def __init__(self) -> None:
+        self.events: Counter[str] = Counter()
+
+    def allowed(self, messages: int) -> int:
+        return 0
+
+    def dispatched(self, messages: int, size: int, entries: int) -> None:
+        """Nothing is."""

@@ -1,8 +1,8 @@
 """Fields of a namespace that this broker stores and shows as they were sent, without effect. Pure.
 
-They belong to features that the broker does not have. Most are fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are
-not, and so not shown in it. A field of `PolicySet` must not be listed here: after a restart the stored value would
-replace the one that was set.
+They belong to features that the broker does not have. `migrated` is the exception: it has an effect
+(`topic.migration`). Most are fields of Pulsar's `Policies` object; `LOCAL_FIELDS` are not, and so not shown in it. A
+field of `PolicySet` must not be listed here: after a restart the stored value would replace the one that was set.
 """
 
 from collections.abc import Mapping
@@ -41,6 +41,7 @@ ENTRY_FILTERS = "entryFilters"
 RESOURCE_GROUP = "resource_group_name"
 ANTI_AFFINITY = "antiAffinityGroup"
 AFFINITY = "bookieAffinityGroup"
+MIGRATED = "migrated"
 LOCAL_FIELDS = (ANTI_AFFINITY, AFFINITY)
 
 KEPT: Mapping[str, Reader] = {
@@ -51,7 +52,7 @@ KEPT: Mapping[str, Reader] = {
     RESOURCE_GROUP: string,
     ANTI_AFFINITY: string,
     AFFINITY: plain_object,
-    "migrated": truth,
+    MIGRATED: truth,
     ENTRY_FILTERS: plain_object,
     "replicate_subscription_state": truth,
     "allowed_topic_properties_for_metrics": _list_of_names,

@@ -43,6 +43,7 @@ log = ClientLog(__name__)
 
 CONNECT, AUTH_RESPONSE = pb.BaseCommand.CONNECT, pb.BaseCommand.AUTH_RESPONSE
 ASSIGNED_BROKER_VERSION = 21  # of the protocol
+TOPIC_MIGRATED_VERSION = 20
 PRODUCE, SUBSCRIBE, GET_TOPICS = on_topic("PRODUCE"), on_topic("CONSUME"), on_namespace("GET_TOPICS")
 LARGE_ANSWER_SECONDS = 60.0  # keep-alive ends the connection of a client that takes nothing
 
@@ -128,6 +129,11 @@ class Session:
         It is the plain one, so a client that came by TLS looks the topic up.
         """
         return served_at if self.protocol_version >= ASSIGNED_BROKER_VERSION and not self.outbound.is_tls else ""
+
+    def follows_to(self, service_url: str, service_url_tls: str) -> bool:
+        """Whether it understands TOPIC_MIGRATED (PIP-188), and can use one of the addresses."""
+        url = service_url_tls if self.outbound.is_tls else service_url
+        return bool(url) and self.protocol_version >= TOPIC_MIGRATED_VERSION
 
     @property
     def state(self) -> SessionState:

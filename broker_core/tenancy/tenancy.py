@@ -21,7 +21,7 @@ from broker_core.errors import (
     TenantNotFound,
 )
 from broker_core.names import NamespaceName, TopicName, check_new_entity
-from broker_core.policies.kept import KEPT
+from broker_core.policies.kept import KEPT, MIGRATED
 from broker_core.policies.retention_and_quotas import check_fit
 from broker_core.policies.topic_policies import PolicySet
 from broker_core.tenancy.bundles import Bundles
@@ -129,6 +129,11 @@ class Tenancy:
         if name not in self._records.namespaces:
             raise NamespaceNotFound("Namespace does not exist")
         return self._records.namespaces[name]
+
+    def is_migrated(self, name: NamespaceName) -> bool:
+        """Whether its own flag sends its clients to another cluster (PIP-188)."""
+        found = self._records.namespaces.get(name)
+        return found is not None and bool(found.kept.get(MIGRATED))
 
     async def create_namespace(self, name: NamespaceName, document: Mapping[str, Any] | None = None) -> None:
         """Creates it with the settings of a REST `Policies` object; absent ones get Pulsar's defaults."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from broker_core.names import TopicName
     from broker_core.offload.tiered_storage import TieredStorage
     from broker_core.policies.expiry_clock import ExpiryClock
+    from broker_core.policies.migration import Destination
     from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.rates.histogram import Histogram
     from broker_core.replication.services import ReplicationServices
@@ -43,3 +44,4 @@ class TopicServices:
     backlog_quota: BacklogQuotaConfig
     tier: TieredStorage | None  # None: nothing is offloaded
     replication: ReplicationServices
+    moves_to: Callable[[TopicName], Destination | None]  # by the flags of the cluster and the namespace

@@ -15,6 +15,7 @@ from broker_core.client_log import ClientLog
 from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
+from broker_core.limits.dispatch_limit import NothingAllowed
 from broker_core.rates.rate import Rate
 from broker_core.storage.position import Position
 from broker_core.topic.replicated_property import is_replicated, with_replicated, without_replicated
@@ -24,6 +25,7 @@ from broker_core.topic.subscription_type import EXCLUSIVE, INDIVIDUAL_ACK_TYPES,
 if TYPE_CHECKING:
     from broker_core.dispatch.consumer import Consumer
     from broker_core.names import TopicName
+    from broker_core.policies.migration import Destination
     from broker_core.replication.passed_snapshots import PassedSnapshots
     from broker_core.storage.cursor import ManagedCursor
 
@@ -68,7 +70,7 @@ class Subscription:
         self.last_advanced_ms = 0  # when the mark-delete position last moved
         self._mark_delete = cursor.mark_delete
         self.dispatcher: Dispatcher = new_dispatcher(EXCLUSIVE, cursor, self._log, context.dispatch, AUTO_SPLIT)
-        context.throttles.limit(name, self.dispatcher)
+        self.limit_dispatch()
         self._snapshots: PassedSnapshots | None = None
         self._renew_snapshots()
 
@@ -343,6 +345,11 @@ class Subscription:
         await self._disconnect_all()
         self.dispatcher.close()
 
+    async def redirect(self, to: Destination) -> None:
+        """Sends the consumers to another cluster."""
+        urls = to.service_url, to.service_url_tls
+        await asyncio.gather(*(consumer.redirect(*urls) for consumer in list(self.consumers)))
+
     async def _disconnect_served(self) -> None:
         active = self.dispatcher.active_consumer
         await (self._disconnect_all() if active is None else active.disconnect())
@@ -380,5 +387,16 @@ class Subscription:
         self.limit_dispatch()
 
     def limit_dispatch(self) -> None:
-        """Applies the dispatch rates in force."""
-        self._context.throttles.limit(self.name, self.dispatcher)
+        """Applies the dispatch rates in force, or none while the topic is on its way to another cluster."""
+        if self.durable and not self._context.delivers():
+            self.dispatcher.budget.rates = NothingAllowed()
+        else:
+            self._context.throttles.limit(self.name, self.dispatcher)
+
+    @property
+    def has_unacknowledged(self) -> bool:
+        """Whether a consumer has messages that it did not acknowledge."""
+        if self.sub_type in INDIVIDUAL_ACK_TYPES:
+            return any(consumer.unacked_messages for consumer in self.consumers)
+        oldest = self.cursor.oldest_unacknowledged() if self.consumers else None
+        return oldest is not None and oldest < self.cursor.read_position

@@ -23,7 +23,7 @@ class SubscriptionContext:
 
     batch_index_acks: batch messages are acknowledged one by one. last_entry(compacted): the last entry that a consumer
     can get, and its bytes; -1:-1 and None if there is none. acknowledged: a cursor moved. flowed: a consumer is ready
-    for messages.
+    for messages. delivers: whether durable subscriptions deliver messages.
     """
 
     topic: TopicContext
@@ -36,4 +36,5 @@ class SubscriptionContext:
     last_entry: Callable[[bool], Awaitable[tuple[Position, bytes | None]]]
     acknowledged: Callable[[], None]
     flowed: Callable[[], None]
+    delivers: Callable[[], bool]
     replicated: ReplicatedSubscriptions

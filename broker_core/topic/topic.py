@@ -7,8 +7,9 @@ housekeeping waits on a timer for the next moment at which something is due.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ from broker_core.topic.backlog_quota import BacklogQuotas
 from broker_core.topic.backlogs import Backlogs
 from broker_core.topic.housekeeping import Housekeeping
 from broker_core.topic.last_message import last_message
+from broker_core.topic.migration import TopicMigration
 from broker_core.topic.offloading import Offloading
 from broker_core.topic.special_entries import SpecialEntries
 from broker_core.topic.state import Lifecycle
@@ -72,6 +74,7 @@ class Topic:
         self.published = Rate(services.clock)  # of producers that have left; connected ones have their own
         self.writes = Writes(services.clock, services.publish_latency)
         self.lifecycle = Lifecycle(name, ledger)
+        self._storing = asyncio.Lock()  # of properties
         self.special_entries = SpecialEntries(ledger, self.lifecycle, services.spawn)
         self._in_force = PoliciesInForce(lambda: services.policies_of(name))
         self._context = TopicContext(name, ledger, services.clock, services.expiry, services.spawn, self._in_force)
@@ -118,6 +121,14 @@ class Topic:
         backlogs = self.backlogs = Backlogs(self.name, subscriptions, self.replicators.by_cursor)
         self.quotas = BacklogQuotas(context, services.backlog_quota, self.producers, backlogs)
         self.termination = Termination(self.ledger.on_disk, self.producers, subscriptions)
+        self.migration = TopicMigration(
+            context,
+            lambda: services.moves_to(self.name),
+            self._store_properties,
+            self.producers,
+            subscriptions,
+            self.replicators,
+        )
         self.offloading = Offloading(context, services.tier, ended=self.acknowledged)
         self._housekeeping = Housekeeping(
             context,
@@ -147,6 +158,7 @@ class Topic:
             last_entry=self.last_entry,
             acknowledged=self.acknowledged,
             flowed=self.flowed,
+            delivers=lambda: self.migration.delivers,
             replicated=self.replicated_subscriptions,
         )
 
@@ -198,10 +210,11 @@ class Topic:
         return self.lifecycle.write_failed(error)
 
     def check_publishable(self) -> None:
-        """Raises `TopicTerminated`, `TopicFenced`, or `PersistenceFailed` if no producer may join now."""
+        """Raises `TopicTerminated`, `TopicMoved`, `TopicFenced`, or `PersistenceFailed` if no producer may join now."""
         self.lifecycle.make_open()
         if self.termination.at is not None:
             raise self.lifecycle.terminated()
+        self.migration.check_publishable()
 
     def check_room_for_consumer(self, client: Client) -> None:
         """Raises `ConsumerBusy` if the topic, or the client's address, has reached its limit of consumers."""
@@ -218,7 +231,12 @@ class Topic:
     async def store_epoch(self, epoch: int | None) -> None:
         """Stores the topic epoch (`publishing.access`); durable on return."""
         self.lifecycle.check_open()
-        await self.ledger.set_properties({**self.ledger.properties, EPOCH_PROPERTY: str(epoch)})
+        await self._store_properties({EPOCH_PROPERTY: str(epoch)})
+
+    async def _store_properties(self, changed: Mapping[str, str]) -> None:
+        """Durable on return. One change at a time, because the log replaces all of them."""
+        async with self._storing:
+            await self.ledger.set_properties({**self.ledger.properties, **changed})
 
     def chunk_published(self) -> None:
         """A chunk is about to be published."""
@@ -313,6 +331,7 @@ class Topic:
         await self.subscriptions.policies_changed()
         await self.replicators.follow_policies()
         self.replicated_subscriptions.changed()
+        await self.migration.follow()
 
     def _renew_publish_rate(self) -> None:
         if self.throttles.renew():
@@ -330,6 +349,7 @@ class Topic:
         """A cursor moved: ledgers may be due for trimming, and a consumer may have reached the end."""
         self._housekeeping.acknowledged()
         self.termination.tell_readers()
+        self.migration.acknowledged()
 
     def flowed(self) -> None:
         """A consumer is ready for messages; the topic may be at its end."""

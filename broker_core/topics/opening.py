@@ -11,7 +11,9 @@ from broker_core.dispatch.unacked_limits import BrokerUnacked
 from broker_core.limits.topic_throttles import BrokerRates
 from broker_core.names import TopicName, parse_topic
 from broker_core.nonpersistent.topic import NonPersistentTopic
+from broker_core.policies.migration import Destination, destination
 from broker_core.policies.system import without_limits
+from broker_core.tenancy.documents import CLUSTER
 from broker_core.tenancy.system_topics import is_system_topic
 from broker_core.topic.services import TopicServices
 from broker_core.topic.topic import Topic
@@ -64,7 +66,15 @@ class TopicOpener:
             backlog_quota=config.backlog_quota,
             tier=tier,
             replication=replication,
+            moves_to=self.moves_to,
         )
+
+    def moves_to(self, name: TopicName) -> Destination | None:
+        """Where the clients of the topic go by Pulsar's flags; those of system topics stay."""
+        if is_system_topic(name):
+            return None
+        record = self._tenancy.tool_records.get(CLUSTER, self._tenancy.cluster)
+        return destination(record, namespace_migrated=self._tenancy.is_migrated(name.namespace))
 
     async def open(self, name: TopicName) -> Topic:
         """The topic over its log, without its subscriptions, which `Topic.load` restores."""

@@ -20,6 +20,7 @@ from broker_core.errors import (
     PersistenceFailed,
     ReplicatedTopic,
     TopicFenced,
+    TopicMoved,
     TopicNotFound,
 )
 from broker_core.names import NON_PERSISTENT, PERSISTENT, NamespaceName, TopicName, parse_topic
@@ -120,10 +121,21 @@ class TopicRegistry:
         if not self.exists(name):
             if from_replicator:
                 self._deleted.check(name)
+            self._check_stays(name)
             self.auto_creation.check_topic(name, wanted=create)
             self.room.check(name)
             await self.create(name)
         return await self.get(name)
+
+    def _check_stays(self, name: TopicName) -> None:
+        """Raises `TopicMoved` for a topic that does not exist and belongs to another cluster now."""
+        to = self._opener.moves_to(name)
+        if to is not None:
+            raise TopicMoved(
+                f"Namespace {name.namespace} was moved to {to}: connect to that address",
+                to.service_url,
+                to.service_url_tls,
+            )
 
     # -- all of them ------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from broker_core.wire.pulsar_api_pb2 import (
     BaseCommand,
     CommandLookupTopicResponse,
     CommandPartitionedTopicMetadataResponse,
+    CommandTopicMigrated,
     FeatureFlags,
     MessageIdData,
 )
@@ -286,6 +287,19 @@ def close_consumer(consumer_id: int, request_id: int = BROKER_REQUEST_ID, *, ser
     command.close_consumer.request_id = request_id
     if served_at:
         command.close_consumer.assignedBrokerServiceUrl = served_at
+    return frame(command)
+
+
+def topic_migrated(resource_id: int, service_url: str, service_url_tls: str, *, is_consumer: bool) -> bytes:
+    """The producer or consumer belongs to another cluster now; a CLOSE_* follows. Either URL may be empty."""
+    command = BaseCommand(type=BaseCommand.TOPIC_MIGRATED)
+    migrated = command.topicMigrated
+    migrated.resource_id = resource_id
+    migrated.resource_type = CommandTopicMigrated.Consumer if is_consumer else CommandTopicMigrated.Producer
+    if service_url:
+        migrated.brokerServiceUrl = service_url
+    if service_url_tls:
+        migrated.brokerServiceUrlTls = service_url_tls
     return frame(command)
 
 

@@ -178,7 +178,7 @@ NOTHING_SET: dict[str, str] = {
     "PermissionsOnTopics": "several at once: tests/admin/test_permissions.py",
     "entryFilters": "refused",
     "shadowTopics": "refused",
-    "migration": "refused",
+    "migration": "sends clients away: tests/clients/test_migrated_topics.py",
     "resourcegroup": "removes what the path with a name sets",
     "/property/{key}": "removes what the path with a value sets",
     "/split": "tests/admin/test_bundles.py",

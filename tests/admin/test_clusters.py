@@ -159,14 +159,16 @@ async def test_peers_are_known_clusters_other_than_the_cluster_itself(admin: Adm
     assert (await admin("GET", "clusters/r1/peers")).status == 204
 
 
-async def test_the_migration_of_another_cluster_is_stored_and_of_ours_refused(admin: Admin) -> None:
+async def test_the_migration_of_a_cluster_is_stored_with_an_address_for_clients(admin: Admin) -> None:
     await admin("PUT", "clusters/r1", ADDRESSES)
     assert (await admin("GET", "clusters/r1/migrate")).status == 404
     assert (await admin("POST", "clusters/r1/migrate?migrated=true", ADDRESSES)).status == 200
     shown = {"migrated": True, "migratedClusterUrl": {**ADDRESSES, "empty": False}}
     assert (await admin("GET", "clusters/r1/migrate")).json == shown
-    refused = await admin("POST", "clusters/standalone/migrate?migrated=true", ADDRESSES)
-    assert refused.status == 501 and "change the service URL of the clients" in refused.reason
+    assert (await admin("POST", "clusters/standalone/migrate?migrated=true", ADDRESSES)).status == 200
+    assert (await admin("GET", "clusters/standalone/migrate")).json == shown
+    refused = await admin("POST", "clusters/r1/migrate?migrated=true", {"serviceUrl": "http://r1:8080"})
+    assert refused.status == 400 and refused.reason.startswith("Cluster url must not be empty")
 
 
 async def test_a_broker_is_in_one_failure_domain(admin: Admin) -> None:

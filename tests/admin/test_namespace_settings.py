@@ -119,8 +119,11 @@ async def test_shadow_topics_are_refused_with_a_reason(shop: Admin) -> None:
     assert (await shop("DELETE", shadows)).status == 204
 
 
-async def test_a_namespace_does_not_migrate(shop: Admin) -> None:
+async def test_a_namespace_migrates_only_to_a_known_address(shop: Admin) -> None:
     reply = await shop("POST", f"{NAMESPACE}/migration?migrated=true", True)
-    assert reply.status == 501 and "change the service URL" in reply.reason
+    assert reply.status == 412 and "has no URL to send its clients to" in reply.reason
+    await shop("POST", "clusters/standalone/migrate?migrated=false", {"brokerServiceUrl": "pulsar://new:6650"})
+    assert (await shop("POST", f"{NAMESPACE}/migration?migrated=true", True)).status == 204
+    assert (await shop("GET", NAMESPACE)).json["migrated"] is True
     assert (await shop("POST", f"{NAMESPACE}/migration", False)).status == 204
     assert (await shop("POST", f"{NAMESPACE}/migration")).status == 400

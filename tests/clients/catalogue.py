@@ -38,6 +38,7 @@ FEATURES = {
     "pattern_subscription": "Subscriptions by pattern, topic list watchers",
     "non_persistent": "Non-persistent topics",
     "termination": "Termination, end of topic",
+    "migration": "Migration to another cluster (TOPIC_MIGRATED)",
     "unload": "Unloading, deletion, automatic creation",
     "reader": "Readers",
     "table_view": "Table views",

@@ -24,6 +24,7 @@ class Cluster:
 
     def __init__(self, broker: Addresses, home: Path, name: str) -> None:
         self.service_url = broker.service_url
+        self.http_url = broker.http_url
         self.cli = Cli(home, broker.http_url, broker.service_url)
         self._addresses = "--admin-url", broker.http_url, "--url", broker.service_url
         self._name = name

@@ -52,7 +52,7 @@ def publish(client: pulsar.Client, topic: str) -> None:
 
 def copy(source: Endpoint, target: Endpoint, topic: str) -> PartitionResult:
     (part,) = prepare(source, topic, target, topic)
-    return part.copy(lambda entries, size: None, at_end=lambda: None, verify=True)
+    return part.copy(lambda entries, size: None, switch=None, verify=True)
 
 
 def read(client: pulsar.Client, topic: str) -> list[tuple[object, ...]]:

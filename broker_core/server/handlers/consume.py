@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable
 
@@ -15,19 +16,25 @@ from broker_core.errors import (
     NotAllowed,
     ProducerBusy,
     ProtocolViolation,
+    TopicFenced,
+    TopicMoved,
 )
-from broker_core.names import is_reserved_subscription, parse_topic
+from broker_core.names import TopicName, is_reserved_subscription, parse_topic
 from broker_core.security.authorization import Target
 from broker_core.server import needs
 from broker_core.server.handlers.schema import check_consumers_schema, takes_any_schema
 from broker_core.server.handlers.seek import position_of
+from broker_core.server.redirect import redirect_consumer
 from broker_core.server.session import SUBSCRIBE, Attachment, Session, creation
 from broker_core.stats.subscription_stats import ConsumerStats
+from broker_core.topic.migration import TopicMigration
 from broker_core.topic.subscription import Subscription
 from broker_core.topic.subscription_type import EXCLUSIVE, FAILOVER, INDIVIDUAL_ACK_TYPES, check_type
 from broker_core.topic.topic import Topic
 from broker_core.wire import commands
 from broker_core.wire import pulsar_api_pb2 as pb
+
+MAX_POSITION = (1 << 63) - 1  # of the ID of the latest message
 
 
 async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
@@ -37,17 +44,56 @@ async def on_subscribe(session: Session, command: pb.CommandSubscribe) -> bytes:
     if command.consumer_id in session.consumers:
         return commands.success(command.request_id)
     with creation(session.creating_consumers, "Consumer", command.consumer_id, command.request_id) as check_wanted:
-        topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
-        topic.check_room_for_consumer(session)
-        topic.throttles.check_subscribe(session, command.consumer_name, command.consumer_id)
-        check_type(topic.dispatch, command.subType)
-        await check_consumers_schema(session, topic, command)
-        subscription = await _subscription(session, topic, command)
         try:
-            await _attach(session, subscription, command, check_wanted)
-        finally:
-            await subscription.forget_unless_used()
+            await _subscribe(session, command, name, check_wanted)
+        except TopicMoved as moved:
+            return redirect_consumer(session, moved, command.consumer_id)
     return commands.success(command.request_id)
+
+
+async def _subscribe(
+    session: Session, command: pb.CommandSubscribe, name: TopicName, check_wanted: Callable[[], None]
+) -> None:
+    topic = await session.broker.topics.for_client(name, create=command.force_topic_creation)
+    await _check_here(session, topic, command)
+    topic.check_room_for_consumer(session)
+    topic.throttles.check_subscribe(session, command.consumer_name, command.consumer_id)
+    check_type(topic.dispatch, command.subType)
+    await check_consumers_schema(session, topic, command)
+    subscription = await _subscription(session, topic, command)
+    try:
+        await _attach(session, subscription, command, check_wanted)
+    finally:
+        await subscription.forget_unless_used()
+
+
+async def _check_here(session: Session, topic: Topic, command: pb.CommandSubscribe) -> None:
+    """Raises `TopicMoved` if the consumer belongs to another cluster, or `TopicFenced` while that is decided."""
+    migration = topic.migration
+    if not migration.is_under_way:
+        return
+    if command.durable:
+        if not migration.delivers:
+            await migration.settled()
+        migration.check_consumable(command.subscription)
+    elif not _knows_position(command):
+        with contextlib.suppress(TopicFenced):  # a reader need not wait
+            _check_reader(session, migration)
+
+
+def _check_reader(session: Session, migration: TopicMigration) -> None:
+    """Raises `TopicMoved` for a client that can follow; another one reads what is here."""
+    try:
+        migration.check_publishable()
+    except TopicMoved as moved:
+        if session.follows_to(moved.service_url, moved.service_url_tls):
+            raise
+
+
+def _knows_position(command: pb.CommandSubscribe) -> bool:
+    """Whether it starts at a message, not at the earliest or the latest one: positions are those of this cluster."""
+    start = command.start_message_id.ledgerId if command.HasField("start_message_id") else MAX_POSITION
+    return start < MAX_POSITION
 
 
 def _check_request(command: pb.CommandSubscribe) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound
+from broker_core.errors import MetadataFailed, NotAllowed, SubscriptionNotFound, TopicMoved
 from broker_core.names import TopicName, parse_topic
 from broker_core.publishing.access import AccessMode
 from broker_core.publishing.admission import AccessRequest
@@ -16,6 +16,7 @@ from broker_core.publishing.replication import is_replicator
 from broker_core.security.authorization import Target
 from broker_core.server import needs
 from broker_core.server.handlers.schema import version_for_producer
+from broker_core.server.redirect import redirect_producer
 from broker_core.server.session import PRODUCE, Session, creation
 from broker_core.topic.topic import Topic
 from broker_core.wire import commands
@@ -34,7 +35,10 @@ async def on_producer(session: Session, command: pb.CommandProducer) -> bytes:
     if command.txn_enabled:
         raise NotAllowed("Transactions are not supported by this broker")
     with creation(session.creating_producers, "Producer", command.producer_id, command.request_id) as check_wanted:
-        return await _create(session, command, name, check_wanted)
+        try:
+            return await _create(session, command, name, check_wanted)
+        except TopicMoved as moved:
+            return redirect_producer(session, moved, command.producer_id)
 
 
 async def _create(
@@ -42,6 +46,7 @@ async def _create(
 ) -> bytes:
     from_replicator = is_replicator(command.producer_name)
     topic = await session.broker.topics.for_client(topic_name, from_replicator=from_replicator)
+    await topic.migration.settled()
     topic.check_publishable()
     await topic.quotas.check_producer()
     check_producer(topic.name, topic.policies, encrypted=command.encrypted)

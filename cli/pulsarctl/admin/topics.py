@@ -123,6 +123,14 @@ class Topics:
         """Stops the topic from accepting messages; returns the last message ID."""
         return _document(self._http.post(f"{_path(topic)}/terminate"))
 
+    def migration(self, topic: str) -> Document:
+        """The phase in which its clients go to another cluster; raises `NotFound` in Apache Pulsar, which has none."""
+        return _document(self._http.get(f"{_path(topic)}/migration"))
+
+    def set_migration(self, topic: str, phase: str, service_url: str, service_url_tls: str) -> None:
+        body = {"phase": phase, "brokerServiceUrl": service_url, "brokerServiceUrlTls": service_url_tls}
+        self._http.post(f"{_path(topic)}/migration", body)
+
     def terminate_partitions(self, topic: str) -> Document:
         """Does the same for each partition; returns the last message IDs by partition."""
         return _document(self._http.post(f"{_path(topic)}/terminate/partitions"))

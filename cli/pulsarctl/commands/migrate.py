@@ -33,7 +33,15 @@ Topics = Annotated[
 ]
 Switch = Annotated[
     bool,
-    typer.Option("--switch", help="Terminate the topics of SOURCE, copy what came until then, and finish."),
+    typer.Option("--switch", help="Send the clients of each topic to its copy in TARGET once it is complete."),
+]
+ClientUrls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--client-url",
+        metavar="URL",
+        help="Service URL of TARGET for clients, pulsar:// or pulsar+ssl://; may be repeated. Default: TARGET's own.",
+    ),
 ]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Do not read the copies back to compare them.")]
 
@@ -47,15 +55,19 @@ def migrate(
     namespaces: Namespaces = None,
     topics: Topics = None,
     switch: Switch = False,
+    client_urls: ClientUrls = None,
     no_verify: NoVerify = False,
     yes: Yes = False,
     parallel: Parallel = PARALLEL_DEFAULT,
 ) -> None:
     """Move tenants, namespaces, topics, messages, and subscriptions to another cluster.
 
-    Without --switch, SOURCE stays in use, and running the command again copies what came since. With --switch, the
-    topics of SOURCE are terminated: producers get an error, and consumers reach the end. Then TARGET gets the rest,
-    the position of each subscription with what is acknowledged above it, and all policies. Both sides are compared.
+    Without --switch, SOURCE stays in use, and running the command again copies what came since. With --switch, each
+    topic pauses while TARGET gets the rest, and the position of each subscription with what is acknowledged above it.
+    Then its producers and consumers go to TARGET. Both sides are compared, and TARGET gets all policies.
+
+    Apache Pulsar as SOURCE cannot pause a topic, so the topics are terminated instead: producers get an error,
+    consumers reach the end, and clients need the new address.
 
     The command may be interrupted at any point. The same command finishes the work.
 
@@ -66,6 +78,7 @@ def migrate(
     from pulsarctl.migration.cluster_copy import ClusterCopy, declared_in
     from pulsarctl.migration.crew import copy_all
     from pulsarctl.migration.session import endpoint, meter, show_results
+    from pulsarctl.migration.switch import Destination
     from pulsarctl.state import showing
     from pulsarctl.verbs.progress import progress
 
@@ -81,12 +94,21 @@ def migrate(
     call.notice(f"{len(copy.topics):,} topics with {entries:,} entries, {human_size(size)}")
     if call.settings.dry_run:
         return
-    what = "Terminate the topics of" if switch else "Copy from"
-    call.confirm(f"{what} {source} ({len(copy.topics):,} topics with messages)?", yes=yes, several=switch)
+    to = Destination.of(client_urls or [there.settings.service_url])
+    what = f"Send the clients of {source} to {target}" if switch else f"Copy from {source}"
+    call.confirm(f"{what} ({len(copy.topics):,} topics with messages)?", yes=yes, several=switch)
     with orderly_end(), progress(call):
         copy.make_namespaces()
         parts = list(copy.parts())
-        results = list(copy_all(parts, meter(call), parallel=COPIES_AT_A_TIME, terminate=switch, verify=not no_verify))
+        results = list(
+            copy_all(
+                parts,
+                meter(call),
+                parallel=COPIES_AT_A_TIME,
+                switch=(lambda part: part.switch(to)) if switch else None,
+                verify=not no_verify,
+            )
+        )
         if switch:
             copy.make_settings()
             for part in parts:

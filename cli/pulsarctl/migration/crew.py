@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pulsarctl.errors import CliError
+from pulsarctl.migration.switch import Switch
 from pulsarctl.migration.topic_copy import PartitionCopy, PartitionResult
 
 Show = Callable[[int, int], None]  # entries and bytes so far
+NewSwitch = Callable[[PartitionCopy], Switch]
 
 
 class Canceled(CliError):
@@ -36,12 +38,15 @@ class Meter:
 
 
 def copy_all(
-    parts: Sequence[PartitionCopy], meter: Meter, *, parallel: int, terminate: bool, verify: bool
+    parts: Sequence[PartitionCopy], meter: Meter, *, parallel: int, switch: NewSwitch | None, verify: bool
 ) -> Iterator[PartitionResult]:
-    """The results in the order of `parts`. Raises the first error, after the others have ended."""
+    """The results in the order of `parts`. Raises the first error, after the others have ended.
+
+    `switch`: how the clients of each partition go once it is copied; None if they stay.
+    """
 
     def copied(part: PartitionCopy) -> PartitionResult:
-        return part.copy(meter.step, at_end=part.terminate if terminate else _nothing, verify=verify)
+        return part.copy(meter.step, switch=None if switch is None else switch(part), verify=verify)
 
     threads = ThreadPoolExecutor(parallel, thread_name_prefix="copy")
     try:
@@ -51,7 +56,3 @@ def copy_all(
         raise
     finally:
         threads.shutdown(cancel_futures=True)
-
-
-def _nothing() -> None:
-    """The source goes on."""

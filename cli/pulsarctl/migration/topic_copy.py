@@ -1,7 +1,7 @@
 """One topic -> its copy, from start to end, and the comparison of both."""
 
 import hashlib
-from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from broker_core.wire.pulsar_api_pb2 import Schema
@@ -11,6 +11,8 @@ from pulsarctl.migration.cursor_copy import CursorCopy, subscriptions
 from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.entry_copy import Copied, EntryCopy, Step
 from pulsarctl.migration.holds import hold, release
+from pulsarctl.migration.switch import Destination, Switch, undo_quietly
+from pulsarctl.raw.entry_reader import EntryReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +45,54 @@ class PartitionCopy:
     target: Endpoint
     target_topic: str
     schema: Schema | None = None
+    has_moved: bool = False
+    """An earlier run has sent the clients to the copy, which is theirs since. Only the holds are left."""
 
-    def copy(self, step: Step, *, at_end: Callable[[], None], verify: bool) -> PartitionResult:
-        """`at_end` is called once everything is copied; what the source got until then is copied, too.
+    def copy(self, step: Step, *, switch: Switch | None, verify: bool) -> PartitionResult:
+        """With `switch`, the clients go to the copy once it is complete. Raises `CliError`.
 
-        Then come the subscriptions, and the comparison. Raises `CliError`.
+        What is there already is copied and compared first, so that clients wait only for the rest.
         """
+        if self.has_moved:
+            return PartitionResult(self.target_topic, 0, 0, 0, 0)
         self.hold()
-        with self.entries(step) as entries:
+        with ExitStack() as opened:
+            entries = opened.enter_context(self.entries(step))
+            comparison = opened.enter_context(self._comparison()) if verify else None
             entries.run()
-            at_end()
+            if comparison is not None:
+                comparison.follow(entries.copied)
+            if switch is None:
+                found = self._copy_subscriptions(entries.copied)
+            else:
+                found = self._finish(entries, comparison, switch)
+        copied = entries.copied
+        return PartitionResult(self.target_topic, copied.runs.count, copied.size, copied.sent, found)
+
+    def _finish(self, entries: EntryCopy, comparison: "Comparison | None", switch: Switch) -> int:
+        try:
+            switch.stop_publishing()
             entries.run()
-        found = self._copy_subscriptions(entries.copied)
-        if verify:
-            self._compare(entries.copied)
-        return PartitionResult(
-            self.target_topic, entries.copied.runs.count, entries.copied.size, entries.copied.sent, found
-        )
+            switch.stop_delivering()
+            found = self._copy_subscriptions(entries.copied)
+            if comparison is not None:
+                comparison.follow(entries.copied)
+        except BaseException:
+            undo_quietly(switch)
+            raise
+        switch.move()
+        return found
 
     def entries(self, step: Step) -> EntryCopy:
         """A context."""
         return EntryCopy(self.source, self.source_topic, self.target, self.target_topic, schema=self.schema, step=step)
 
-    def terminate(self) -> None:
-        """Ends publishing to the source; its consumers reach the end of the topic."""
-        admin = self.source.admin()
-        try:
-            admin.topics.terminate(self.source_topic)
-        finally:
-            admin.close()
+    def switch(self, to: Destination | None) -> Switch:
+        """To be passed to `copy`. None: the source is terminated, and its clients stay."""
+        return Switch(self.source, self.source_topic, to)
+
+    def _comparison(self) -> "Comparison":
+        return Comparison(self)
 
     def release(self) -> None:
         """Lets both sides trim again."""
@@ -101,18 +122,41 @@ class PartitionCopy:
         CursorCopy(self.target, self.target_topic, copied.runs).copy(found)
         return len(found)
 
-    def _compare(self, copied: Copied) -> None:
-        count, digest = 0, hashlib.blake2b(digest_size=16)
-        with self.target.reader(self.target_topic) as reader:
-            for entry in reader.to_end():
-                count += 1
-                digest.update(entry.stored())
-                if count == copied.runs.count:
+
+class Comparison:
+    """A context. Reads the copy back, as far as it is, and compares it with what was read from the source."""
+
+    def __init__(self, part: PartitionCopy) -> None:
+        self._part = part
+        self._reader: EntryReader | None = None
+        self._count = 0
+        self._digest = hashlib.blake2b(digest_size=16)
+
+    def __enter__(self) -> "Comparison":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._reader is not None:
+            self._reader.close()
+
+    def follow(self, copied: Copied) -> None:
+        """Everything in the copy until now. Raises `Mismatch`."""
+        if self._reader is None:
+            self._reader = self._part.target.reader(self._part.target_topic)
+        if self._count < copied.runs.count:
+            for entry in self._reader.to_end():
+                self._count += 1
+                self._digest.update(entry.stored())
+                if self._count == copied.runs.count:
                     break
-        if (count, digest.digest()) != (copied.runs.count, copied.digest.digest()):
-            raise Mismatch(
-                f"{self.target_topic} at {self.target.name} differs from {self.source_topic} at {self.source.name}: "
-                f"{count:,} entries with checksum {digest.hexdigest()}, and {copied.runs.count:,} with "
-                f"{copied.digest.hexdigest()}",
-                hint="delete the copy, and run the command again",
-            )
+        if (self._count, self._digest.digest()) != (copied.runs.count, copied.digest.digest()):
+            raise self._mismatch(copied)
+
+    def _mismatch(self, copied: Copied) -> Mismatch:
+        part = self._part
+        return Mismatch(
+            f"{part.target_topic} at {part.target.name} differs from {part.source_topic} at {part.source.name}: "
+            f"{self._count:,} entries with checksum {self._digest.hexdigest()}, and {copied.runs.count:,} with "
+            f"{copied.digest.hexdigest()}",
+            hint="delete the copy, and run the command again",
+        )

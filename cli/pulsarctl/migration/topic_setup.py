@@ -1,5 +1,6 @@
 """The topic that a copy needs before it gets messages: partitions, properties, and every version of the schema."""
 
+import enum
 import json
 from typing import Any
 
@@ -9,6 +10,7 @@ from pulsarctl.admin.schemas import SchemaInfo
 from pulsarctl.errors import CliError, Conflict, NotFound
 from pulsarctl.migration.endpoint import Endpoint
 from pulsarctl.migration.holds import HOLD
+from pulsarctl.migration.switch import has_moved
 from pulsarctl.migration.topic_copy import PartitionCopy
 from pulsarctl.values.names import partition_name
 
@@ -23,9 +25,13 @@ def prepare(source: Endpoint, source_topic: str, target: Endpoint, target_topic:
         partitions = there.topics.partitions(source_topic)
         _create(here, target_topic, partitions, _properties(there, source_topic, partitions))
         names = [(name, _part(target_topic, index, partitions)) for index, name in _parts(source_topic, partitions)]
-        unfinished = [(name, part) for name, part in names if not _is_finished(there, name, here, part)]
-        schema = _copy_schemas(there, source_topic, here, target_topic) if unfinished else None
-        return [PartitionCopy(source, name, target, part, schema) for name, part in unfinished]
+        left = {name: _left(there, name, here, part) for name, part in names}
+        schema = _copy_schemas(there, source_topic, here, target_topic) if Left.COPY in left.values() else None
+        return [
+            PartitionCopy(source, name, target, part, schema, has_moved=left[name] is Left.RELEASE)
+            for name, part in names
+            if left[name] is not Left.NOTHING
+        ]
     finally:
         there.close()
         here.close()
@@ -59,18 +65,29 @@ def _create(admin: AdminClient, topic: str, partitions: int, properties: dict[st
             ) from None
 
 
-def _is_finished(there: AdminClient, source: str, here: AdminClient, target: str) -> bool:
-    """Whether an earlier run has terminated the source and released both sides.
+class Left(enum.Enum):
+    """What earlier runs have left to do."""
+
+    COPY = enum.auto()
+    RELEASE = enum.auto()
+    NOTHING = enum.auto()
+
+
+def _left(there: AdminClient, source: str, here: AdminClient, target: str) -> Left:
+    """Nothing is left once the source is terminated, or its clients have moved, and both sides are released.
 
     Raises `Conflict` for messages that no copy has made: a copy holds its topic while it is not finished.
     """
     copy = _internal_stats(here, target)
-    if not copy.get("numberOfEntries") or HOLD in copy.get("cursors", {}):
-        return False
+    is_held = HOLD in copy.get("cursors", {})
+    if has_moved(there, source):
+        return Left.RELEASE if is_held else Left.NOTHING
+    if not copy.get("numberOfEntries") or is_held:
+        return Left.COPY
     original = _internal_stats(there, source)
     released = original.get("state") == "Terminated" and HOLD not in original.get("cursors", {})
     if released and copy["numberOfEntries"] >= original["numberOfEntries"]:
-        return True
+        return Left.NOTHING
     raise Conflict(
         f"cannot copy {source} to {target}: it has messages already", hint="name another topic, or delete it"
     )

@@ -56,7 +56,8 @@ def copy(
 
     with orderly_end():
         parts = _parts(call, topic, target, to)
-        results = list(copy_all(parts, meter(call), parallel=PARALLEL, terminate=terminate, verify=not no_verify))
+        switch = (lambda part: part.switch(None)) if terminate else None
+        results = list(copy_all(parts, meter(call), parallel=PARALLEL, switch=switch, verify=not no_verify))
         for part in parts:
             part.release()
     show_results(call, results)

@@ -1,0 +1,114 @@
+"""Sends the clients of one partition from the source to the copy.
+
+A bundled broker does it in phases: it takes no more messages, then it delivers none, and once the copy is complete, it
+sends producers and consumers there. A broker without these phases, such as Apache Pulsar, terminates the topic.
+"""
+
+import time
+from dataclasses import dataclass
+
+from pulsarctl.admin.client import AdminClient
+from pulsarctl.errors import CliError, NotFound
+from pulsarctl.migration.endpoint import Endpoint
+from pulsarctl.values.clock import pause
+
+IN_USE, STOPPED, HELD, MOVED = "in-use", "stopped", "held", "moved"
+ACKNOWLEDGE_SECONDS = 10.0  # for consumers, to acknowledge what they have; then they get it again
+POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Service URLs for the clients; one of them may be empty."""
+
+    service_url: str
+    service_url_tls: str
+
+    @classmethod
+    def of(cls, urls: list[str]) -> "Destination":
+        """One URL for each of the two schemes. The later one wins."""
+        by_scheme = {url.partition("://")[0]: url for url in urls}
+        return cls(by_scheme.get("pulsar", ""), by_scheme.get("pulsar+ssl", ""))
+
+
+class Switch:
+    """Its methods in the order of a migration. Call `undo` if it fails before `move`."""
+
+    def __init__(self, source: Endpoint, topic: str, to: Destination | None) -> None:
+        """`to` is None if the topic is to be terminated in any case."""
+        self._source = source
+        self._topic = topic
+        self._to = to or Destination("", "")
+        self._has_phases = to is not None
+
+    def stop_publishing(self) -> None:
+        """Nothing is published to the source on return, and producers wait, or get `TopicTerminated`."""
+        admin = self._source.admin()
+        try:
+            self._has_phases = self._has_phases and has_phases(admin, self._topic)
+            if not self._has_phases:
+                admin.topics.terminate(self._topic)
+            elif phase_of(admin, self._topic) != HELD:
+                self._enter(admin, STOPPED)
+        finally:
+            admin.close()
+
+    def stop_delivering(self) -> None:
+        """Consumers of durable subscriptions have acknowledged what they have, as far as they do it in time."""
+        if not self._has_phases:
+            return
+        admin = self._source.admin()
+        try:
+            self._enter(admin, HELD)
+            deadline = time.monotonic() + ACKNOWLEDGE_SECONDS
+            while admin.topics.migration(self._topic)["waitsFor"] and time.monotonic() < deadline:
+                pause(POLL_SECONDS)
+        finally:
+            admin.close()
+
+    def move(self) -> None:
+        """Clients go to the copy. There is no way back."""
+        self._to_phase(MOVED)
+
+    def undo(self) -> None:
+        """The source is in use again, unless its clients have moved or it is terminated."""
+        self._to_phase(IN_USE)
+
+    def _to_phase(self, phase: str) -> None:
+        if not self._has_phases:
+            return
+        admin = self._source.admin()
+        try:
+            self._enter(admin, phase)
+        finally:
+            admin.close()
+
+    def _enter(self, admin: AdminClient, phase: str) -> None:
+        admin.topics.set_migration(self._topic, phase, self._to.service_url, self._to.service_url_tls)
+
+
+def phase_of(admin: AdminClient, topic: str) -> str:
+    """Raises `NotFound` if the broker has no phases, or no such topic."""
+    return str(admin.topics.migration(topic)["phase"])
+
+
+def has_phases(admin: AdminClient, topic: str) -> bool:
+    """Whether the broker has phases; the topic exists."""
+    try:
+        phase_of(admin, topic)
+    except NotFound:
+        return False
+    return True
+
+
+def has_moved(admin: AdminClient, topic: str) -> bool:
+    """Whether the clients of the topic have gone to its copy."""
+    return has_phases(admin, topic) and phase_of(admin, topic) == MOVED
+
+
+def undo_quietly(switch: Switch) -> None:
+    """After an error, which is the one to report."""
+    try:
+        switch.undo()
+    except CliError:
+        return

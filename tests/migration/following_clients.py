@@ -1,0 +1,89 @@
+"""Official clients that stay connected while their topic moves, and what they saw."""
+
+import threading
+from types import TracebackType
+from typing import Self
+
+import pulsar
+
+KEYS = 5
+IDLE_MS = 200
+
+
+class Worker:
+    """A thread that ends with its context. Fails there if the thread failed."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work)
+        self._error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join(120)
+        assert not self._thread.is_alive()
+        assert self._error is None, self._error
+
+    def _work(self) -> None:
+        try:
+            while not self._ended.is_set():
+                self.turn()
+        except Exception as error:  # the test reports it
+            self._error = error
+
+    def turn(self) -> None:
+        raise NotImplementedError
+
+
+class Publishing(Worker):
+    """Numbers in order, each under one of a few keys. `pause_seconds` after each message."""
+
+    def __init__(self, client: pulsar.Client, topic: str, *, pause_seconds: float = 0.0) -> None:
+        super().__init__()
+        self._producer = client.create_producer(topic, send_timeout_millis=0, batching_enabled=False)
+        self._pause_seconds = pause_seconds
+        self.sent = 0
+
+    def turn(self) -> None:
+        self._producer.send(b"live %d" % self.sent, partition_key=f"k{self.sent % KEYS}")
+        self.sent += 1
+        self._ended.wait(self._pause_seconds)
+
+
+class Consuming(Worker):
+    """Acknowledges everything. `found`: the live messages in the order of their first arrival."""
+
+    def __init__(self, client: pulsar.Client, topic: str, kind: pulsar.ConsumerType) -> None:
+        super().__init__()
+        self._consumer = client.subscribe(
+            topic, kind.name, consumer_type=kind, initial_position=pulsar.InitialPosition.Earliest
+        )
+        self.found: dict[int, None] = {}
+        self.repeated = 0
+
+    def turn(self) -> None:
+        try:
+            message = self._consumer.receive(IDLE_MS)
+        except pulsar.Timeout:
+            return
+        if message.data().startswith(b"live "):
+            number = int(message.data()[5:])
+            self.repeated += number in self.found
+            self.found.setdefault(number)
+        self._consumer.acknowledge(message)
+
+
+def check_nothing_is_lost(found: dict[int, None], sent: int) -> None:
+    """Every message has arrived, and those of each key in order."""
+    assert sorted(found) == list(range(sent))
+    for key in range(KEYS):
+        assert [number for number in found if number % KEYS == key] == list(range(key, sent, KEYS))
