@@ -17,7 +17,8 @@ from pulsarctl.values.positions import AtTime, Earliest, Latest, Position
 
 if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
-    from pulsarctl.client.messaging import Messaging, Subscriber
+    from pulsarctl.client.messaging import Messaging
+    from pulsarctl.client.subscriber import Subscriber
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from pulsarctl.records.record import Record
 
 if TYPE_CHECKING:
-    from pulsarctl.client.messaging import TopicReader
+    from pulsarctl.client.topic_reader import TopicReader
 
 
 class ReaderSource:

@@ -51,7 +51,7 @@ def conclude(call: Call, run: Run, measured: Sequence[Measured], *, as_csv: bool
 
 
 def _failure(measured: Measured) -> CliError:
-    from pulsarctl.client.messaging import problem
+    from pulsarctl.client.client_errors import problem
     from pulsarctl.perf.receiving import CONNECTION_LOST
 
     counts = measured.counts

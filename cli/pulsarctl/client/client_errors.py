@@ -1,0 +1,46 @@
+"""The official client's errors and results as errors of a command. It does not import the client."""
+
+from pulsarctl.errors import CannotConnect, CliError, Conflict, NotAuthorized, NotFound, TimedOut, UsageProblem
+
+_KINDS: dict[str, type[CliError]] = {
+    "AuthenticationError": NotAuthorized,
+    "AuthorizationError": NotAuthorized,
+    "ConnectError": CannotConnect,
+    "ConsumerBusy": Conflict,
+    "IncompatibleSchema": Conflict,
+    "InvalidTopicName": UsageProblem,
+    "InvalidUrl": UsageProblem,
+    "NotConnected": CannotConnect,
+    "ProducerBusy": Conflict,
+    "ProducerFenced": Conflict,
+    "SubscriptionNotFound": NotFound,
+    "Timeout": TimedOut,
+    "TopicNotFound": NotFound,
+    "TopicTerminated": Conflict,
+}
+_QUOTA_EXCEEDED = "the backlog quota is exceeded; wait until a subscription catches up"
+_WORDS = {
+    "AuthenticationError": "the broker does not accept the credentials",
+    "AuthorizationError": "not authorized",
+    "CryptoError": "the encryption key cannot be used; it must be an RSA key in PEM form",
+    "BrokerPersistenceError": "the broker cannot write (disk full or failed)",
+    "ConnectError": "no connection to the broker",
+    "ConsumerBusy": "the subscription has another consumer, and its type allows only one",
+    "IncompatibleSchema": "the schema is not compatible with the topic's, or the topic requires one",
+    "InvalidTopicName": "the topic name is not valid",
+    "NotAllowedError": "the broker does not allow or support it",
+    "NotConnected": "the connection to the broker is lost",
+    "ProducerBlockedQuotaExceededError": _QUOTA_EXCEEDED,
+    "ProducerBlockedQuotaExceededException": _QUOTA_EXCEEDED,
+    "ProducerBusy": "another producer has this name",
+    "Timeout": "the broker did not answer in time",
+    "TopicNotFound": "the topic or its namespace does not exist",
+    "TopicTerminated": "the topic is terminated",
+}
+
+
+def problem(result: str, what: str, request: str) -> CliError:
+    """The error for one of the client's results."""
+    return _KINDS.get(result, CliError)(
+        f"cannot {what}: {_WORDS.get(result, result)}", reason=result, request=request or None
+    )
