@@ -55,6 +55,7 @@ class Client(Protocol):
     address: str
     client_version: str
     protocol_version: int
+    takes_broker_metadata: bool  # with each message, if the source has it
     non_persistent_messages: int  # of non-persistent topics, published and not yet dispatched
     max_non_persistent: int  # their limit; messages above it are dropped
 

@@ -14,12 +14,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from broker_core.storage.arrival_times import ArrivalTimes
     from broker_core.storage.block import Block, EntryRun
     from broker_core.storage.catalog import LedgerInfo
     from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.storage.errors import Lost, StorageError
     from broker_core.storage.ledger_copies import LedgerCopies
+    from broker_core.storage.message_index import MessageIndex
     from broker_core.storage.position import Position
     from broker_core.storage.retention import Retention
 
@@ -61,6 +63,10 @@ class CursorLog(ReadableLog, Protocol):
 class DurableLog(CursorLog, Protocol):
     @property
     def copies(self) -> LedgerCopies: ...
+    @property
+    def message_index(self) -> MessageIndex: ...
+    @property
+    def arrival_times(self) -> ArrivalTimes: ...
     @property
     def terminated(self) -> Position | None: ...
 

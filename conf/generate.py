@@ -38,6 +38,7 @@ TITLES = {
     "storage": "Storage",
     "topics": "Topics",
     "topic_lists": "Topic lists",
+    "entry_metadata": "What the broker knows of entries",
     "dispatch": "Dispatch to consumers",
     "policies": "Default policies",
     "security": "Authentication and authorization",

@@ -120,7 +120,6 @@ def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
     ranges = list(cursor.ack_ranges())
     subscription = topic.subscriptions.get(cursor.name)
     waiting = subscription is not None and bool(subscription.consumers) and _is_waiting(cursor, topic.ledger)
-    acknowledged = sum(last - first + 1 for _ledger_id, first, last in ranges)
     return {
         "markDeletePosition": str(cursor.mark_delete),
         "readPosition": str(cursor.read_position),
@@ -133,7 +132,7 @@ def _cursor(topic: Topic, cursor: ManagedCursor) -> dict[str, Any]:
         "lastLedgerSwitchTimestamp": iso(topic.created_ms),
         "state": "Open" if cursor.durable else "NoLedger",
         "active": subscription is not None and bool(subscription.consumers),
-        "numberOfEntriesSinceFirstNotAckedMessage": cursor.backlog_entries + acknowledged + 1,
+        "numberOfEntriesSinceFirstNotAckedMessage": cursor.entries_read_ahead,
         "totalNonContiguousDeletedMessagesRange": len(ranges),
         "subscriptionHavePendingRead": waiting,
         "subscriptionHavePendingReplayRead": False,

@@ -8,7 +8,9 @@ from broker_core.admin.positions import read_position
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import POSITION
 from broker_core.admin.targets import one_topic
+from broker_core.errors import InvalidValue, TopicNotFound
 from broker_core.names import TopicName
+from broker_core.policies.json_values import whole_number
 from broker_core.security.operations import on_topic
 from broker_core.topic.peek import bytes_after
 from broker_core.wire.message import parse_metadata
@@ -32,6 +34,19 @@ async def message_id_by_time(call: Call) -> dict[str, int]:
     )
     found = await topic.ledger.find_by_time(call.number("timestamp"))
     return message_id(topic.name, found.ledger_id, found.entry_id)
+
+
+async def message_id_by_index(call: Call) -> dict[str, int]:
+    """The message with an index, or the oldest one if it was trimmed (PIP-415)."""
+    topic = await one_topic(call, "GetMessageIDByIndex is not allowed on partitioned-topic")
+    if not call.broker.config.entry_metadata.index:
+        raise InvalidValue("GetMessageIDByIndex is not allowed when broker entry metadata is disabled")
+    index, log = whole_number(call.query.get("index", ""), "index"), topic.ledger.on_disk
+    found = await log.message_index.find(index) if log is not None else None
+    if found is None:
+        raise TopicNotFound(f"Message not found for index {index}")
+    body = message_id(topic.name, *found.position, batch_size=found.messages if found.messages > 1 else 0)
+    return {**body, "batchIndex": max(0, index - found.first)} if found.messages > 1 else body
 
 
 def message_id(topic: TopicName, ledger_id: int, entry_id: int, *, batch_size: int = 0) -> dict[str, int]:
@@ -65,6 +80,13 @@ ROUTES = (
         f"{_TOPIC}/messageid/{{timestamp}}",
         persistent_only(message_id_by_time, "Get message ID by timestamp"),
         on_topic("PEEK_MESSAGES"),
+    ),
+    Route(
+        "GET",
+        f"{_TOPIC}/getMessageIdByIndex",
+        persistent_only(message_id_by_index, "GetMessageIDByIndex"),
+        on_topic("PEEK_MESSAGES"),
+        query=("index",),
     ),
     Route(
         "PUT",

@@ -19,6 +19,7 @@ from broker_core.config.features import (
     BacklogQuotaConfig,
     DeduplicationConfig,
     DelayedConfig,
+    EntryMetadataConfig,
     InactiveConfig,
     RateConfig,
     SchemaConfig,
@@ -396,6 +397,7 @@ class BrokerConfig(Sections):
     storage: StorageConfig = field(default_factory=StorageConfig)
     topics: TopicConfig = field(default_factory=TopicConfig)
     topic_lists: TopicListConfig = field(default_factory=TopicListConfig)
+    entry_metadata: EntryMetadataConfig = field(default_factory=EntryMetadataConfig)
     dispatch: DispatchConfig = field(default_factory=DispatchConfig)
     policies: PolicyConfig = field(default_factory=PolicyConfig)
     rates: RateConfig = field(default_factory=RateConfig)

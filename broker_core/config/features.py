@@ -13,6 +13,38 @@ def _rate(key: str, doc: str) -> int:
     return rate
 
 
+INTERCEPTORS = "org.apache.pulsar.common.intercept."
+APPEND_INDEX = "AppendIndexMetadataInterceptor"
+APPEND_TIME = "AppendBrokerTimestampMetadataInterceptor"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMetadataConfig:
+    """ "What the broker knows of an entry beside what its producer says (PIP-70)."""
+
+    interceptors: str = setting(
+        "brokerEntryMetadataInterceptors",
+        f"{INTERCEPTORS}{APPEND_INDEX},{INTERCEPTORS}{APPEND_TIME}",
+        "What the broker tells about entries, separated by commas: the index of their messages, and when they arrived.",
+    )
+    exposed: bool = setting(
+        "exposingBrokerEntryMetadataToClientEnabled",
+        False,
+        "Whether consumers that know broker entry metadata get it with each message.",
+    )
+
+    @property
+    def index(self) -> bool:
+        return self._has(APPEND_INDEX)
+
+    @property
+    def time(self) -> bool:
+        return self._has(APPEND_TIME)
+
+    def _has(self, interceptor: str) -> bool:
+        return interceptor in (name.strip().rpartition(".")[2] for name in self.interceptors.split(","))
+
+
 @dataclass(frozen=True, slots=True)
 class RateConfig:
     """""Messages and bytes per second; -1 and 0 both mean no limit.""" ""

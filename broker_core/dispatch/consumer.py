@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker_core.client_log import ClientLog
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
 from broker_core.dispatch.pending import Pending
+from broker_core.dispatch.stamped_block import StampedBlock
 from broker_core.rates.rate import Rate
 from broker_core.storage.errors import StorageError
 from broker_core.storage.open_batches import OpenBatches, words_of
@@ -94,6 +95,7 @@ class Consumer:
         self.blocked = False  # by unacknowledged messages, until half of them are acknowledged
         self.pending = Pending()
         self.closed = False
+        self._takes_metadata = client.takes_broker_metadata
         self._encoder = MessageEncoder(consumer_id, owner.partition)
 
     @property
@@ -130,8 +132,16 @@ class Consumer:
 
     def _encode(self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None) -> bytes:
         first_entry_id = block.first_entry_id + first
+        if self._takes_metadata and isinstance(block, StampedBlock):
+            entries = block.stamped_entries(first, last)
+            return self._encoder.encode(block.ledger_id, first_entry_id, *entries, redeliveries)
         starts, ends = block.starts[first:last], block.ends[first:last]
         return self._encoder.encode(block.ledger_id, first_entry_id, block.data, starts, ends, redeliveries)
+
+    def _entry(self, block: Block, row: int) -> bytes:
+        if self._takes_metadata and isinstance(block, StampedBlock):
+            return block.stamped_entry(row)
+        return block.entry(row)
 
     def _encode_partly(
         self, block: Block, first: int, last: int, redeliveries: Sequence[int] | None, batches: OpenBatches
@@ -148,7 +158,7 @@ class Consumer:
                 self._encoder.encode_one(
                     block.ledger_id,
                     entry_id,
-                    block.entry(row),
+                    self._entry(block, row),
                     redelivery_count=counts[row - first],
                     ack_set=words_of(batch.bits),
                 )

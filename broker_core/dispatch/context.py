@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
+    from broker_core.config.features import EntryMetadataConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.names import TopicName
@@ -26,6 +27,7 @@ class DispatchContext:
 
     topic: TopicName
     config: DispatchConfig
+    entry_metadata: EntryMetadataConfig
     in_force: PoliciesInForce
     spawn: Spawn
     delayed: DelayedServices

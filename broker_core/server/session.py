@@ -93,6 +93,7 @@ class Session:
         self.refusal: BrokerError | None = None  # why authentication failed
         self.refresh: Refresh | None = None  # of credentials that expire
         self.protocol_version = 0
+        self.takes_broker_metadata = False
         self.names_source_positions = False  # a replicator that tells its copies apart (`publishing.copy_producer`)
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Attachment] = {}

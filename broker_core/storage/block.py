@@ -12,7 +12,7 @@ A record is one run of entries: the very same bytes go to the journal and to the
     u64 ledger id
     u64 first       entry id of the first entry
     u32 base        what to subtract from starts and ends
-    u32 0
+    u32 age         of the ledger when the entries arrived, in ms, from 1 on; 0: not known
     table           u32 starts[n], u32 ends[n], u32 message counts[n], u64 publish times[n] (ms)
     blob            entry i is blob[starts[i] - base : ends[i] - base], opaque
     delivery times  u64[n] (ms), only with the flag; 0: none
@@ -46,6 +46,7 @@ HEADER = struct.Struct("<IIBBHIQQII")
 HEADER_SIZE = HEADER.size
 ROW_SIZE = 4 + 4 + 4 + 8
 DELIVERY_SIZE = 8  # of the delivery time of one entry
+AGE_MAX = (1 << 32) - 1  # ms, seven weeks; an older ledger says nothing
 GAP = 64  # bytes between two entries up to which one slice beats a join
 
 _TABLE_ROW = {ENTRIES: ROW_SIZE, COMPACTED: 16 + ROW_SIZE}
@@ -131,13 +132,21 @@ class Block:
         )
 
 
+class WrittenRun(Block):
+    """A run as it was written. `age` is that of its record."""
+
+    __slots__ = ("age",)
+
+    age: int
+
+
 EMPTY = Block(-1, 0, b"", (), (), (), ())
 
 # What is known of an encoded run: header and table, blob, block.
 Encoded = tuple[bytes, "bytes | memoryview", Block]
 
 
-def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
+def encode_run(run: EntryRun, ledger_id: int, first: int, age: int = 0) -> Encoded:
     """The record of a run, in two parts to be written one after the other, and its block for the cache."""
     starts = run.starts
     n = len(starts)
@@ -159,7 +168,7 @@ def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
         base = 0
     else:
         blob = memoryview(data)[base:stop]
-    block = Block(
+    block = WrittenRun(
         ledger_id,
         first,
         data,
@@ -169,34 +178,36 @@ def encode_run(run: EntryRun, ledger_id: int, first: int) -> Encoded:
         array("Q", run.publish_times),
         array("Q", run.delivery_times) if run.delivery_times else (),
     )
+    block.age = age
     flags = 0
     if run.delivery_times:
         flags = DELAYED
         blob = b"".join((blob, column_bytes("Q", block.delivery_times)))
     length = HEADER_SIZE + ROW_SIZE * n + len(blob)
-    body = _BODY.pack(length, ENTRIES, flags, 0, n, ledger_id, first, base, 0) + table(block)
+    body = _BODY.pack(length, ENTRIES, flags, 0, n, ledger_id, first, base, age) + table(block)
     head = _CRC.pack(crc32c(blob, crc32c(body))) + body
     return head, blob, block
 
 
-def encode_one(run: EntryRun, ledger_id: int, first: int) -> bytes:
+def encode_one(run: EntryRun, ledger_id: int, first: int, age: int) -> bytes:
     """The record of a run of one entry, the common case at moderate rates: one pack, no arrays, no block."""
     blob = run.data[run.starts[0] : run.ends[0]]
     size = len(blob)
     count, time = run.counts[0], run.publish_times[0]
     body = (
-        _ONE.pack(HEADER_SIZE + ROW_SIZE + size, ENTRIES, 0, 0, 1, ledger_id, first, 0, 0, 0, size, count, time) + blob
+        _ONE.pack(HEADER_SIZE + ROW_SIZE + size, ENTRIES, 0, 0, 1, ledger_id, first, 0, age, 0, size, count, time)
+        + blob
     )
     return _CRC.pack(crc32c(body)) + body
 
 
-def encode_one_delayed(run: EntryRun, ledger_id: int, first: int) -> bytes:
+def encode_one_delayed(run: EntryRun, ledger_id: int, first: int, age: int) -> bytes:
     """The record of a run of one entry that has a delivery time."""
     blob = run.data[run.starts[0] : run.ends[0]]
     size = len(blob)
     length = HEADER_SIZE + ROW_SIZE + size + DELIVERY_SIZE
     count, time = run.counts[0], run.publish_times[0]
-    head = _ONE.pack(length, ENTRIES, DELAYED, 0, 1, ledger_id, first, 0, 0, 0, size, count, time)
+    head = _ONE.pack(length, ENTRIES, DELAYED, 0, 1, ledger_id, first, 0, age, 0, size, count, time)
     body = b"".join((head, blob, _TIME.pack(run.delivery_times[0])))
     return _CRC.pack(crc32c(body)) + body
 

@@ -63,6 +63,7 @@ class ManagedLedgerInfo:
     ledgers: dict[int, LedgerInfo] = field(default_factory=dict)  # ascending ids
     cursors: dict[int, CursorInfo] = field(default_factory=dict)
     compacted: list[int] = field(default_factory=list)  # compacted ledgers whose files may exist
+    trimmed_messages: int = 0  # messages of the ledgers that were deleted
 
 
 class Catalog:
@@ -130,6 +131,9 @@ class Catalog:
                 self.changed_ledgers.pop(ledger_id, None)
                 self.removed_ledgers.add(ledger_id)
                 self.owners.pop(ledger_id, None)
+                if ledger.messages:
+                    info.trimmed_messages += ledger.messages
+                    self.changed.add(info.id)
         for cursor in info.cursors.values():
             if cursor.has_acks:  # few of many thousands have
                 self._forget_acks(info, cursor, ledger_ids)

@@ -15,7 +15,10 @@ def checkpoint_rows(catalog: Catalog, first_journal: int) -> list[RowChange]:
     rows = [put("instance", "next_id", catalog.next_id), put("instance", "first_journal", first_journal)]
     rows += [delete("managed_ledger", i) for i in catalog.removed]
     rows += [delete("ledger", i) for i in catalog.removed_ledgers]
-    rows += [_managed_ledger_row(catalog.infos[i]) for i in catalog.changed]
+    rows += [delete("trimmed", i) for i in catalog.removed]
+    changed = [catalog.infos[i] for i in catalog.changed]
+    rows += [_managed_ledger_row(info) for info in changed]
+    rows += [put("trimmed", info.id, info.trimmed_messages) for info in changed if info.trimmed_messages]
     rows += [ledger_row(catalog.owners.pop(ledger.id), ledger) for ledger in catalog.changed_ledgers.values()]
     for uuid, change in catalog.changed_copies.items():
         rows.append(delete("offload", uuid) if change is None else _copy_row(*change))

@@ -272,6 +272,14 @@ class ManagedCursor:
         return self._backlog.entries(self._refresh_front())
 
     @property
+    def entries_read_ahead(self) -> int:
+        """Positions after the mark-delete one, up to the read position: Pulsar's entriesSinceFirstNotAckedMessage."""
+        first = self.info.mark_delete.next
+        if self.read_position < first:
+            return 0
+        return self._ledgers.entries_after(first) - self._ledgers.entries_after(self.read_position) + 1
+
+    @property
     def backlog_messages(self) -> int:
         """Exact if the tables of the entries are in memory, and after `measure`.
 

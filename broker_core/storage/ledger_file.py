@@ -140,6 +140,7 @@ class Ledger:
     """
 
     __slots__ = (
+        "before_ms",
         "changed",
         "flushed_end",
         "flushed_entries",
@@ -168,6 +169,7 @@ class Ledger:
         self.parts: list[bytes | memoryview] = []
         if new:
             info.end = DATA_START
+        self.before_ms = info.created_ms - 1  # what ages of records count from; 0 stands for none
         self.next_entry = info.entries
         self.next_end = info.end
         self.flushed_entries = info.entries

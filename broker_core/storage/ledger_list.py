@@ -103,6 +103,10 @@ class LedgerList:
             total += self.infos[ledger_id].entries
         return total
 
+    def messages_before(self, ledger_id: int) -> int:
+        """Messages of the ledgers before `ledger_id`, as far as they exist."""
+        return sum(self.infos[i].messages for i in self.ids[: bisect_left(self.ids, ledger_id)])
+
     def totals_from(self, ledger_id: int) -> tuple[int, int]:
         """Messages and bytes of the ledgers from `ledger_id` on."""
         infos = [self.infos[i] for i in self.ids[bisect_left(self.ids, ledger_id) :]]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from broker_core.storage import changes
 from broker_core.storage.block import (
+    AGE_MAX,
     DELIVERY_SIZE,
     HEADER_SIZE,
     ROW_SIZE,
@@ -59,6 +60,7 @@ class LogWriter:
         self._max_age = config.max_rollover_minutes * 60
         self._min_age = min(self._max_age, config.min_rollover_minutes * 60)
         self._info = info
+        self._wall_ms = services.clock.wall_ms
         self._ledgers = ledgers
         self._order = order
         self._registered = info.name in services.catalog.names
@@ -93,20 +95,23 @@ class LogWriter:
         entry_id = ledger.next_entry
         first: Position = _new(Position, (ledger.info.id, entry_id))
         n = len(run.starts)
+        age = self._wall_ms() - ledger.before_ms
+        if not 0 < age <= AGE_MAX:  # the clock was set
+            age = 0
         what: Appended
         if n == 1:
             if run.delivery_times:
-                head = encode_one_delayed(run, first[0], entry_id)
+                head = encode_one_delayed(run, first[0], entry_id, age)
                 length = len(head)
                 size = length - _ONE - DELIVERY_SIZE
             else:
-                head = encode_one(run, first[0], entry_id)
+                head = encode_one(run, first[0], entry_id, age)
                 length = len(head)
                 size = length - _ONE
             what = (first, ledger, length, head, None, None, 1, run.counts[0], size, run.publish_times[0], done)
             self._journal.add(head, None, length, self, what)
         else:
-            head, blob, block = encode_run(run, first[0], entry_id)
+            head, blob, block = encode_run(run, first[0], entry_id, age)
             length = len(head) + len(blob)
             messages, newest_ms = sum(run.counts), max(run.publish_times)
             what = (first, ledger, length, head, blob, block, n, messages, block.size, newest_ms, done)

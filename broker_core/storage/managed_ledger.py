@@ -13,6 +13,7 @@ from pathlib import Path
 
 from broker_core.rates.turns import in_turns
 from broker_core.storage import changes, retention
+from broker_core.storage.arrival_times import ArrivalTimes
 from broker_core.storage.block import EMPTY, Block, EntryRun
 from broker_core.storage.catalog import LedgerInfo, ManagedLedgerInfo
 from broker_core.storage.compacted_ledger import CompactedLedger, CompactedWriter
@@ -26,6 +27,7 @@ from broker_core.storage.ledger_list import LedgerList
 from broker_core.storage.ledger_services import LedgerServices
 from broker_core.storage.log_reader import LogReader
 from broker_core.storage.log_writer import Done, LogWriter
+from broker_core.storage.message_index import MessageIndex
 from broker_core.storage.position import LATEST, Position
 from broker_core.storage.retention import Retention
 from broker_core.storage.weights import Weights
@@ -48,6 +50,8 @@ class ManagedLedger:
         self.ledgers = LedgerList(info.ledgers)
         self._writer = LogWriter(services, info, ledgers, self.ledgers)
         self._reader = LogReader(ledgers, self.ledgers, services.cache, services.reader)
+        self.message_index = MessageIndex(info, ledgers, self.ledgers, services.cache, services.reader)
+        self.arrival_times = ArrivalTimes(ledgers, services.reader)
         self.copies = LedgerCopies(services, info, ledgers)
         weights = Weights(ledgers, services.cache, services.reader.read_span)
         self._compacted = CompactedStore(services, info, self._writer.register)

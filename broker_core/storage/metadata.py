@@ -175,6 +175,8 @@ class Metadata:
         info.compacted = json.loads(compacted)
         if terminated[0] is not None:
             info.terminated = Position(*terminated)
+        trimmed = self._database.query("SELECT messages FROM trimmed WHERE owner = ?", managed_ledger_id)
+        info.trimmed_messages = trimmed[0][0] if trimmed else 0
         ledgers = self._database.query(
             "SELECT id, created_ms, entries, messages, size, end_offset, newest_ms, written_ms, sealed_ms"
             " FROM ledger WHERE owner = ? ORDER BY id",

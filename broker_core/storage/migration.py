@@ -5,14 +5,15 @@ its beginning, so it must be idempotent; only after it the FORMAT file names the
 """
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from broker_core.storage import filenames
 from broker_core.storage.database import refused
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import FormatTooNew, NotOurDirectory
-from broker_core.storage.tables import BATCH_TABLE, OFFLOAD_TABLES
+from broker_core.storage.tables import BATCH_TABLE, OFFLOAD_TABLES, TRIMMED_TABLE
 
 Step = Callable[[Disk, Path], None]
 
@@ -30,14 +31,14 @@ def _nothing(disk: Disk, directory: Path) -> None:
     """A start without a catalog log begins one; the new version keeps older releases from leaving it behind."""
 
 
-def _add_offload_table(disk: Disk, directory: Path) -> None:
-    """A directory that lost its database gets one with this table from `pulsarctl storage rebuild`."""
+def _add_tables(statements: Sequence[str], disk: Disk, directory: Path) -> None:
+    """A directory that lost its database gets one with these tables from `pulsarctl storage rebuild`."""
     database = filenames.metadata_file(directory)
     if not disk.exists(database):
         return
     with refused(database), contextlib.closing(disk.connect(database)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        for statement in OFFLOAD_TABLES:
+        for statement in statements:
             connection.execute(statement)
         disk.commit(connection)
 
@@ -48,7 +49,8 @@ OLDEST = 1
 STEPS: Mapping[int, Step] = {
     1: _add_batch_table,
     2: _nothing,
-    3: _add_offload_table,
+    3: partial(_add_tables, OFFLOAD_TABLES),
+    4: partial(_add_tables, (TRIMMED_TABLE,)),
 }  # version -> what makes the next version of it
 
 

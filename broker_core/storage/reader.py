@@ -49,7 +49,7 @@ class Reader:
 
     async def read(self, ledger: Ledger, entry_id: int, max_entries: int, max_bytes: int) -> Block | None:
         """Entries from `entry_id` on; None when the ledger is gone. Raises Damaged."""
-        spans = await self._spans(ledger)
+        spans = await self.spans(ledger)
         if spans is None:
             return None
         first_span = spans.find(entry_id)
@@ -67,7 +67,7 @@ class Reader:
 
     async def read_span(self, ledger: Ledger, entry_id: int) -> Block | None:
         """The span around an entry, or the sound part of it, which then is in the cache. Raises Damaged."""
-        spans = await self._spans(ledger)
+        spans = await self.spans(ledger)
         if spans is None:
             return None
         span = spans.find(entry_id)
@@ -76,9 +76,23 @@ class Reader:
             return await self.read_span(ledger, entry_id)
         return block
 
+    async def read_records(self, ledger: Ledger, first: int, stop: int) -> bytes:
+        """The records of the spans around entries [first, stop) in the ledger's file; empty if it is gone."""
+        spans = await self.spans(ledger)
+        if spans is None:
+            return b""
+        begin, last = spans.offset[spans.find(first)], spans.find(stop - 1) + 1
+        end = min(spans.offset[last], ledger.flushed_end) if last < len(spans) else ledger.flushed_end
+
+        def work() -> bytes:
+            with self._files.use(ledger.path) as fd:
+                return self._disk.pread(fd, end - begin, begin)
+
+        return await self._run(work) or b""
+
     async def find_by_time(self, ledger: Ledger, publish_time_ms: int) -> int | None:
         """The first entry of the ledger that was published at or after the time, of those that can be read."""
-        spans = await self._spans(ledger)
+        spans = await self.spans(ledger)
         span = spans.at_time(publish_time_ms) if spans is not None else 0
         if spans is None or span >= len(spans):
             return None
@@ -135,7 +149,8 @@ class Reader:
 
         return await self._run(work)
 
-    async def _spans(self, ledger: Ledger) -> Spans | None:
+    async def spans(self, ledger: Ledger) -> Spans | None:
+        """The index of a ledger; None when the ledger is gone. Raises Damaged."""
         ledger_id = ledger.info.id
         if ledger.spans is not None:
             if ledger_id in self._indexed:
@@ -145,7 +160,7 @@ class Reader:
         remote = ledger.remote
         spans = await (self._spans_of_copy(ledger) if remote else self._spans_of_file(ledger))
         if remote is not ledger.remote:
-            return await self._spans(ledger)
+            return await self.spans(ledger)
         if spans is not None and ledger.spans is None:
             ledger.spans = spans
             self.indexed(ledger)

@@ -55,6 +55,10 @@ class Spans:
         """The first span that holds an entry published at or after the time; `len(self)` when none does."""
         return bisect_left(self.newest, publish_time_ms)
 
+    def at_message(self, number: int) -> int:
+        """The span that holds the message with this number, counted from 0 in the ledger."""
+        return bisect_right(self.messages_before, number) - 1
+
     def until(self, start: int, wanted_bytes: int) -> int:
         """The span to stop before, so that [start, stop) is about `wanted_bytes` and at least one span."""
         return max(start + 1, bisect_right(self.offset, self.offset[start] + wanted_bytes) - 1)

@@ -35,6 +35,8 @@ OFFLOAD_TABLES = (
     "CREATE INDEX IF NOT EXISTS offload_owner ON offload(owner)",
 )
 
+TRIMMED_TABLE = "CREATE TABLE IF NOT EXISTS trimmed(owner INTEGER PRIMARY KEY, messages INTEGER NOT NULL)"
+
 # Table -> number of columns, and the columns of its key, which come first.
 TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
     "instance": (2, ("key",)),
@@ -45,6 +47,7 @@ TABLES: dict[str, tuple[int, tuple[str, ...]]] = {
     "ack_window": (4, ("cursor", "ledger")),
     "ack_batches": (4, ("cursor", "ledger")),
     "offload": (5, ("uuid",)),
+    "trimmed": (2, ("owner",)),
 }
 
 
@@ -95,7 +98,7 @@ def execute(connection: sqlite3.Connection, change: RowChange) -> None:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    for statement in (*(SCHEMA + BATCH_TABLE).split(";"), *OFFLOAD_TABLES):
+    for statement in (*(SCHEMA + BATCH_TABLE).split(";"), *OFFLOAD_TABLES, TRIMMED_TABLE):
         if statement.strip():
             connection.execute(statement)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from broker_core.clock import Clock
     from broker_core.config.broker import TopicConfig
     from broker_core.config.dispatch import DispatchConfig
-    from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig
+    from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig, EntryMetadataConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.limits.topic_throttles import BrokerRates
@@ -32,6 +32,7 @@ class TopicServices:
     expiry: ExpiryClock
     limits: TopicConfig
     dispatch: DispatchConfig
+    entry_metadata: EntryMetadataConfig
     unacked: BrokerUnacked | None  # the broker-wide limit of unacknowledged messages, if any
     deduplication: DeduplicationConfig
     compacting: asyncio.Semaphore  # limits concurrent compactions

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker_core.client_log import ClientLog
 from broker_core.dispatch.dispatcher import Dispatcher
 from broker_core.dispatch.hash_ranges import AUTO_SPLIT, KeySharedMode
+from broker_core.dispatch.stamped_source import stamped
 from broker_core.errors import ConsumerBusy, MetadataFailed, TopicFenced
 from broker_core.limits.dispatch_limit import NothingAllowed
 from broker_core.rates.rate import Rate
@@ -378,11 +379,13 @@ class Subscription:
 
     def _become(self, sub_type: int, consumer: Consumer) -> None:
         """Takes the type of its first consumer."""
-        source = self._context.compaction.view() if consumer.read_compacted else self._log
+        dispatch = self._context.dispatch
+        plain = self._context.compaction.view() if consumer.read_compacted else self._log
+        source = stamped(plain, self._log, dispatch.entry_metadata)
         self.dispatcher.close()
         self.sub_type = sub_type
         self.was_used = True
-        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, self._context.dispatch, consumer.key_shared)
+        self.dispatcher = new_dispatcher(sub_type, self.cursor, source, dispatch, consumer.key_shared)
         self.dispatcher.read_markers = None if self._snapshots is None else self._snapshots.read
         self.limit_dispatch()
 

@@ -89,6 +89,7 @@ class Topic:
         return DispatchContext(
             topic=self.name,
             config=services.dispatch,
+            entry_metadata=services.entry_metadata,
             in_force=self._in_force,
             spawn=services.spawn,
             delayed=services.delayed,

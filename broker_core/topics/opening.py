@@ -54,6 +54,7 @@ class TopicOpener:
             expiry=expiry,
             limits=config.topics,
             dispatch=config.dispatch,
+            entry_metadata=config.entry_metadata,
             unacked=BrokerUnacked.of(config.dispatch),
             deduplication=config.deduplication,
             compacting=asyncio.Semaphore(COMPACTIONS_AT_A_TIME),

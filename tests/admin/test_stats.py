@@ -53,6 +53,22 @@ async def test_a_new_topic_has_every_field_in_pulsars_order(shop: Admin) -> None
     assert shown["ownerBroker"] == f"localhost:{shop.server.web_port}"
 
 
+async def test_the_entries_between_mark_delete_and_read_position_are_counted(shop: Admin, client: Client) -> None:
+    await shop("PUT", f"{PLAIN}/subscription/s")
+    await shop.publish(f"{FULL}/plain", [b"1", b"2", b"3", b"4"])
+    await shop("POST", f"{PLAIN}/subscription/s/skip/1")
+    assert await read_ahead(shop) == 1
+    consumer = await client.consumer(f"{FULL}/plain", "s", consumer_type=pulsar.ConsumerType.Shared)
+    messages = [await asyncio.to_thread(consumer.receive, 30_000) for _ in range(3)]
+    await asyncio.to_thread(consumer.acknowledge, messages[1])
+    assert await read_ahead(shop) == 4  # as Pulsar 4.0.7
+
+
+async def read_ahead(shop: Admin) -> int:
+    cursor = (await shop("GET", f"{PLAIN}/internalStats")).json["cursors"]["s"]
+    return int(cursor["numberOfEntriesSinceFirstNotAckedMessage"])
+
+
 async def test_an_idle_consumer_has_zeros_and_empty_maps(shop: Admin, client: Client) -> None:
     await client.consumer(f"{FULL}/plain", "s", consumer_name="c", properties={"k": "v"})
     shown = (await shop("GET", f"{PLAIN}/stats")).json["subscriptions"]["s"]

@@ -118,6 +118,9 @@ FULL = "persistent://acme/shop"
             "Get message ID by timestamp on a partitioned topic is not allowed, please try do it on "
             "specific topic partition",
         ),
+        ("GET", "parted/getMessageIdByIndex", None, 405, "GetMessageIDByIndex is not allowed on partitioned-topic"),
+        ("GET", "plain/getMessageIdByIndex?index=0", None, 404, "Message not found for index 0"),
+        ("GET", "plain/getMessageIdByIndex?index=x", None, 400, "index must be a whole number, not 'x'"),
         ("GET", "plain/messageid/x", None, 400, "timestamp must be a whole number, not 'x'"),
     ],
 )
@@ -271,6 +274,14 @@ async def test_a_message_id_is_found_by_publish_time(shop: Admin) -> None:
         await shop.publish(f"{FULL}/plain", [b"x"], publish_time=moment)
     found = (await shop("GET", f"{SHOP}/plain/messageid/1500")).json
     assert (found["entryId"], found["partitionIndex"]) == (1, -1)
+
+
+async def test_a_message_id_is_found_by_its_index(shop: Admin) -> None:
+    await shop.publish(f"{FULL}/plain", [b"x"])
+    await shop.publish(f"{FULL}/plain", [b"batch"], num_messages_in_batch=3)
+    found = [(await shop("GET", f"{SHOP}/plain/getMessageIdByIndex?index={index}")).json for index in (0, 2)]
+    assert [one["entryId"] for one in found] == [0, 1]
+    assert [(one["batchSize"], one["batchIndex"]) for one in found] == [(0, -1), (3, 1)]
 
 
 async def test_compaction_runs_in_the_background_and_reports_success(shop: Admin) -> None:

@@ -33,6 +33,7 @@ def on_connect(session: Session, command: pb.CommandConnect) -> bytes | Coroutin
     session.client_version = command.client_version
     session.protocol_version = min(command.protocol_version, PROTOCOL_VERSION)
     session.names_source_positions = command.feature_flags.supports_repl_dedup_by_lid_and_eid
+    session.takes_broker_metadata = command.feature_flags.supports_broker_entry_metadata
     if session.broker.security.authentication is None:
         session.become(SessionState.READY)
         return _connected(session)

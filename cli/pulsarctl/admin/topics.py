@@ -169,6 +169,10 @@ class Topics:
     def message_id_at(self, topic: str, timestamp_ms: int) -> Document:
         return _document(self._http.get(f"{_path(topic)}/messageid/{timestamp_ms}"))
 
+    def message_id_of_index(self, topic: str, index: int) -> Document:
+        """The message with an index, of a topic without partitions or of one partition. Raises `NotFound`."""
+        return _document(self._http.get(f"{_path(topic)}/getMessageIdByIndex", index=index))
+
     def backlog_size(self, topic: str, after: MessageId) -> int:
         body = {"ledgerId": after.ledger_id, "entryId": after.entry_id, "partitionIndex": after.partition}
         return int(self._http.put(f"{_path(topic)}/backlogSize", body))

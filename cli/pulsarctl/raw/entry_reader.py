@@ -11,7 +11,6 @@ continues after the last entry. Every wait has a deadline.
         entry = reader.read(timeout_seconds=5)  # a later entry, or None
 """
 
-import re
 import selectors
 import time
 from collections.abc import Iterator, Mapping
@@ -27,14 +26,13 @@ from pulsarctl.raw.partition_consumer import PartitionConsumer, PublishedSince, 
 from pulsarctl.raw.topic_lookup import TopicLookup
 from pulsarctl.settings.client_security import OPEN, ClientSecurity
 from pulsarctl.values.message_ids import EARLIEST, LATEST, MessageId
+from pulsarctl.values.names import is_partition, partition_index
 
 __all__ = ["EARLIEST", "LATEST", "Entry", "EntryReader", "MessageId", "PublishedSince", "Start", "StoredMessage"]
 
 PROBE_SECONDS = 1.0  # silence after which the reader asks for the last message
 RETRY_SECONDS = 0.2
 READY_SECONDS = 0.05  # how long to read from a socket that is readable
-
-_PARTITION = re.compile(r"-partition-(\d+)$")
 
 
 class EntryReader:
@@ -138,8 +136,7 @@ class EntryReader:
         count = self._lookup.partitions(self.topic)
         if count:
             return [(f"{self.topic}-partition-{index}", index) for index in range(count)]
-        found = _PARTITION.search(self.topic)
-        return [(self.topic, int(found.group(1)) if found else -1)]
+        return [(self.topic, partition_index(self.topic))]
 
     def _subscribe(self, consumer: PartitionConsumer, patient_with: type[CliError] = NotReady) -> None:
         """Retries after a temporary failure while time is left."""
@@ -238,7 +235,7 @@ def _first(start: Start | Mapping[int, Start], partition: int, inclusive: bool, 
         return _first(start[partition], partition, inclusive, topic) if partition in start else None
     if isinstance(start, PublishedSince) or start in (EARLIEST, LATEST):
         return start
-    if partition >= 0 and start.partition != partition and not _PARTITION.search(topic):
+    if partition >= 0 and start.partition != partition and not is_partition(topic):
         if start.partition >= 0:
             return None
         raise UsageProblem(

@@ -95,9 +95,17 @@ class Reading:
         patience = Patience()
         if isinstance(self.start, LastMessages):
             return self._last_messages(self.start.count, patience)
-        reader = self._reader(_start(self.start), inclusive=self.inclusive)
+        known = self._starts_at_index() if isinstance(self.start, AtIndex) else None
+        reader = self._reader(known or _start(self.start), inclusive=self.inclusive)
         entries = _live(reader, patience) if self.end is None else self._to_end(reader)
-        return EntrySource([reader], self._records(entries, _filter(self.start)), patience)
+        wanted = None if known else _filter(self.start)
+        return EntrySource([reader], self._records(entries, wanted), patience)
+
+    def _starts_at_index(self) -> Mapping[int, Start] | None:
+        """None if the broker cannot tell: then each message must say its index."""
+        from pulsarctl.raw.index_start import starts_at_index  # which needs the HTTP client
+
+        return starts_at_index(self.settings, self.topic, self.start.index) if isinstance(self.start, AtIndex) else None
 
     def _last_messages(self, count: int, patience: Patience) -> EntrySource:
         """The last `count` messages of each partition, from `count` entries before the end, then later messages."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pulsarctl.errors import UsageProblem
 
-_PARTITION = re.compile(r"-partition-\d+$")
+_PARTITION = re.compile(r"-partition-(\d+)$")
 
 
 def full_topic(topic: str) -> str:
@@ -42,6 +42,12 @@ def partition_name(topic: str, index: int) -> str:
 def is_partition(topic: str) -> bool:
     """Whether the name is that of a partition."""
     return _PARTITION.search(topic) is not None
+
+
+def partition_index(topic: str) -> int:
+    """The index in the name of a partition, -1 for other topics."""
+    found = _PARTITION.search(topic)
+    return int(found.group(1)) if found else -1
 
 
 def without_partition(topic: str) -> str:

@@ -49,6 +49,30 @@ def test_reading_can_include_the_start_message(cli: Cli, topic: str, five: list[
     assert cli("read", topic, "--from", five[2], "-e", "-F", "%v\\n") == values(2, 3, 4)
 
 
+def test_reading_starts_at_an_index(cli: Cli, topic: str, five: list[str]) -> None:
+    assert cli("read", topic, "--from", "index:3", "-e", "-F", "%v\\n") == values(3, 4)
+    assert cli("read", topic, "--from", "index:0", "-e", "-F", "%v\\n") == values(0, 1, 2, 3, 4)
+
+
+def test_reading_starts_at_an_index_within_a_batch(cli: Cli, topic: str) -> None:
+    cli("produce", topic, stdin="a\nb\nc\n")
+    assert cli("read", topic, "--from", "index:1", "-e", "-F", "%v\\n") == read("b\nc\n", 2)
+
+
+def test_reading_starts_at_an_index_of_each_partition(
+    cli: Cli, client: pulsar.Client, topic: str, pulsar_broker: EmbeddedBroker
+) -> None:
+    pulsar_broker.create_partitioned_topic(topic, 2)
+    for partition, count in enumerate((1, 3)):
+        producer = client.create_producer(f"{topic}-partition-{partition}")
+        for number in range(count):
+            producer.send(b"%d-%d" % (partition, number))
+        producer.close()
+    assert cli("read", topic, "--from", "index:1", "-e", "-F", "%v\\n") == read("1-1\n1-2\n", 2)
+    one = cli("read", f"{topic}-partition-1", "--from", "index:2", "-e", "-F", "%v\\n")
+    assert one == read("1-2\n", 1)
+
+
 def test_reading_ends_at_a_message(cli: Cli, topic: str, five: list[str]) -> None:
     assert cli("read", topic, "-m", "earliest", "--to", five[2], "-F", "%v\\n") == values(0, 1, 2)
 

@@ -74,6 +74,24 @@ def examine_messages(
     peeking.show_entry(call, topic, found, template)
 
 
+@app.verb("get-message-id-by-index", heading=Heading.MESSAGES)
+def get_message_id_by_index(
+    call: Call,
+    topic: Topic,
+    index: Annotated[
+        int, typer.Option("-i", "--index", min=0, help="Index: the number of messages that came before the message.")
+    ],
+) -> None:
+    """Show the ID of the message with an index.
+
+    The broker counts the messages of each partition. Pulsar does so if brokerEntryMetadataInterceptors names the
+    interceptor, and answers this request since version 4.1. If the message was deleted, the oldest one is shown.
+
+    Example: pulsarctl topics get-message-id-by-index orders -i 1000
+    """
+    call.show(call.admin.topics.message_id_of_index(topic, index))
+
+
 @app.verb("get-message-by-id", heading=Heading.MESSAGES)
 def get_message_by_id(
     call: Call,
