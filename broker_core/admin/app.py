@@ -23,6 +23,7 @@ from broker_core.admin.results import refused, result_of
 from broker_core.admin.statuses import status_of
 from broker_core.client_log import ClientLog
 from broker_core.errors import AuthenticationFailed, BrokerError
+from broker_core.rates.turns import entered
 from broker_core.security.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ class Dispatcher:
         self._under_way += 1
         try:
             with self._memory.share() as share:
+                turns = await entered()
                 answer = await self._bounded(request, share)
+                await turns.pause()  # small answers are written at once
                 return await send(self._web, request, answer, self._http)
         finally:
             self._under_way -= 1

@@ -12,7 +12,8 @@ from broker_core.admin.routes import Route
 from broker_core.admin.stats_body import subscription_body, topic_body
 from broker_core.errors import MissingAllocator, NotBalanced
 from broker_core.names import NON_PERSISTENT, PERSISTENT
-from broker_core.rates.turns import Json, in_turns
+from broker_core.rates.long_text import Json
+from broker_core.rates.turns import in_turns
 from broker_core.security.operations import SUPER_USER
 from broker_core.stats.broker_load import BrokerLoad, measured
 from broker_core.stats.metrics import blocks_of

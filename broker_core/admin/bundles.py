@@ -6,7 +6,6 @@ import contextlib
 from typing import Any
 
 from broker_core.admin.call import Call
-from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.routes import Route
 from broker_core.admin.shapes import INT64, array
 from broker_core.errors import InvalidValue, NotEmpty, TopicNotFound
@@ -52,22 +51,19 @@ async def _bundle(call: Call) -> str:
     if wanted not in (LARGEST, HOT):
         return namespace.bundles.find(str(namespace.name), wanted)
     sizes = dict.fromkeys(namespace.bundles.ranges(), 0.0)
-    async for topic in in_turns(_topics(call, namespace)):
+    async for topic in in_turns(await _topics(call, namespace)):
         sizes[namespace.bundles.bundle_of(topic)] += 1 if wanted == LARGEST else _rate(call, topic)
     return max(sizes, key=lambda bundle: sizes[bundle])
 
 
-def _topics(call: Call, namespace: Namespace) -> list[str]:
-    return [
-        topic
-        for domain in (PERSISTENT, NON_PERSISTENT)
-        for topic in visible_topics(call.broker, namespace.name, domain)
-    ]
+async def _topics(call: Call, namespace: Namespace) -> list[str]:
+    topics = call.broker.topics
+    return [*await topics.listed(namespace.name, PERSISTENT), *await topics.listed(namespace.name, NON_PERSISTENT)]
 
 
 async def _topics_in(call: Call, bundle: str) -> list[str]:
     namespace = call.broker.tenancy.namespace(call.namespace())
-    found = in_turns(_topics(call, namespace))
+    found = in_turns(await _topics(call, namespace))
     return [topic async for topic in found if namespace.bundles.bundle_of(topic) == bundle]
 
 

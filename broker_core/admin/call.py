@@ -20,6 +20,7 @@ from broker_core.policies.json_values import whole_number
 if TYPE_CHECKING:
     from broker_core.admin.body_memory import Share
     from broker_core.broker import Broker
+    from broker_core.rates.long_text import LongText
     from broker_core.security.principal import Principal
     from broker_core.security.sessions import Sessions
 
@@ -30,8 +31,10 @@ TEXT_TYPE = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """A long body is sent only once."""
+
     status: int
-    body: bytes | bytearray = b""
+    body: bytes | LongText = b""
     content_type: str = JSON_TYPE
     headers: tuple[tuple[str, str], ...] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import JSON_TYPE, Answer, Call
@@ -14,6 +14,7 @@ from broker_core.admin.results import result_of
 from broker_core.admin.routes import Route, Routes
 from broker_core.console.admin_api import NOTHING, Backlogs, Refused, Reply, Waiting
 from broker_core.names import TopicName
+from broker_core.rates.long_text import plain
 from broker_core.rates.turns import in_turns
 from broker_core.security.authorization import Target
 from broker_core.security.operations import on_topic
@@ -47,9 +48,10 @@ class OwnAdminApi:
             audit.changed(call.principal, f"{method} {path}", answer.status, call.client)
         return _reply(answer)
 
-    async def _guarded(self, route: Route, call: Call) -> Any:
+    async def _guarded(self, route: Route, call: Call) -> Answer | None:
         self._guard.check(route, call)
-        return await route.handler(call)
+        found = await route.handler(call)
+        return found if found is None or isinstance(found, Answer) else _Value(200, value=found)
 
     async def ask_all(self, paths: Sequence[str], query: Mapping[str, str] = NOTHING) -> Sequence[Reply | Refused]:
         found: list[Reply | Refused] = []
@@ -87,10 +89,19 @@ def _waiting(topic: str, subscription: Subscription) -> Waiting:
     return Waiting(topic, stats.name, stats.backlog_entries, consumers, rate, stats.unacked_messages)
 
 
+@dataclass(frozen=True, slots=True)
+class _Value(Answer):
+    """What a handler returned, without the way to JSON and back: that of 10,000 names would hold up messages."""
+
+    value: Any = None
+
+
 def _reply(answer: Answer) -> Reply:
     """Raises `Refused` for the answer to a request that failed."""
+    if isinstance(answer, _Value):
+        return Reply(plain(answer.value))
     is_json = answer.content_type == JSON_TYPE and bool(answer.body)
-    value = json.loads(answer.body) if is_json else None
+    value = json.loads(bytes(answer.body)) if is_json else None
     if answer.status >= 300:
         raise Refused(answer.status, str(value["reason"]) if isinstance(value, dict) else f"status {answer.status}")
     headers = {name.lower(): text for name, text in answer.headers}

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.clock import iso
-from broker_core.rates.turns import Json, in_turns
+from broker_core.rates.long_text import Json
+from broker_core.rates.turns import in_turns
 from broker_core.storage.open_batches import words_of
 from broker_core.topic.replicated_property import without_replicated
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 
 from broker_core.admin.call import Call
-from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.routes import Route
 from broker_core.errors import InUse, TopicNotFound
 from broker_core.names import NON_PERSISTENT, PERSISTENT, TopicName, parse_topic
@@ -16,9 +15,9 @@ from broker_core.security.operations import SUPER_USER, on_namespace
 async def _topics(call: Call, *domains: str) -> list[TopicName]:
     """The topics of the namespace, or of the bundle if the path names one; persistent ones, or those of the domains."""
     namespace = call.broker.tenancy.namespace(call.namespace())
-    topics = [
-        topic for domain in domains or (PERSISTENT,) for topic in visible_topics(call.broker, namespace.name, domain)
-    ]
+    topics: list[str] = []
+    for domain in domains or (PERSISTENT,):
+        topics += await call.broker.topics.listed(namespace.name, domain)
     if "bundle" in call.parts:
         bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
         topics = [topic async for topic in in_turns(topics) if namespace.bundles.bundle_of(topic) == bundle]

@@ -58,7 +58,7 @@ async def delete_with_topics(broker: Broker, name: NamespaceName) -> None:
 
 async def _delete_topics(broker: Broker, name: NamespaceName) -> None:
     for domain in (PERSISTENT, NON_PERSISTENT):
-        for topic in broker.topics.of_namespace(name, domain):
+        for topic in await broker.topics.listed(name, domain, system=True):
             await broker.topics.delete(parse_topic(topic), force=True)
 
 
@@ -73,10 +73,10 @@ async def topics_of_namespace(call: Call) -> list[str]:
     mode = call.query.get("mode", "PERSISTENT")
     if mode not in MODES:
         raise InvalidRequest(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    listed = call.broker.topics.of_namespace if call.flag("includeSystemTopic") else None
+    system = call.flag("includeSystemTopic")
     found: list[str] = []
     for domain in MODES[mode]:
-        found += listed(name, domain) if listed else visible_topics(call.broker, name, domain)
+        found += await call.broker.topics.listed(name, domain, system=system)
     return found
 
 

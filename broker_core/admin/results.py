@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.admin.call import Answer, json_answer
 from broker_core.admin.statuses import STATUSES, status_of
 from broker_core.errors import BrokerError, PersistenceFailed
-from broker_core.rates.turns import json_in_turns
+from broker_core.rates.long_text import json_in_turns
 from broker_core.storage.errors import StorageError
 from broker_core.wire.errors import EntryError
 

@@ -15,7 +15,8 @@ from broker_core.admin.stats_body import publisher_body, subscription_body, topi
 from broker_core.admin.targets import one_topic, partitions_body
 from broker_core.errors import MetadataFailed, ReservedName, TopicNotFound
 from broker_core.names import PARTITION_SUFFIX, TopicName
-from broker_core.rates.turns import Json, in_turns
+from broker_core.rates.long_text import Json
+from broker_core.rates.turns import in_turns
 from broker_core.security.operations import on_topic
 from broker_core.stats.merged_stats import merge
 from broker_core.stats.topic_stats import TopicStats, earliest_backlog, oldest_of, topic_stats

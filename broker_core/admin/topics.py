@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.call import Call
 from broker_core.admin.message_ids import message_id
-from broker_core.admin.namespaces import visible_topics
 from broker_core.admin.non_persistent import NEEDS_PERSISTENT, persistent_only
 from broker_core.admin.properties import read_properties
 from broker_core.admin.routes import Route
@@ -43,10 +41,7 @@ async def list_topics(call: Call) -> list[str]:
     """Full names; a partitioned topic is listed by its partitions."""
     name, domain = call.namespace(), call.parts["domain"]
     namespace = call.broker.tenancy.namespace(name)
-    listed = (
-        call.broker.topics.of_namespace if call.flag("includeSystemTopic") else partial(visible_topics, call.broker)
-    )
-    found = listed(name, domain)
+    found = await call.broker.topics.listed(name, domain, system=call.flag("includeSystemTopic"))
     if not call.query.get("bundle"):
         return found
     bundle = namespace.bundles.find(str(name), call.query["bundle"])
@@ -59,7 +54,7 @@ async def list_of_bundle(call: Call) -> list[str]:
         raise NotAllowed("the topics of a bundle are at ?bundle= of the list of persistent topics")
     namespace = call.broker.tenancy.namespace(call.namespace())
     bundle = namespace.bundles.find(str(namespace.name), call.part("bundle"))
-    found = visible_topics(call.broker, namespace.name, NON_PERSISTENT)
+    found = await call.broker.topics.listed(namespace.name, NON_PERSISTENT)
     return [topic async for topic in in_turns(found) if namespace.bundles.bundle_of(topic) == bundle]
 
 

@@ -7,7 +7,7 @@ and bidirectional characters become `\\uXXXX`, because they would hide or reorde
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from urllib.parse import urlencode
 
@@ -67,19 +67,22 @@ def address(page: str, /, **query: object) -> str:
     return page + (f"?{urlencode(given, errors='surrogatepass')}" if given else "")
 
 
-def table(caption: str, headings: Iterable[str], rows: Iterable[Iterable[Child]], **attributes: object) -> Html:
-    """The first cell of each row names it. A column whose heading begins with `#` holds numbers."""
+def table(caption: str, headings: Iterable[str], rows: Iterable[Html | Iterable[Child]], **attributes: object) -> Html:
+    """Rows are markup already (`row`), or cells. A column whose heading begins with `#` holds numbers."""
     titles = list(headings)
     head = [tag("th", title.removeprefix("#"), scope="col", class_=_kind(title)) for title in titles]
-    body = [tag("tr", _cells(titles, list(row))) for row in rows]
+    body = [one if isinstance(one, Html) else row(titles, one) for one in rows]
     parts = tag("caption", caption), tag("thead", tag("tr", head)), tag("tbody", body)
     return tag("div", tag("table", parts, **attributes), class_="wide", tabindex="0", role="region", aria_label=caption)
 
 
+def row(headings: Sequence[str], cells: Iterable[Child]) -> Html:
+    """A row of a table; the first cell names it."""
+    first, *others = cells
+    name = tag("th", first, scope="row", class_=_kind(headings[0]))
+    pairs = zip(headings[1:], others, strict=True)
+    return tag("tr", name, [tag("td", cell, class_=_kind(title)) for title, cell in pairs])
+
+
 def _kind(title: str) -> str | None:
     return "number" if title.startswith("#") else None
-
-
-def _cells(titles: list[str], row: list[Child]) -> list[Html]:
-    first = tag("th", row[0], scope="row", class_=_kind(titles[0]))
-    return [first, *(tag("td", cell, class_=_kind(title)) for title, cell in zip(titles[1:], row[1:], strict=True))]

@@ -3,33 +3,87 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-TURN_SECONDS = 0.005
+TURN_SECONDS = 0.000_25  # how long a message may have to wait for a report
+REST_SECONDS = 0.001  # the shortest time for which the event loop can sleep (uvloop counts in milliseconds)
+RESTS = 2  # while messages stay under way; then a report goes on, as it must beside a load that never ends
 AT_A_TIME = 100
-JSON_LEVELS = 4  # of objects that are written piece by piece: partitions, their fields, their subscriptions
-LIST_SLICE = 200
 
 
-class Json(str):
-    """JSON text; as a string, already written parts cost the garbage collector nothing."""
+class Turnstile:
+    """Lets the long work of an event loop through, one turn at a time, however many works there are.
 
-    __slots__ = ()
+    Between two turns the loop handles what has arrived. If messages are under way to the disk, it also sleeps: a
+    thread that waits for the interpreter gets it only then. A loop that just looks around and goes on has taken the
+    interpreter back before the thread wakes up, and the switch interval of 5 ms begins again each time.
+    """
 
-    @classmethod
-    def of(cls, value: Any) -> Json:
-        return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._urgent: list[Callable[[], bool]] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._rests = 0  # before the next turn
+        self._opens = 0.0  # when the next turn may begin without a wait
+
+    def gives_way_to(self, urgent: Callable[[], bool]) -> Callable[[], None]:
+        """`urgent` says whether messages are under way. Returns what ends this."""
+        self._urgent.append(urgent)
+        return lambda: self._urgent.remove(urgent)
+
+    async def enter(self) -> None:
+        """For work that has not begun: waits for others, but not if there has been no turn lately."""
+        now = time.perf_counter()
+        if self._waiting or now < self._opens:
+            await self.wait()
+        else:
+            self._opens = now + REST_SECONDS
+
+    async def wait(self) -> None:
+        """Until the next turn, first come, first served."""
+        turn = self._loop.create_future()
+        self._waiting.append(turn)
+        if len(self._waiting) == 1:
+            self._loop.call_soon(self._open)
+        await turn
+        self._opens = time.perf_counter() + REST_SECONDS
+
+    def _open(self) -> None:
+        """After what has arrived, and after a rest if that was a message."""
+        if self._rests < RESTS and any(urgent() for urgent in self._urgent):
+            self._rests += 1
+            self._loop.call_later(REST_SECONDS, self._open)
+            return
+        self._rests = 0
+        turn = self._waiting.popleft()
+        if not turn.done():  # its work was not canceled
+            turn.set_result(None)
+        if self._waiting:  # not before the loop has looked around, after that turn
+            self._loop.call_soon(self._loop.call_soon, self._open)
+
+
+_turnstiles: WeakKeyDictionary[asyncio.AbstractEventLoop, Turnstile] = WeakKeyDictionary()
+
+
+def turnstile() -> Turnstile:
+    """That of the running loop."""
+    loop = asyncio.get_running_loop()
+    found = _turnstiles.get(loop)
+    if found is None:
+        found = _turnstiles[loop] = Turnstile(loop)
+    return found
 
 
 class Turns:
-    """Yields to the event loop after every few milliseconds, in work that is more than one loop."""
+    """Yields to the event loop after every turn, in work that is more than one loop."""
 
     __slots__ = ("_ends",)
 
@@ -39,17 +93,23 @@ class Turns:
     async def pause(self) -> None:
         """If it is time for others."""
         if time.perf_counter() >= self._ends:
-            await asyncio.sleep(0)
+            await turnstile().wait()
             self._ends = time.perf_counter() + TURN_SECONDS
 
 
+async def entered() -> Turns:
+    """The turns of work that comes from outside, such as a request, when its first turn begins."""
+    await turnstile().enter()
+    return Turns()
+
+
 async def in_turns(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """Yields the items one by one, and yields to the event loop after every few milliseconds of work on them."""
+    """Yields the items one by one, and yields to the event loop after every turn of work on them."""
     now = time.perf_counter
     turn_ends = now() + TURN_SECONDS
     for item in items:
         if now() >= turn_ends:
-            await asyncio.sleep(0)
+            await turnstile().wait()
             turn_ends = now() + TURN_SECONDS
         yield item
 
@@ -63,35 +123,3 @@ async def side_by_side(items: Iterable[Item], act: Callable[[Item], Awaitable[Re
     while some := list(islice(rest, AT_A_TIME)):
         found += await asyncio.gather(*map(act, some))
     return found
-
-
-async def json_in_turns(value: Any) -> bytearray:
-    """The JSON text of a value in UTF-8, as `json.dumps` writes it; `Json` within `JSON_LEVELS` stands as it is.
-
-    Half of a surrogate pair, which a client may have sent as `\\ud800`, is written like that again.
-    """
-    text = bytearray()  # it grows in slices too: to join 50 MB in the end would take as many milliseconds
-    async for piece in in_turns(_pieces(value, JSON_LEVELS)):
-        text += piece.encode(errors="backslashreplace")
-    return text
-
-
-def _pieces(value: Any, levels: int) -> Iterator[str]:
-    """What changes in an object or a list that is written already is not seen, and does no harm."""
-    if isinstance(value, Json):
-        yield value
-    elif levels and value and isinstance(value, dict):
-        opening = "{"
-        for key, part in list(value.items()):
-            yield f"{opening}{Json.of(str(key))}:"
-            yield from _pieces(part, levels - 1)
-            opening = ","
-        yield "}"
-    elif levels and isinstance(value, list) and len(value) > LIST_SLICE:
-        opening = "["
-        for start in range(0, len(value), LIST_SLICE):
-            yield f"{opening}{Json.of(value[start : start + LIST_SLICE])[1:-1]}"
-            opening = ","
-        yield "]"
-    else:
-        yield Json.of(value)

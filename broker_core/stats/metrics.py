@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from broker_core.rates.long_text import LongText
 from broker_core.rates.turns import Turns, in_turns
 from broker_core.stats.broker_metrics import COUNTERS, SUMMARIES, Totals, of_broker, summary_of
 from broker_core.stats.topic_metrics import (
@@ -33,16 +34,20 @@ if TYPE_CHECKING:
     from broker_core.names import NamespaceName
 
 
-async def prometheus_text(broker: Broker) -> bytearray:
-    lines: dict[str, list[str]] = defaultdict(list)  # of each metric, which Prometheus requires together
+BLOCKS_TOGETHER = 200
+
+
+async def prometheus_text(broker: Broker) -> LongText:
+    found, blocks = _Lines(), 0
     async for labels, samples in blocks_of(broker):
         tail = f"{{{labels}}} "
         for metric, value in samples:
-            lines[metric].append(f"{metric}{tail}{value if value.__class__ is int else _shown(value)}\n")
-    text = bytearray()
-    async for metric in in_turns(sorted(lines)):
-        text += _lines(metric, lines.pop(metric))
-    return text
+            found.new[metric].append(f"{metric}{tail}{value if value.__class__ is int else _shown(value)}\n")
+        blocks += 1
+        if blocks % BLOCKS_TOGETHER == 0:
+            await found.join()
+    await found.join()
+    return await found.text()
 
 
 def _shown(value: float) -> float:
@@ -107,11 +112,30 @@ class _OfNamespace:
                 self.sums[metric] = self.sums.get(metric, 0) + value
 
 
-def _lines(metric: str, lines: Iterable[str]) -> bytes:
-    """With the type of the metric, which a summary names before its first line only."""
+class _Lines:
+    """The lines of each metric, which Prometheus requires together. In pieces: there may be hundreds of thousands."""
+
+    def __init__(self) -> None:
+        self.new: dict[str, list[str]] = defaultdict(list)
+        self._joined: dict[str, list[bytes]] = defaultdict(list)
+
+    async def join(self) -> None:
+        async for metric, lines in in_turns(self.new.items()):
+            self._joined[metric].append("".join(lines).encode())
+            lines.clear()
+
+    async def text(self) -> LongText:
+        text = LongText()
+        async for metric in in_turns(sorted(self._joined)):
+            text.add(_head(metric).encode())
+            async for piece in in_turns(self._joined.pop(metric)):
+                text.add(piece)
+        return text
+
+
+def _head(metric: str) -> str:
+    """The type of the metric, which a summary names before its first line only."""
     base = summary_of(metric)
     if base is None:
-        head = f"# TYPE {metric} {'counter' if metric in COUNTERS else 'gauge'}\n"
-    else:
-        head = f"# TYPE {base} summary\n" if metric == SUMMARIES[base] else ""
-    return "".join((head, *lines)).encode()
+        return f"# TYPE {metric} {'counter' if metric in COUNTERS else 'gauge'}\n"
+    return f"# TYPE {base} summary\n" if metric == SUMMARIES[base] else ""

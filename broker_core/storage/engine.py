@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.broker import StorageConfig
+from broker_core.rates.turns import turnstile
 from broker_core.storage import changes, directory, filenames
 from broker_core.storage.ack_journal import AckJournal
 from broker_core.storage.cache import BlockCache
@@ -136,6 +137,7 @@ class StorageEngine:
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
         self._groups = SyncedGroups(services, self._spawn, self._run)
         self.journal.start(recovery.journals, self._groups.synced)
+        self._insist_no_more = turnstile().gives_way_to(lambda: self.journal.busy)
         self._watch_directory()
         self._checkpoints.after_recovery(recovery.written, sum(recovery.journals.values()))
 
@@ -344,6 +346,7 @@ class StorageEngine:
         await self.space.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        self._insist_no_more()
         await self._run(self._close_files)
         self._readers.shutdown()
         self._metadata_thread.shutdown()

@@ -197,6 +197,11 @@ class Journal:
         return group
 
     @property
+    def busy(self) -> bool:
+        """Whether records are under way to the disk. Without the lock: it may just have changed."""
+        return not self._idle
+
+    @property
     def synced_end(self) -> tuple[int, int]:
         """The last journal file and how far it is synced; (0, 0) before the first group."""
         with self._lock:

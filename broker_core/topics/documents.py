@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from broker_core.names import within
+from broker_core.rates.turns import in_turns
 from broker_core.tenancy.documents import TOPIC, read_topic
+from broker_core.tenancy.system_topics import users_topics
 
 if TYPE_CHECKING:
     from broker_core.errors import BrokerError
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from broker_core.storage.metadata import Metadata
 
 log = logging.getLogger(__name__)
+
+TOGETHER = 200  # names that one step of a long list looks at
 
 
 def _report(name: TopicName, field: str, error: BrokerError) -> None:
@@ -56,3 +62,12 @@ class TopicDocuments:
     def of_namespace(self, namespace: NamespaceName, domain: str) -> list[str]:
         """Full names, sorted."""
         return sorted(within(namespace, domain, (*self._metadata.keys(TOPIC), *self._volatile)))
+
+    async def listed(self, namespace: NamespaceName, domain: str, *, system: bool) -> list[str]:
+        """As `of_namespace` is at this moment, in turns of the loop; system topics only with `system`."""
+        rest = iter((*self._metadata.keys(TOPIC), *self._volatile))
+        found = []
+        async for some in in_turns(iter(lambda: list(islice(rest, TOGETHER)), [])):
+            names = within(namespace, domain, some)
+            found.append(sorted(names if system else users_topics(namespace, names)))
+        return [name async for name in in_turns(merge(*found))]

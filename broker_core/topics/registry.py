@@ -146,6 +146,10 @@ class TopicRegistry:
         """Sorted full names of the existing topics, including partitions."""
         return self._documents.of_namespace(namespace, domain)
 
+    async def listed(self, namespace: NamespaceName, domain: str = PERSISTENT, *, system: bool = False) -> list[str]:
+        """As `of_namespace`, in turns of the loop; without system topics unless `system`."""
+        return await self._documents.listed(namespace, domain, system=system)
+
     async def create(self, name: TopicName, properties: dict[str, str] | None = None) -> bool:
         """Durable on return; False if the topic already exists, perhaps only just."""
         key = str(name)

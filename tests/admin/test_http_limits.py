@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.admin.exchange import AT_ONCE_BYTES
+from broker_core.admin.exchange import SLICE_BYTES
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.http import HttpConfig
 from broker_core.names import parse_topic
@@ -137,7 +137,7 @@ async def test_a_client_that_leaves_before_a_large_answer_leaves_no_traceback(
         one.sendall(f"GET /admin/v2/{TOPIC}/internalStats HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     for _ in range(3):  # each takes as long as the abandoned one
-        assert len((await shop("GET", f"{TOPIC}/internalStats")).text) > AT_ONCE_BYTES
+        assert len((await shop("GET", f"{TOPIC}/internalStats")).text) > SLICE_BYTES
     assert not any(record.exc_info for record in caplog.records)
 
 

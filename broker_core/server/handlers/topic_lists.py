@@ -40,7 +40,9 @@ async def on_get_topics_of_namespace(session: Session, command: pb.CommandGetTop
 
 async def _topics(broker: Broker, namespace: NamespaceName, command: pb.CommandGetTopicsOfNamespace) -> bytes:
     """The topics that exist now, listed in slices so that other clients are served in between."""
-    topics = [topic for domain in MODES[command.mode] for topic in _listed(broker, namespace, domain)]
+    topics: list[str] = []
+    for domain in MODES[command.mode]:
+        topics += await broker.topics.listed(namespace, domain)
     pattern = _pattern(broker, command.topics_pattern) if command.topics_pattern else None
     if pattern is not None:
         topics = [topic async for topic in in_turns(topics) if pattern.matches(topic)]
@@ -63,8 +65,8 @@ def _checked(broker: Broker, answer: bytes) -> bytes:
     return answer
 
 
-def _listed(broker: Broker, namespace: NamespaceName, domain: str = PERSISTENT) -> list[str]:
-    return users_topics(namespace, broker.topics.of_namespace(namespace, domain))
+def _listed(broker: Broker, namespace: NamespaceName) -> list[str]:
+    return users_topics(namespace, broker.topics.of_namespace(namespace))
 
 
 def _pattern(broker: Broker, text: str) -> TopicPattern | None:

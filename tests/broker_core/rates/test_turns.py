@@ -1,14 +1,10 @@
 """Long work on the event loop in slices."""
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
-import pytest
-
-from broker_core.rates.turns import AT_A_TIME, LIST_SLICE, TURN_SECONDS, Json, in_turns, json_in_turns, side_by_side
+from broker_core.rates.turns import AT_A_TIME, TURN_SECONDS, in_turns, side_by_side
 
 
 def busy(items: int, seconds: float) -> Iterator[int]:
@@ -45,41 +41,6 @@ def test_short_work_is_done_in_one_turn() -> None:
     items, turns = asyncio.run(turns_of_others(lambda: iter(range(20))))
     assert items == list(range(20))
     assert turns <= 1
-
-
-VALUES: tuple[Any, ...] = (
-    {"a": {"b": {"c": [1, None, "ü\n"]}, 'q"': {}}, "d": 1.5, "e": {}, "f": [], "g": "\ud800"},
-    {"deep": {"er": {"and": {"deeper": {"still": {"on": True}}}}}},
-    list(range(3 * LIST_SLICE + 1)),
-    [{"a": 1}] * (2 * LIST_SLICE),
-    [],
-    {},
-    None,
-    "text",
-)
-
-
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
-def test_json_in_turns_is_what_json_writes_at_once(value: Any) -> None:
-    whole = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
-    assert asyncio.run(json_in_turns(value)) == whole
-
-
-def test_encoded_json_is_inserted_unchanged() -> None:
-    value = {"subscriptions": {"s": Json.of({"x": 1})}}
-    assert asyncio.run(json_in_turns(value)) == b'{"subscriptions":{"s":{"x":1}}}'
-
-
-def test_others_have_their_turn_while_much_json_is_written() -> None:
-    async def turns() -> int:
-        writing = asyncio.ensure_future(json_in_turns({"partitions": {str(n): {"x": [n] * 20} for n in range(10_000)}}))
-        turns = 0
-        while not writing.done():
-            await asyncio.sleep(0)
-            turns += 1
-        return turns
-
-    assert asyncio.run(turns()) >= 3
 
 
 def test_side_by_side_acts_on_some_items_at_a_time() -> None:

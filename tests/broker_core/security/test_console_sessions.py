@@ -161,7 +161,7 @@ def signing_in(broker: EmbeddedBroker, **connection: bool) -> Answer:
 def test_credentials_are_not_accepted_over_a_connection_that_others_can_read(broker: EmbeddedBroker) -> None:
     answer = signing_in(broker, is_private=False)
     assert answer.status == 401
-    assert b"Use https" in answer.body and b'name="token"' not in answer.body
+    assert b"Use https" in bytes(answer.body) and b'name="token"' not in bytes(answer.body)
     assert "Set-Cookie" not in dict(answer.headers)
 
 

@@ -1,0 +1,63 @@
+"""Long answers, written in turns and kept in pieces."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from broker_core.rates.long_text import LIST_SLICE, PIECE_BYTES, Json, LongText, json_in_turns, plain
+
+VALUES: tuple[Any, ...] = (
+    {"a": {"b": {"c": [1, None, "ü\n"]}, 'q"': {}}, "d": 1.5, "e": {}, "f": [], "g": "\ud800"},
+    {"deep": {"er": {"and": {"deeper": {"still": {"on": True}}}}}},
+    list(range(3 * LIST_SLICE + 1)),
+    [{"a": 1}] * (2 * LIST_SLICE),
+    [],
+    {},
+    None,
+    "text",
+)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
+def test_json_in_turns_is_what_json_writes_at_once(value: Any) -> None:
+    whole = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+    assert asyncio.run(json_in_turns(value)).__bytes__() == whole
+
+
+def test_encoded_json_is_inserted_unchanged() -> None:
+    value = {"subscriptions": {"s": Json.of({"x": 1})}}
+    assert bytes(asyncio.run(json_in_turns(value))) == b'{"subscriptions":{"s":{"x":1}}}'
+
+
+def test_others_have_their_turn_while_much_json_is_written() -> None:
+    async def turns() -> int:
+        writing = asyncio.ensure_future(json_in_turns({"partitions": {str(n): {"x": [n] * 20} for n in range(10_000)}}))
+        turns = 0
+        while not writing.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    assert asyncio.run(turns()) >= 3
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
+def test_a_plain_value_is_what_a_client_reads(value: Any) -> None:
+    assert plain(value) == json.loads(bytes(asyncio.run(json_in_turns(value))))
+
+
+def test_encoded_json_is_plain_again() -> None:
+    assert plain({"subscriptions": {"s": Json.of({"x": 1})}}) == {"subscriptions": {"s": {"x": 1}}}
+
+
+def test_a_long_text_is_taken_piece_by_piece() -> None:
+    text = LongText()
+    lines = [b"%d\n" % number * 100 for number in range(3000)]
+    for line in lines:
+        text.add(line)
+    assert len(text) == sum(map(len, lines))
+    pieces = list(text.taken())
+    assert b"".join(pieces) == b"".join(lines)
+    assert max(map(len, pieces)) < PIECE_BYTES + max(map(len, lines))

@@ -1,0 +1,169 @@
+"""Long works of one event loop take turns, and rest while messages are under way."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from itertools import pairwise
+from typing import Any, TypeVar, TypeVarTuple
+
+import pytest
+
+from broker_core.rates.turns import REST_SECONDS, RESTS, TURN_SECONDS, Turnstile, entered, in_turns, turnstile
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class SleeplessLoop(asyncio.SelectorEventLoop):
+    """Notes how long it is asked to sleep, and goes on at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slept: list[float] = []
+
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        self.slept.append(delay)
+        return super().call_later(0, callback, *args, context=context)
+
+
+def run(scenario: Callable[[SleeplessLoop], Coroutine[Any, Any, T]]) -> T:
+    loop = SleeplessLoop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(scenario(loop))
+
+
+@pytest.fixture
+def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock on which two looks take more than a turn, so that what happens in a turn depends on nothing else."""
+    looks = iter(range(10**9))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(looks) * TURN_SECONDS * 0.6)
+
+
+def test_work_goes_on_without_a_rest_while_no_message_is_under_way() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        turnstile().gives_way_to(lambda: False)
+        await turnstile().wait()
+        return loop.slept
+
+    assert run(scenario) == []
+
+
+def test_work_rests_until_messages_are_on_disk() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        answers = iter([True, False])
+        turnstile().gives_way_to(lambda: next(answers))
+        await turnstile().wait()
+        return loop.slept
+
+    assert run(scenario) == [REST_SECONDS]
+
+
+def test_work_goes_on_beside_a_load_that_never_ends() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        turnstile().gives_way_to(lambda: True)
+        for _ in range(3):
+            await turnstile().wait()
+        return loop.slept
+
+    assert run(scenario) == [REST_SECONDS] * RESTS * 3
+
+
+def test_a_broker_that_has_stopped_holds_up_nothing() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        forget = turnstile().gives_way_to(lambda: True)
+        forget()
+        await turnstile().wait()
+        return loop.slept
+
+    assert run(scenario) == []
+
+
+def test_what_arrives_in_a_turn_is_seen_before_the_next_one() -> None:
+    """A message that arrives while one work has its turn stops the other work, not the one after it."""
+
+    async def scenario(loop: SleeplessLoop) -> list[str]:
+        stile, said = Turnstile(loop), list[str]()
+        stile.gives_way_to(lambda: said[-1:] == ["message"])
+
+        async def work(name: str) -> None:
+            await stile.wait()
+            said.append(name)
+            if name == "first":
+                loop.call_soon(said.append, "message")
+
+        await asyncio.gather(work("first"), work("second"))
+        return said if loop.slept else []
+
+    assert run(scenario) == ["first", "message", "second"]
+
+
+def test_works_have_their_turns_one_by_one_in_the_order_in_which_they_came() -> None:
+    async def scenario(_: SleeplessLoop) -> list[str]:
+        said: list[str] = []
+
+        async def work(name: str) -> None:
+            for _ in range(3):
+                await turnstile().wait()
+                said.append(name)
+                asyncio.get_running_loop().call_soon(said.append, "others")
+
+        await asyncio.gather(work("a"), work("b"))
+        return said
+
+    assert run(scenario)[:8] == ["a", "others", "b", "others", "a", "others", "b", "others"]
+
+
+def test_a_canceled_work_stops_no_other() -> None:
+    async def scenario(_: SleeplessLoop) -> None:
+        canceled = asyncio.ensure_future(turnstile().wait())
+        waiting = asyncio.ensure_future(turnstile().wait())
+        await asyncio.sleep(0)
+        canceled.cancel()
+        await waiting
+
+    run(scenario)
+
+
+@pytest.mark.usefixtures("slow_clock")
+def test_a_request_that_comes_alone_begins_at_once() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        turnstile().gives_way_to(lambda: True)
+        for _ in range(3):
+            await entered()
+            for _ in range(round(2 * REST_SECONDS / TURN_SECONDS)):
+                time.perf_counter()
+        return loop.slept
+
+    assert run(scenario) == []
+
+
+@pytest.mark.usefixtures("slow_clock")
+def test_requests_that_come_together_begin_one_by_one() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[float]:
+        turnstile().gives_way_to(lambda: True)
+        await asyncio.gather(*(entered() for _ in range(5)))
+        return loop.slept
+
+    assert run(scenario) == [REST_SECONDS] * RESTS * 4
+
+
+@pytest.mark.usefixtures("slow_clock")
+def test_work_on_many_items_lets_others_run_after_every_turn() -> None:
+    async def scenario(loop: SleeplessLoop) -> list[int]:
+        done, together = 0, list[int]()
+
+        async def others() -> None:
+            while True:
+                together.append(done)
+                await asyncio.sleep(0)
+
+        looking = loop.create_task(others())
+        async for _ in in_turns(range(100)):
+            done += 1
+        looking.cancel()
+        return [after - before for before, after in pairwise(together)]
+
+    assert max(run(scenario)) <= 2
