@@ -21,6 +21,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core import __version__
+from broker_core.client import Unsent
 from broker_core.clock import Clock, SystemClock
 from broker_core.config.dynamic import DynamicSettings
 from broker_core.config.listeners import ListenerUrls, advertised_listeners
@@ -91,6 +92,7 @@ class Broker:
         self.admissions = Tally()  # of connections
         self.lookups = Tally()
         self.on_shutdown: Callable[[], None] | None = None  # ends the process, if this broker is its purpose
+        self.unsent: Unsent
         self.storage: StorageEngine
         self.tier: TieredStorage
         self.settings: DynamicSettings
@@ -117,8 +119,14 @@ class Broker:
         """Opens the data directory (lock, recovery) and the tenants; topics are loaded on first use."""
         cluster = self.config.server.cluster_name
         self.tier = TieredStorage(self.config.offload, cluster, self.clock, self._offload_rules, self._offload_schemas)
+        self.unsent = Unsent()
         self.storage = await StorageEngine.open(
-            directory, self.config.storage, disk=disk, clock=self.clock, copies=self.tier.reader
+            directory,
+            self.config.storage,
+            disk=disk,
+            clock=self.clock,
+            copies=self.tier.reader,
+            answers=self.unsent,
         )
         await self.tier.open(self.storage)
         self.settings = DynamicSettings(self.config, self.storage.metadata, self._settings_changed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -74,3 +76,38 @@ class Client(Protocol):
 
     def forget_consumer(self, consumer_id: int) -> None:
         """The broker closed it."""
+
+
+class Unsent:
+    """What connections have queued and not sent yet. All of it leaves with one call per turn of the loop.
+
+    A synced group of the journal answers many clients at once, so what is queued inside a block of this context manager
+    leaves at its end: another turn of the loop costs more than the answer to a single message. Blocks do not nest.
+    """
+
+    __slots__ = ("_due", "_loop", "_was_due", "_writes")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._writes: list[Callable[[], None]] = []
+        self._due = self._was_due = False  # whether the end of a turn, or of a block, will write
+
+    def add(self, write: Callable[[], None]) -> None:
+        """`write` is called soon, once for each call of this."""
+        self._writes.append(write)
+        if not self._due:
+            self._due = True
+            self._loop.call_soon(self._end_turn)
+
+    def __enter__(self) -> None:
+        self._due, self._was_due = True, self._due
+
+    def __exit__(self, *_: object) -> None:
+        self._due = self._was_due
+        writes, self._writes = self._writes, []
+        for write in writes:
+            write()
+
+    def _end_turn(self) -> None:
+        self._was_due = False
+        self.__exit__()

@@ -52,6 +52,7 @@ class Connection(asyncio.Protocol):
         self._stranger: asyncio.TimerHandle | None = None  # until the client has authenticated
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
+        self._unsent = broker.unsent
         self._flush_due = False
         self._holds_much = False  # of an unfinished frame, so that it counts against the limit
         self._tasks: set[asyncio.Task[None]] = set()
@@ -295,20 +296,17 @@ class Connection(asyncio.Protocol):
     # -- out ---------------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Queues complete frames; what is queued within one turn of the loop leaves as one write."""
+        """Queues complete frames; what is queued within one turn of the loop, or one synced group, is one write."""
         self._outgoing.append(data)
         self._outgoing_bytes += len(data)
         if self._outgoing_bytes >= self._config.write_buffer_bytes:
             self._write_out()  # at once, so that `writable` tells the truth to a dispatcher in its loop
         elif not self._flush_due:
             self._flush_due = True
-            self._loop.call_soon(self._flush)
-
-    def _flush(self) -> None:
-        self._flush_due = False
-        self._write_out()
+            self._unsent.add(self._write_out)
 
     def _write_out(self) -> None:
+        self._flush_due = False
         outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
         if outgoing and not self._transport.is_closing():
             self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))

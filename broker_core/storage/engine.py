@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -102,16 +103,20 @@ class StorageEngine:
         disk: Disk | None = None,
         clock: Clock | None = None,
         copies: CopyReader | None = None,
+        answers: AbstractContextManager[None] | None = None,
     ) -> "StorageEngine":
-        """Takes the directory and brings it to the state of its last sync. `copies` reads offloaded ledgers.
+        """Takes the directory and brings it to the state of its last sync.
+
+        `copies` reads offloaded ledgers. Each synced group is answered inside `answers`, so that what it queues for
+        many clients can leave at its end.
 
         Raises DirectoryLocked, FormatTooNew, NotOurDirectory, CatalogUnusable, OSError.
         """
         engine = cls(directory, config, disk or RealDisk(), clock or SystemClock(), copies)
-        await engine._open()
+        await engine._open(answers or nullcontext())
         return engine
 
-    async def _open(self) -> None:
+    async def _open(self, answers: AbstractContextManager[None]) -> None:
         self._lock_fd = await self._run(lambda: directory.take(self.disk, self.path, self.config))
         try:
             recovery = await self._run(self._recover)
@@ -135,7 +140,7 @@ class StorageEngine:
         )
         services = self._services()
         self._ledgers = OpenLedgers(services, self._load_info, self.report_damage)
-        self._groups = SyncedGroups(services, self._spawn, self._run)
+        self._groups = SyncedGroups(services, answers, self._spawn, self._run)
         self.journal.start(recovery.journals, self._groups.synced)
         self._insist_no_more = turnstile().gives_way_to(lambda: self.journal.busy)
         self._watch_directory()

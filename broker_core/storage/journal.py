@@ -87,6 +87,7 @@ class Group:
         self.waiting: list[tuple[Appender | None, Any]] = []
 
 
+Work = tuple[list["asyncio.Future[int]"], Group | None]  # files to begin, or a group to write; neither: the end
 OnSynced = Callable[[Group, Exception | None], None]
 
 
@@ -128,6 +129,7 @@ class Journal:
         self._allocated = 0
         self._written_before = 0  # bytes of the file whose blocks exist already
         self._pace = Pace(pace_ms / 1000)
+        self._unreported: tuple[Group, Exception | None] | None = None
         self._spare = SpareFiles(disk, directory, max_bytes)
         self._spare_ahead = self._spare.size // 8
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
@@ -250,21 +252,30 @@ class Journal:
             else:
                 self._write_group(group)
 
-    def _next_work(self) -> tuple[list["asyncio.Future[int]"], Group | None]:
+    def _next_work(self) -> Work:
         while True:
-            with self._lock:
-                self._idle = False
-                if self._rotations:
-                    rotations, self._rotations = self._rotations, []
-                    return rotations, None
-                pending = bool(self._group.parts) and not self._failed
-                if pending and (self.live_bytes < self._max_bytes or self._stopping):
-                    group, self._group = self._group, Group()
-                    return [], group
-                if self._stopping and (self._failed or not self._group.parts):
-                    return [], None
-                self._idle = not pending
+            work = self._take_work()
+            # Last before this thread works or waits without the GIL: the loop, which a report wakes, needs it at once.
+            self._report()
+            if work is not None:
+                return work
             self._bell.wait()
+
+    def _take_work(self) -> Work | None:
+        """None if there is none; then `add` rings."""
+        with self._lock:
+            self._idle = False
+            if self._rotations:
+                rotations, self._rotations = self._rotations, []
+                return rotations, None
+            pending = bool(self._group.parts) and not self._failed
+            if pending and (self.live_bytes < self._max_bytes or self._stopping):
+                group, self._group = self._group, Group()
+                return [], group
+            if self._stopping and (self._failed or not self._group.parts):
+                return [], None
+            self._idle = not pending
+            return None
 
     def _write_group(self, group: Group) -> None:
         error: Exception | None = None
@@ -276,10 +287,11 @@ class Journal:
             self._close_file()
             with self._lock:
                 self._failed = True
+        self._unreported = group, error
         waiting = bool(self._group.parts)  # before the report: its receipts are what a lone producer waits for
-        self._report(group, error)
         pause = self._pace.pause(group.entries, group.size, time.monotonic(), waiting=waiting)
         if pause and not self._stopping:
+            self._report()
             time.sleep(pause)
 
     def _put(self, group: Group) -> None:
@@ -321,11 +333,14 @@ class Journal:
         """The blocks of this file are used up, or never were written before, and a file that is ready waits."""
         return self._offset > max(self._written_before, self._spare_ahead) and not self._spare.is_empty
 
-    def _report(self, group: Group, error: Exception | None) -> None:
-        try:
+    def _report(self) -> None:
+        if self._unreported is None:
+            return
+        group, error = self._unreported
+        self._unreported = None
+        # A closed loop has no one to notify.
+        with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._on_synced, group, error)
-        except RuntimeError:
-            return  # the loop is closed: there is no one to notify
 
     def _rotate(self, rotations: list["asyncio.Future[int]"]) -> None:
         self._close_file()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager
 from functools import partial
 
 from broker_core.storage import filenames
@@ -25,11 +26,13 @@ class SyncedGroups:
     def __init__(
         self,
         services: LedgerServices,
+        answers: AbstractContextManager[None],
         spawn: Callable[[Coroutine[None, None, None]], None],
         run: Callable[[Callable[[], None]], Awaitable[None]],
     ) -> None:
-        """`run` calls a function off the event loop."""
+        """What waited for a group is answered inside `answers`. `run` calls a function off the event loop."""
         self._services = services
+        self._answers = answers
         self._cache = services.cache
         self._pressure = services.pressure
         self._spawn = spawn
@@ -50,7 +53,9 @@ class SyncedGroups:
         services.times.renew(services.clock)
         if self._mark_timer is None and services.config.journal_sync:
             self._mark_timer = self._loop.call_later(_MARK_SECONDS, self._mark_synced)
-        self._pressure.settle(self._confirm(group) * RUN_COST)
+        with self._answers:
+            runs = self._confirm(group)
+        self._pressure.settle(runs * RUN_COST)
         if 2 * self._pressure.bytes > self._pressure.limit:
             services.writer.relieve()
         services.checkpoints.note(group.size)
