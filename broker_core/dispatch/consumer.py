@@ -119,7 +119,7 @@ class Consumer:
         """Sends entries `first` .. `last` - 1 of the block as they were stored; returns their messages."""
         messages = sum(block.counts[first:last])
         batches = self._owner.cursor.open_batches
-        if batches:
+        if batches.by_ledger:
             frames = self._encode_partly(block, first, last, redeliveries, batches)
         else:
             frames = self._encode(block, first, last, redeliveries)
@@ -175,7 +175,7 @@ class Consumer:
         first_entry_id = block.first_entry_id + first
         self.pending.add(block.ledger_id, first_entry_id, block.counts[first:last])
         batches = self._owner.cursor.open_batches
-        if batches:
+        if batches.by_ledger:
             for entry_id, batch in batches.rows_within(block.ledger_id, first_entry_id, last - first):
                 acknowledged = block.counts[entry_id - block.first_entry_id] - batch.open
                 self.pending.reduce(block.ledger_id, entry_id, acknowledged)

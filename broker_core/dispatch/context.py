@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from broker_core.config.dispatch import DispatchConfig
@@ -16,11 +15,19 @@ if TYPE_CHECKING:
     from broker_core.tasks import Spawn
 
 
+class SpecialEntries(Protocol):
+    @property
+    def has_chunks(self) -> bool:
+        """Whether some entries may be parts of messages."""
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether some may be markers of a replicator, which are for no consumer."""
+
+
 @dataclass(frozen=True, slots=True)
 class DispatchContext:
-    """has_chunks: whether some entries of the topic may be parts of messages.
-
-    has_markers: whether some may be markers of a replicator, which are for no consumer.
+    """special: what entries of the topic dispatchers must look for.
 
     unacked: the limit of unacknowledged messages of the whole broker; None without one.
     """
@@ -32,5 +39,4 @@ class DispatchContext:
     spawn: Spawn
     delayed: DelayedServices
     unacked: BrokerUnacked | None
-    has_chunks: Callable[[], bool]
-    has_markers: Callable[[], bool]
+    special: SpecialEntries

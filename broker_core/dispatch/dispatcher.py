@@ -156,7 +156,7 @@ class Dispatcher(ABC):
     def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
         """Index ranges [a, b) of the block's entries that a consumer may get: not acknowledged, and no markers."""
         ranges = self.cursor.unacknowledged(block)
-        if not self.context.has_markers() or all(block.counts):
+        if not self.context.special.has_markers or all(block.counts):
             return ranges
         rows = [row for first, last in ranges for row in range(first, last)]
         markers = [block.first_entry_id + row for row in rows if not block.counts[row]]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_new = tuple.__new__  # of a Position: a third of the time that its own constructor takes
 READ_RETRY_SECONDS = 5.0  # after a read that failed
 
 
@@ -86,7 +87,8 @@ class EntryReader:
 
         Returns whether there is a next step: False at the last entry, where a step would find nothing.
         """
-        position = self._cursor.read_position = Position(block.ledger_id, block.first_entry_id + count)
+        position: Position = _new(Position, (block.ledger_id, block.first_entry_id + count))
+        self._cursor.read_position = position
         if self._ahead is block:
             self._ahead = block.slice(count, len(block)) if count < len(block) else None
         return self._ahead is not None or position <= self._source.last_confirmed

@@ -96,7 +96,7 @@ class SharedDispatcher(IndividualDispatcher):
     def _deal(self, consumer: Consumer, block: Block, share: int) -> int:
         """Sends the consumer its share of the block; returns how many entries the dispatcher is done with."""
         ranges = self.deliverable(block)
-        if self.context.has_chunks():
+        if self.context.special.has_chunks:
             return self._deal_singly(consumer, block, ranges, share)
         for number, (first, last) in enumerate(ranges):
             end = first + entries_within(block.counts, first, last, share)
@@ -130,7 +130,7 @@ class SharedDispatcher(IndividualDispatcher):
         count = entries_within(block.counts, 0, len(block), share)
         self._again.discard(block.ledger_id, block.first_entry_id, count)
         ranges = self.unacknowledged(block.slice(0, count))
-        if self.context.has_chunks():
+        if self.context.special.has_chunks:
             self._deal_singly(consumer, block, ranges, count * max(block.counts))
             return True
         for start, end in ranges:

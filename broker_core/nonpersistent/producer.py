@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ReceiptsWithoutALedger(ReceiptEncoder):
     """Each receipt has the ID 0:0, as in Pulsar, because the message is not stored."""
 
-    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int, partition: int) -> bytes:
+    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int) -> bytes:
         each = (run.slice(row, row + 1) for row in range(len(run)))
-        return b"".join(super(ReceiptsWithoutALedger, self).receipts(one, 0, 0, partition) for one in each)
+        return b"".join(super(ReceiptsWithoutALedger, self).receipts(one, 0, 0) for one in each)
 
 
 class NonPersistentProducer(Producer):
@@ -30,13 +30,13 @@ class NonPersistentProducer(Producer):
     ) -> None:
         super().__init__(client, topic, producer_id, name, metadata)
         self.dropped: Rate = Rate(topic.clock)
-        self.receipts = ReceiptsWithoutALedger()
+        self.receipts = ReceiptsWithoutALedger(topic.name.partition)
         self._limit = client.max_non_persistent
 
     def _publish_whole(self, run: SendRun) -> None:
         if self.client.non_persistent_messages >= self._limit:
             self.dropped.add(sum(run.counts), 0)
-            self.client.outbound.send(self.receipts.duplicates(run, self.partition))
+            self.client.outbound.send(self.receipts.duplicates(run))
         else:
             super()._publish_whole(run)
 

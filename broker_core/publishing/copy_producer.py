@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class CopyReceiptEncoder(ReceiptEncoder):
     """Writes the positions of the source in place of the sequence IDs."""
 
-    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int, partition: int) -> bytes:
-        return super().receipts(_named_by_source(run), ledger_id, first_entry_id, partition)
+    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int) -> bytes:
+        return super().receipts(_named_by_source(run), ledger_id, first_entry_id)
 
-    def duplicates(self, run: SendRun, partition: int) -> bytes:
-        return super().duplicates(_named_by_source(run), partition)
+    def duplicates(self, run: SendRun) -> bytes:
+        return super().duplicates(_named_by_source(run))
 
 
 class CopyProducer(Producer):
@@ -40,7 +40,7 @@ class CopyProducer(Producer):
         self, client: Client, topic: PublishTarget, producer_id: int, name: str, metadata: dict[str, str]
     ) -> None:
         super().__init__(client, topic, producer_id, name, metadata)
-        self.receipts = CopyReceiptEncoder()
+        self.receipts = CopyReceiptEncoder(topic.name.partition)
 
     def publish(self, run: SendRun) -> None:
         """Refuses copies without a position: later, nothing could tell whether they are stored."""

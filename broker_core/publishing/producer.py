@@ -88,9 +88,8 @@ class Producer:
         self.connected_since_ms = topic.clock.wall_ms()
         self.rate = Rate(topic.clock)
         self.closed = False
-        self.receipts = ReceiptEncoder()
+        self.receipts = ReceiptEncoder(topic.name.partition)
         self.throttle = PublishThrottle(topic, client.outbound, self.publish_now)
-        self.partition = topic.name.partition
         self._pending = 0  # runs that wait for the disk
         self._drained: asyncio.Event | None = None
 
@@ -171,7 +170,7 @@ class Producer:
                 self._refused(pending, error)
 
     def _begin(self, run: SendRun) -> PendingPublish:
-        self.rate.add(run.messages, run.size)
+        self.rate.add(sum(run.counts), sum(run.ends) - sum(run.starts))
         self._pending += 1
         self.client.outbound.publish_started(len(run.starts))
         return PendingPublish(self, run)
@@ -241,7 +240,7 @@ class PendingPublish:
             self.refuse(producer.topic.write_failed(error))
             producer.disconnect()
             return
-        receipts = producer.receipts.receipts(run, first.ledger_id, first.entry_id, producer.partition)
+        receipts = producer.receipts.receipts(run, *first)
         producer.client.outbound.send(receipts)
         producer.finished(len(run.starts))
         if not run.counts[0]:  # a marker comes as a run of one
@@ -253,7 +252,7 @@ class PendingPublish:
             self.done(None, error)
             return
         producer, run = self.producer, self.run
-        producer.client.outbound.send(producer.receipts.duplicates(run, producer.partition))
+        producer.client.outbound.send(producer.receipts.duplicates(run))
         producer.finished(len(run.starts))
 
     def refuse(self, error: BrokerError) -> None:

@@ -11,7 +11,7 @@ Order: receipts and messages of one producer or consumer leave in the order in w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker_core.client_log import ClientLog
@@ -42,6 +42,11 @@ FRAME_PADDING = 10 * 1024  # how much longer than the largest message a frame ma
 
 
 class Connection(asyncio.Protocol):
+    session: Session
+    _gate: ReadGate
+    publish_started: Callable[[int], None]
+    publish_finished: Callable[[int], None]
+
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._config = broker.config.connection
@@ -78,6 +83,8 @@ class Connection(asyncio.Protocol):
             self._config.max_pending_publishes,
             UNSENT_BUFFERS * self._config.write_buffer_bytes,
         )
+        # Bound here, so that the hot path makes one call.
+        self.publish_started, self.publish_finished = self._gate.started, self._gate.finished
         self._transport.set_write_buffer_limits(high=self._config.write_buffer_bytes)
         refused = self._broker.admit(self)
         if refused:
@@ -318,12 +325,6 @@ class Connection(asyncio.Protocol):
         self.writable = True
         self._gate.drained()
         self.session.on_writable()
-
-    def publish_started(self, messages: int) -> None:
-        self._gate.started(messages)
-
-    def publish_finished(self, messages: int) -> None:
-        self._gate.finished(messages)
 
     def hold_reading(self) -> None:
         self._gate.hold()

@@ -17,7 +17,6 @@ from broker_core.storage.backlog import Backlog
 from broker_core.storage.block import Block
 from broker_core.storage.catalog import CursorInfo
 from broker_core.storage.ledger_list import LedgerList
-from broker_core.storage.open_batches import OpenBatches
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.unwritten_acks import UnwrittenAcks
 from broker_core.storage.weights import Weights
@@ -55,6 +54,7 @@ class ManagedCursor:
         self._owner = owner
         self._ledgers = owner.ledgers
         self.info = info
+        self.open_batches = info.batches  # entries above mark-delete of which some messages are acknowledged
         self.durable = durable
         self._unwritten = UnwrittenAcks(owner.owner_id, info)
         self._dirty = False
@@ -184,11 +184,6 @@ class ManagedCursor:
             return True
         window = self.info.windows.get(position.ledger_id)
         return window is not None and window.is_acknowledged(position.entry_id)
-
-    @property
-    def open_batches(self) -> OpenBatches:
-        """Entries above mark-delete of which some messages are acknowledged."""
-        return self.info.batches
 
     def unacknowledged(self, block: Block) -> list[tuple[int, int]]:
         """Index ranges [a, b) of the block's entries that are not acknowledged."""

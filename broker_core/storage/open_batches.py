@@ -47,32 +47,32 @@ def words_of(bits: int) -> list[int]:
 class OpenBatches:
     """Of one subscription, by ledger and entry."""
 
-    __slots__ = ("_ledgers", "dirty")
+    __slots__ = ("by_ledger", "dirty")
 
     def __init__(self) -> None:
-        self._ledgers: dict[int, dict[int, OpenBatch]] = {}
+        self.by_ledger: dict[int, dict[int, OpenBatch]] = {}
         self.dirty: set[int] = set()  # ledgers in which something changed since the checkpoint
 
     def __len__(self) -> int:
         """How many ledgers have such batches; 0 = there are none."""
-        return len(self._ledgers)
+        return len(self.by_ledger)
 
     def __iter__(self) -> Iterator[tuple[int, int, OpenBatch]]:
         """(ledger id, entry id, batch) in order."""
-        for ledger_id in sorted(self._ledgers):
-            for entry_id, batch in sorted(self._ledgers[ledger_id].items()):
+        for ledger_id in sorted(self.by_ledger):
+            for entry_id, batch in sorted(self.by_ledger[ledger_id].items()):
                 yield ledger_id, entry_id, batch
 
     def get(self, ledger_id: int, entry_id: int) -> OpenBatch | None:
-        return self._ledgers.get(ledger_id, {}).get(entry_id)
+        return self.by_ledger.get(ledger_id, {}).get(entry_id)
 
     def put(self, ledger_id: int, entry_id: int, batch: OpenBatch) -> None:
-        self._ledgers.setdefault(ledger_id, {})[entry_id] = batch
+        self.by_ledger.setdefault(ledger_id, {})[entry_id] = batch
         self.dirty.add(ledger_id)
 
     def load(self, ledger_id: int, batches: dict[int, OpenBatch]) -> None:
         """As of the last checkpoint."""
-        self._ledgers[ledger_id] = batches
+        self.by_ledger[ledger_id] = batches
 
     def clear_bits(self, ledger_id: int, entry_id: int, messages: int, open_bits: int) -> tuple[int, OpenBatch | None]:
         """All messages but those in `open_bits` are acknowledged; `messages` is the size of the batch, 0 = not known.
@@ -109,37 +109,37 @@ class OpenBatches:
 
     def discard(self, ledger_id: int, entry_ids: Sequence[int]) -> None:
         """The entries are acknowledged as a whole."""
-        batches = self._ledgers.get(ledger_id)
+        batches = self.by_ledger.get(ledger_id)
         if batches is not None:
             gone = [batches.pop(entry_id, None) for entry_id in entry_ids]
             self._shrunk(ledger_id, any(gone))
 
     def discard_below(self, position: Position) -> None:
         """Everything before the position is acknowledged."""
-        for ledger_id in [i for i in self._ledgers if i < position.ledger_id]:
+        for ledger_id in [i for i in self.by_ledger if i < position.ledger_id]:
             self.discard_ledger(ledger_id)
-        batches = self._ledgers.get(position.ledger_id)
+        batches = self.by_ledger.get(position.ledger_id)
         if batches is not None:
             gone = [entry_id for entry_id in batches if entry_id < position.entry_id]
             self.discard(position.ledger_id, gone)
 
     def discard_ledger(self, ledger_id: int) -> None:
-        if self._ledgers.pop(ledger_id, None) is not None:
+        if self.by_ledger.pop(ledger_id, None) is not None:
             self.dirty.add(ledger_id)
 
     def clear(self) -> None:
-        for ledger_id in list(self._ledgers):
+        for ledger_id in list(self.by_ledger):
             self.discard_ledger(ledger_id)
 
     def _shrunk(self, ledger_id: int, changed: bool) -> None:
         if changed:
             self.dirty.add(ledger_id)
-            if not self._ledgers[ledger_id]:
-                del self._ledgers[ledger_id]
+            if not self.by_ledger[ledger_id]:
+                del self.by_ledger[ledger_id]
 
     def rows_within(self, ledger_id: int, first: int, count: int) -> list[tuple[int, OpenBatch]]:
         """(entry id, batch) of those among the `count` entries from `first` on, in order."""
-        batches = self._ledgers.get(ledger_id)
+        batches = self.by_ledger.get(ledger_id)
         if batches is None:
             return []
         stop = first + count
@@ -149,15 +149,15 @@ class OpenBatches:
 
     def acknowledged_in(self, ledger_id: int) -> int:
         """Messages that are acknowledged in the batches of a ledger."""
-        return sum(batch.acknowledged for batch in self._ledgers.get(ledger_id, {}).values())
+        return sum(batch.acknowledged for batch in self.by_ledger.get(ledger_id, {}).values())
 
     @property
     def ledger_ids(self) -> list[int]:
-        return list(self._ledgers)
+        return list(self.by_ledger)
 
     def of_ledger(self, ledger_id: int) -> dict[int, OpenBatch]:
         """A copy: entry id -> batch."""
-        return dict(self._ledgers.get(ledger_id, {}))
+        return dict(self.by_ledger.get(ledger_id, {}))
 
 
 def encode_batches(batches: dict[int, OpenBatch]) -> bytes:

@@ -55,12 +55,11 @@ class Housekeeping:
         self._run_task: asyncio.Task[None] | None = None
         self._again = False
         self._closed = False
-        self._watches_appends = False  # a TTL or a compaction threshold applies, so a new message may make work due
+        self.watches_appends = False  # a TTL or a compaction threshold applies, so a new message may make work due
 
     def appended(self) -> None:
-        """Hot path: called once per run of messages."""
-        if self._watches_appends:
-            self._look_soon()
+        """There are new messages. Called only while it `watches_appends`."""
+        self._look_soon()
 
     def acknowledged(self) -> None:
         self._look_soon()
@@ -73,8 +72,8 @@ class Housekeeping:
     def rearm(self) -> None:
         """Checks at once, after a policy change or a load."""
         policies = self._context.policies
-        self._watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
-        self._watches_appends |= self._offloading.watches_rolls
+        self.watches_appends = policies.ttl_seconds > 0 or policies.compaction_threshold > 0
+        self.watches_appends |= self._offloading.watches_rolls
         self._arm(0)
 
     async def close(self) -> None:

@@ -31,12 +31,13 @@ TRANSITIONS: dict[TopicState, frozenset[TopicState]] = {
 class Lifecycle:
     """The state of one topic. A failed write fences it; the next publish or producer tries to recover."""
 
-    __slots__ = ("_log", "_name", "_state", "served_at")
+    __slots__ = ("_log", "_name", "_state", "is_open", "served_at")
 
     def __init__(self, name: TopicName, log: TopicLog) -> None:
         self._name = name
         self._log = log
         self._state = TopicState.OPEN
+        self.is_open = True  # plain, because each publish asks
         self.served_at = ""  # once closed: the broker that serves the topic next; "" if unknown
 
     @property
@@ -81,3 +82,4 @@ class Lifecycle:
         if state not in TRANSITIONS[self._state]:
             raise TopicFenced(f"Topic {self._name} is {self._state.value} and cannot become {state.value}")
         self._state = state
+        self.is_open = state is TopicState.OPEN

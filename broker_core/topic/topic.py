@@ -94,8 +94,7 @@ class Topic:
             spawn=services.spawn,
             delayed=services.delayed,
             unacked=services.unacked,
-            has_chunks=lambda: self.special_entries.has_chunks,
-            has_markers=lambda: self.special_entries.has_markers,
+            special=self.special_entries,
         )
 
     def _add_parts(self, services: TopicServices) -> None:
@@ -192,12 +191,14 @@ class Topic:
 
         Raises a `BrokerError` if the whole run is refused before anything is written.
         """
-        self.lifecycle.make_open()
+        if not self.lifecycle.is_open:
+            self.lifecycle.make_open()
         try:
             self.ledger.append(run, partial(self._written, run, self.clock.monotonic(), done))
         except StorageError as error:
             raise self.write_failed(error) from error
-        self._housekeeping.appended()
+        if self._housekeeping.watches_appends:
+            self._housekeeping.appended()
 
     def _written(
         self, run: EntryRun, began: float, done: PublishDone, first: Position | None, error: StorageError | None
@@ -285,9 +286,10 @@ class Topic:
 
     def _on_confirmed(self) -> None:
         """In the same loop turn as the receipts, so that a connection gets both in one write."""
-        served = [one.dispatcher for one in self.subscriptions.by_name.values() if one.dispatcher.consumers]
-        for dispatcher in served:  # of many thousands of subscriptions, few have consumers
-            dispatcher.work()
+        for subscription in tuple(self.subscriptions.by_name.values()):
+            dispatcher = subscription.dispatcher
+            if dispatcher.consumers:  # of many thousands of subscriptions, few have some
+                dispatcher.work()
         if self.replicators.by_cursor:
             self.replicators.wake()
             self.replicated_subscriptions.wake()

@@ -12,7 +12,7 @@ from itertools import groupby
 from broker_core.wire.commands import frame
 from broker_core.wire.pulsar_api_pb2 import BaseCommand
 from broker_core.wire.send import SendRun
-from broker_core.wire.varint import CONTINUED, LAST, consecutive_varints, encode_varint
+from broker_core.wire.varint import CONTINUED, LAST, consecutive_varints, encode_growing, encode_varint
 
 HEADERS_MAX = 4096
 """Maximum number of frame headers to cache per consumer, one per entry size; then the cache starts over."""
@@ -30,15 +30,21 @@ MESSAGE_TYPE, MESSAGE_TAG = BaseCommand.MESSAGE, BaseCommand.MESSAGE << 3 | 2
 class ReceiptEncoder:
     """Writes the SEND_RECEIPTs of runs: one per SEND, in order (docs/protocol.md "Receipts")."""
 
-    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int, partition: int) -> bytes:
-        """The frames for a run stored at `first_entry_id` and the IDs after it, for one write.
+    __slots__ = ("_ledger", "_ledger_id", "_partition_field")
 
-        `partition` -1 (topic not partitioned) is the field's default and is omitted.
-        """
-        ledger = b"\x08" + encode_varint(ledger_id) + b"\x10"
-        partition_field = _partition_field(partition)
+    def __init__(self, partition: int) -> None:
+        """`partition` -1 (topic not partitioned) is the field's default and is omitted."""
+        self._partition_field = _partition_field(partition)
+        self._ledger_id = -1
+        self._ledger = b""  # the field of `_ledger_id`, and the tag of the entry ID
+
+    def receipts(self, run: SendRun, ledger_id: int, first_entry_id: int) -> bytes:
+        """The frames for a run stored at `first_entry_id` and the IDs after it, for one write."""
+        if ledger_id != self._ledger_id:
+            self._ledger_id, self._ledger = ledger_id, b"\x08" + encode_varint(ledger_id) + b"\x10"
+        ledger, partition_field = self._ledger, self._partition_field
         if len(run.keys) == 1:
-            return _one_receipt(run.keys[0], ledger + encode_varint(first_entry_id) + partition_field)
+            return _one_receipt(run.keys[0], ledger + encode_growing(first_entry_id) + partition_field)
         parts: list[bytes] = []
         for first, last, lowest, upper in consecutive_varints(first_entry_id, len(run.keys)):
             keys = run.keys[first:last]
@@ -53,9 +59,9 @@ class ReceiptEncoder:
                     row += len(same)
         return b"".join(parts)
 
-    def duplicates(self, run: SendRun, partition: int) -> bytes:
+    def duplicates(self, run: SendRun) -> bytes:
         """The frames for a run that was stored before: each has the ID -1:-1 (docs/protocol.md "Receipts")."""
-        message_id = NOWHERE + _partition_field(partition)
+        message_id = NOWHERE + self._partition_field
         return b"".join([_one_receipt(key, message_id) for key in run.keys])
 
 

@@ -124,12 +124,15 @@ class FrameDecoder:
             raise ProtocolError(self._error, items) from error.__cause__
         finally:
             self._sends.close_runs()
-        self._hold(chunk, position)
+        if position < len(chunk):
+            self._hold(chunk, position)
+        else:  # as most chunks of a client that waits for its receipts
+            self._parts, self.buffered, self._needed = [], 0, 4
         return items
 
     def _hold(self, chunk: bytes, position: int) -> None:
         rest = chunk[position:]
-        self._parts = [rest] if rest else []
+        self._parts = [rest]
         self.buffered = len(rest)
         if self.more:
             self._needed = 0

@@ -30,6 +30,12 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
+def encode_growing(value: int) -> bytes:
+    """The same of a number that counts up, of 0 or more: only its upper bits repeat, so only they are cached."""
+    upper = value >> 7
+    return CONTINUED[value & 0x7F] + encode_varint(upper) if upper else LAST[value]
+
+
 def varint_size(value: int) -> int:
     """The number of bytes of an unsigned `value`."""
     return max(1, (value.bit_length() + 6) // 7)

@@ -55,8 +55,8 @@ def run_of(count: int) -> SendRun:
 
 
 def receipts_ns(count: int) -> float:
-    run, encoder = run_of(count), ReceiptEncoder()
-    return best_ns(lambda: encoder.receipts(run, LEDGER_ID, FIRST_ENTRY_ID, -1), count)
+    run, encoder = run_of(count), ReceiptEncoder(-1)
+    return best_ns(lambda: encoder.receipts(run, LEDGER_ID, FIRST_ENTRY_ID), count)
 
 
 def messages_ns(count: int, redelivered: bool = False) -> float:

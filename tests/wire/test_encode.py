@@ -48,7 +48,7 @@ def message_by_protobuf(
 def test_receipts_match_protobuf(
     sequence_ids: list[int], producer_id: int, ledger_id: int, first: int, partition: int
 ) -> None:
-    receipts = ReceiptEncoder().receipts(run_of(sequence_ids, producer_id), ledger_id, first, partition)
+    receipts = ReceiptEncoder(partition).receipts(run_of(sequence_ids, producer_id), ledger_id, first)
     assert receipts == b"".join(
         commands.send_receipt(producer_id, sequence_id, ledger_id, first + row, partition=partition)
         for row, sequence_id in enumerate(sequence_ids)
@@ -57,7 +57,7 @@ def test_receipts_match_protobuf(
 
 def test_a_long_run_gets_one_receipt_each_in_order() -> None:
     run = run_of(list(range(1000)))
-    items = FrameDecoder(LIMIT).feed(ReceiptEncoder().receipts(run, 9, 16_000, -1))
+    items = FrameDecoder(LIMIT).feed(ReceiptEncoder(-1).receipts(run, 9, 16_000))
     receipts = [item.message for item in items if isinstance(item, Command)]
     assert [receipt.sequence_id for receipt in receipts] == list(range(1000))
     assert [receipt.message_id.entryId for receipt in receipts] == list(range(16_000, 17_000))
@@ -67,7 +67,7 @@ def test_the_receipt_of_a_batch_repeats_the_highest_sequence_id() -> None:
     frames = send(1, 1) + send_frame(1, 2, entry(b"", sequence_id=2), num_messages=9, highest_sequence_id=10)
     (run,) = FrameDecoder(LIMIT).feed(frames)
     assert isinstance(run, SendRun)
-    _, receipt = FrameDecoder(LIMIT).feed(ReceiptEncoder().receipts(run, 1, 1, -1))
+    _, receipt = FrameDecoder(LIMIT).feed(ReceiptEncoder(-1).receipts(run, 1, 1))
     assert isinstance(receipt, Command)
     assert receipt.message.sequence_id == 2
     assert receipt.message.highest_sequence_id == 10
@@ -153,7 +153,7 @@ def test_one_plain_message_is_encoded_as_in_a_run() -> None:
 @given(st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1))
 def test_a_key_made_for_a_single_send_gives_the_same_receipt(producer_id: int, sequence_id: int, highest: int) -> None:
     run = SendRun(producer_id, b"", [0], [0], [receipt_key(producer_id, sequence_id, highest)], [1], [0])
-    (receipt,) = FrameDecoder(LIMIT).feed(ReceiptEncoder().receipts(run, 1, 2, -1))
+    (receipt,) = FrameDecoder(LIMIT).feed(ReceiptEncoder(-1).receipts(run, 1, 2))
     assert isinstance(receipt, Command)
     ids = (receipt.message.producer_id, receipt.message.sequence_id, receipt.message.highest_sequence_id)
     assert ids == (producer_id, sequence_id, highest)

@@ -144,7 +144,7 @@ def test_our_receipts_equal_those_of_a_real_broker(name: str) -> None:
     for run in runs:
         for row in range(len(run)):
             ledger = theirs[len(ours)].message_id
-            encoded = ReceiptEncoder().receipts(run.slice(row, row + 1), ledger.ledgerId, ledger.entryId, -1)
+            encoded = ReceiptEncoder(-1).receipts(run.slice(row, row + 1), ledger.ledgerId, ledger.entryId)
             ours += receipts(FrameDecoder(LIMIT).feed(encoded))
     # None of these SENDs has a highest sequence ID; the real broker then sends either 0 or -1.
     assert {one.highest_sequence_id for one in theirs} <= {0, U64_MAX}
