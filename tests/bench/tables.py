@@ -1,113 +1,157 @@
-"""Topics as Arrow tables, through the protocol and from ledger files, beside the official client's plain loop."""
+"""Topics as tables: the protocol, ledger files, tier files, an Iceberg scan, and raw Parquet.
+
+The yardstick is the plain loop of the official client over the same topic (key and value of each message, one process).
+Readers take turns, round after round, and what counts is the median over the rounds of the ratio to the loop of the
+same round, so that other load on the machine affects both. `cpu us` is processor time of the readers for each row;
+`broker us` is the broker's, which shares the cores with them. MB/s count the values alone.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
+import os
 import random
-import time
+import statistics
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-import pulsar
-
-from pulsarctl.tables.ledger_ranges import LedgerRange
-from pulsarctl.tables.options import TableOptions
-from pulsarctl.tables.topic_table import TopicTable
+from pulsarctl.iceberg.lake_place import LakePlace
+from pulsarctl.iceberg.topic_lake import TopicLake
 from tests.bench.brokers import scratch_dir
-from tests.broker_process import BrokerProcess
+from tests.bench.procfs import cpu_seconds
+from tests.bench.table import aligned
+from tests.bench.table_readers import FIVE, KEY_AND_VALUE, Readers, Source, Took, iceberg, official, parquet
+from tests.broker_process import PULSARCTL, BrokerProcess
 from tests.official_client import connect
 
-MESSAGES = {"batched": 400_000, "single": 80_000}
-VALUE_BYTES = 200
-PROCESSES = 2
-SETTINGS = ("managedLedgerMaxEntriesPerLedger=2000", "managedLedgerMinLedgerRolloverTimeMinutes=0")
-KEY_AND_VALUE = "key,value"
-FIVE = "key,value,properties,event_time,sequence_id"
-RECEIVE_MS = 30_000
+ROUNDS = 3
+BATCH = 100
+SETTINGS = ("managedLedgerMaxEntriesPerLedger=20000", "managedLedgerMinLedgerRolloverTimeMinutes=0")
+SCALE = float(os.environ.get("BENCH_TABLES_SCALE", "1"))
+LOOP = "official loop"
 
-_SPAWN = multiprocessing.get_context("spawn")
+
+@dataclass(frozen=True)
+class Shape:
+    name: str
+    messages: int
+    value_bytes: int
+    batched: bool
+
+    @property
+    def title(self) -> str:
+        return f"{'batched' if self.batched else 'unbatched'} {self.value_bytes} B"
+
+
+SHAPES = (
+    Shape("batched-small", int(1_000_000 * SCALE), 100, True),
+    Shape("batched-large", int(300_000 * SCALE), 1000, True),
+    Shape("single-small", int(200_000 * SCALE), 100, False),
+    Shape("single-large", int(100_000 * SCALE), 1000, False),
+)
+
+
+class Run(NamedTuple):
+    reader: str
+    columns: str
+    read: Callable[[], Took]
+
+
+class Found(NamedTuple):
+    took: Took
+    broker_seconds: float
+    ratio: float  # to the loop of the same round
 
 
 def tables(directory: Path) -> str:
-    """Rows a second on two processes, and the official loop on one; the files are those of sealed ledgers."""
-    folder = scratch_dir(directory, "tables")
+    folder, lake = scratch_dir(directory, "tables"), scratch_dir(directory, "tables-lake")
+    tier = f"file://{scratch_dir(directory, 'tables-tier').absolute()}"
     with BrokerProcess(folder, *SETTINGS) as process:
-        for topic in MESSAGES:
-            publish(process.service_url, topic)
-    found = []
+        for shape in SHAPES:
+            publish(process.service_url, shape)
+    lines: list[list[str]] = []
+    readers = Readers()
     with BrokerProcess(folder, *SETTINGS) as process:  # a start has a checkpoint, so the catalog knows all ledgers
-        for topic, count in MESSAGES.items():
-            loop = count / official(process.service_url, topic, count)
-            rates = [f"official loop {loop / 1000:,.0f}"]
-            for name, columns, files in (
-                ("protocol, key and value", KEY_AND_VALUE, False),
-                ("protocol, five columns", FIVE, False),
-                ("files, key and value", KEY_AND_VALUE, True),
-                ("files, five columns", FIVE, True),
-            ):
-                rate = count / read(process, topic, columns, count, files=files)
-                rates.append(f"{name} {rate / 1000:,.0f} ({rate / loop:.1f} x)")
-            found.append(f"{topic}: {', '.join(rates)}")
-    scratch_dir(directory, "tables")
-    return (
-        f"topics as tables, {VALUE_BYTES} B values, thousand rows a second on {PROCESSES} processes; {'; '.join(found)}"
-    )
+        source = Source(process.service_url, process.http_url, process.data_dir, tier, lake)
+        for shape in SHAPES:
+            offload(process, shape.name, tier)
+            table = TopicLake(LakePlace.of(str(lake), "")).keep(shape.name, in_files(source)).table
+            lines += measured(shape, list(runs(readers, source, shape, table)), process.pid)
+    readers.close()
+    for name in ("tables", "tables-lake", "tables-tier"):
+        scratch_dir(directory, name)
+    header = ["topic", "reader", "columns", "k rows/s", "MB/s", "x loop", "cpu us", "broker us"]
+    return f"topics as tables, medians of {ROUNDS} rounds\n{aligned(header, lines)}"
 
 
-def publish(url: str, topic: str) -> None:
+def runs(readers: Readers, source: Source, shape: Shape, table: str) -> Iterator[Run]:
+    """The loop comes first."""
+    yield Run(LOOP, "key, value", partial(official, source, shape.name, shape.messages))
+    for title, columns in (("key, value", KEY_AND_VALUE), ("five", FIVE)):
+        for name, reader in (("protocol", readers.protocol), ("ledger files", readers.files), ("tier", readers.tier)):
+            yield Run(name, title, partial(reader, source, shape.name, columns))
+        yield Run("Iceberg scan", title, partial(iceberg, source, table, columns))
+        yield Run("Parquet", title, partial(parquet, source, table, columns))
+
+
+def measured(shape: Shape, wanted: list[Run], broker: int) -> list[list[str]]:
+    """Raises ValueError if a row is missing."""
+    found: defaultdict[Run, list[Found]] = defaultdict(list)
+    for _ in range(ROUNDS):
+        loop = 0.0
+        for run in wanted:
+            before = cpu_seconds(broker)
+            took = run.read()
+            if took.rows != shape.messages:
+                raise ValueError(f"{run.reader}, {shape.title}: {took.rows} rows instead of {shape.messages}")
+            loop = loop or took.seconds
+            found[run].append(Found(took, cpu_seconds(broker) - before, loop / took.seconds))
+    return [line(shape, run, found[run]) for run in wanted]
+
+
+def line(shape: Shape, run: Run, found: list[Found]) -> list[str]:
+    rate = statistics.median(shape.messages / each.took.seconds for each in found)
+    ratio = statistics.median(each.ratio for each in found)
+    cpu = statistics.median(each.took.cpu_seconds for each in found) / shape.messages * 1e6
+    broker = statistics.median(each.broker_seconds for each in found) / shape.messages * 1e6
+    figures = [f"{rate / 1000:,.0f}", f"{rate * shape.value_bytes / 1e6:,.0f}", f"{ratio:.1f}"]
+    return [shape.title, run.reader, run.columns, *figures, f"{cpu:.2f}", f"{broker:.2f}"]
+
+
+def publish(url: str, shape: Shape) -> None:
     client = connect(url)
-    client.subscribe(topic, "keeper").close()
+    client.subscribe(shape.name, "keeper").close()
     producer = client.create_producer(
-        topic,
-        batching_enabled=topic == "batched",
-        batching_max_messages=100,
+        shape.name,
+        batching_enabled=shape.batched,
+        batching_max_messages=BATCH,
         block_if_queue_full=True,
         max_pending_messages=5000,
     )
-    value = random.Random(1).randbytes(VALUE_BYTES)
-    for number in range(MESSAGES[topic]):
+    value = random.Random(1).randbytes(shape.value_bytes)
+    for number in range(shape.messages):
         fields = {"partition_key": f"k{number % 1000}", "event_timestamp": 1_700_000_000_000 + number}
         producer.send_async(value, lambda *_: None, properties={"source": "bench"}, **fields)
     producer.flush()
     client.close()
 
 
-def official(url: str, topic: str, count: int) -> float:
-    """Seconds."""
-    client = connect(url)
-    reader = client.create_reader(topic, pulsar.MessageId.earliest, receiver_queue_size=5000)
-    started = time.perf_counter()
-    for _ in range(count):
-        reader.read_next(RECEIVE_MS).data()
-    took = time.perf_counter() - started
-    client.close()
-    return took
+def offload(process: BrokerProcess, topic: str, store: str) -> None:
+    """All ledgers are sealed by now. Raises CalledProcessError."""
+    environment = os.environ | {"PULSARCTL_ADMIN_URL": process.http_url, "PULSARCTL_SERVICE_URL": process.service_url}
+    arguments = ("ops", "offload", topic, "--to", store)
+    subprocess.run([PULSARCTL, *arguments], env=environment, capture_output=True, check=True)
 
 
-def read(process: BrokerProcess, topic: str, columns: str, count: int, *, files: bool) -> float:
-    """Seconds. Raises ValueError if a row is missing."""
-    options = {
-        "service_url": process.service_url,
-        "admin_url": process.http_url,
-        "topic": topic,
-        "columns": columns,
-        "data_directory": str(process.data_dir) if files else "",
+def in_files(source: Source) -> dict[str, str]:
+    """The lake is filled from ledger files."""
+    return {
+        "service_url": source.service_url,
+        "admin_url": source.admin_url,
+        "data_directory": str(source.directory),
+        "decode": "raw",
     }
-    table = TopicTable(TableOptions.parse(options))
-    parts = [(table, part) for part in table.plan()]
-    with _SPAWN.Pool(PROCESSES) as pool:
-        pool.map(warm, range(PROCESSES))
-        started = time.perf_counter()
-        rows = sum(pool.imap_unordered(rows_of, parts))
-        took = time.perf_counter() - started
-    if rows != count:
-        raise ValueError(f"{rows} rows instead of {count}")
-    return took
-
-
-def rows_of(work: tuple[TopicTable, LedgerRange]) -> int:
-    table, part = work
-    return sum(batch.num_rows for batch in table.read(part))
-
-
-def warm(_: int) -> None:
-    """Imports take place before the clock starts."""
