@@ -32,6 +32,7 @@ from pulsarctl.errors import CannotConnect, CliError, NotAuthorized, NotFound, T
 from pulsarctl.settings.addresses import Address
 
 CHUNK_BYTES = 256 * 1024
+GATHERED_BYTES = 1024 * 1024  # of entries that are taken apart together
 FRAME_PADDING_BYTES = 10 * 1024
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024  # until CONNECTED sets another limit
 NO_REQUEST = (1 << 64) - 1  # the request ID of an error that concerns the connection
@@ -104,6 +105,7 @@ class BrokerConnection:
         self.timeout_seconds = timeout_seconds
         self.arrived: deque[Arrived] = deque()
         self.is_lost = False
+        self._chunk_bytes = CHUNK_BYTES
         self._ids = itertools.count(1)
         self._replies: dict[int, Any] = {}
         self._connected: Any = None
@@ -165,7 +167,7 @@ class BrokerConnection:
             return False
         try:
             self._socket.settimeout(remaining)
-            chunk = self._socket.recv(CHUNK_BYTES)
+            chunk = self._socket.recv(self._chunk_bytes)
             items = self._decoder.feed(chunk)
         except TimeoutError:
             return False
@@ -186,6 +188,7 @@ class BrokerConnection:
     def gather_messages(self) -> None:
         """From now on, entries may arrive in runs (`MessageRun`)."""
         self._decoder.gather_messages()
+        self._chunk_bytes = GATHERED_BYTES
 
     def fileno(self) -> int:
         return self._socket.fileno()

@@ -30,6 +30,7 @@ MESSAGE_FIELDS = (
 """Of SingleMessageMetadata."""
 
 _SIZE = 4  # bytes of the size in front of the metadata of a message
+_LOOKED_AT = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +146,19 @@ def _parsed(words: Words, starts: Array) -> tuple[Parsed, Array]:
 
 
 def _likely_starts(words: Words) -> Array:
-    """Where a size below 256 may be, and the metadata of a message after it."""
-    data = words.bytes[: words.size]
-    if len(data) < _SIZE:
-        raise Unusual
-    zeros = data[:-3] | data[1:-2] | data[2:-1]
-    starts = np.flatnonzero((zeros == 0) & (data[3:] >= 2))
-    return starts[starts + _SIZE + data[starts + 3] <= words.size]
+    """Where a size below 256 may be, and the metadata of a message after it. Looks at some bytes after others, so that
+    they stay in the processor's caches.
+    """
+    found = [np.empty(0, np.int64)]
+    for begin in range(0, words.size, _LOOKED_AT):
+        data = words.bytes[begin : begin + _LOOKED_AT + _SIZE - 1]
+        if len(data) >= _SIZE:
+            zeros = data[:-3] | data[1:-2]
+            zeros |= data[2:-1]
+            found.append(np.flatnonzero(zeros == 0) + begin)
+    starts = np.concatenate(found)
+    sizes = words.bytes[starts + 3]
+    return starts[(sizes >= 2) & (starts + _SIZE + sizes <= words.size)]
 
 
 def _chain(starts: Array, follows: Array, sound: Array, first: Array, stop: Array, counts: Array) -> Array:

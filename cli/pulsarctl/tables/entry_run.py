@@ -115,7 +115,7 @@ class EntryRun:
 
     def _read_headers(self) -> Headers:
         words = Words(self.data)
-        if (self.sizes < HEADER.size).any() or (words.at[self.starts] & np.uint64(0xFFFF) != _MAGIC).any():
+        if (self.sizes < HEADER.size).any() or (words.at(self.starts) & np.uint64(0xFFFF) != _MAGIC).any():
             raise Unusual
         first = self.starts + HEADER.size
         payload = first + words.sizes(self.starts + 6)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 Array = np.ndarray[Any, Any]
 
-PADDING = 16  # so that eight bytes can be read at any place, and right after a tag that ends the data
+WORD = 8
 FAR = 1 << 60  # behind the end of any data
 
 _CONTINUED = np.uint64(0x8080808080808080)
@@ -48,15 +48,27 @@ class Words:
     """Bytes, with the eight from any place on as one number."""
 
     def __init__(self, data: bytes) -> None:
-        padded = data + bytes(PADDING)
         self.size = len(data)
-        self.bytes = np.frombuffer(padded, np.uint8)
-        self.at: Array = np.ndarray((len(padded) - 7,), "<u8", padded, 0, (1,))
-        self._buffer = pa.py_buffer(padded)
+        self.bytes = np.frombuffer(data, np.uint8)
+        self._buffer = pa.py_buffer(data)
+        self._whole = max(len(data) - WORD + 1, 0)
+        self._words = _words(data, self._whole)
+        rest = data[self._whole :] + bytes(2 * WORD)
+        self._last_words = _words(rest, len(rest) - WORD + 1)
+
+    def at(self, places: Array) -> Array:
+        """Zeros follow the end of the data, where the place after a tag may be."""
+        near = places >= self._whole
+        if not near.any():
+            return self._words[places]
+        found = np.zeros(len(places), np.uint64)
+        found[near] = self._last_words[places[near] - self._whole]
+        found[~near] = self._words[places[~near]]
+        return found
 
     def sizes(self, at: Array) -> Array:
         """The big-endian numbers of four bytes at these places."""
-        return (self.at[at] & np.uint64(0xFFFFFFFF)).astype("<u4").byteswap().astype(np.int64)
+        return (self.at(at) & np.uint64(0xFFFFFFFF)).astype("<u4").byteswap().astype(np.int64)
 
     def cut(self, first: Array, stop: Array) -> pa.Array:
         """The bytes between each two places, which ascend. The gaps between them are left out by Arrow."""
@@ -66,6 +78,11 @@ class Words:
             return pa.array([], pa.binary())
         whole = pa.Array.from_buffers(pa.binary(), len(places) - 1, [None, pa.py_buffer(places), self._buffer])
         return whole.take(pa.array(np.arange(0, len(places), 2, dtype=np.int32)))
+
+
+def _words(data: bytes, count: int) -> Array:
+    """The eight bytes at each of the first places."""
+    return np.ndarray((count,), "<u8", data, 0, (1,)) if count else np.empty(0, np.uint64)
 
 
 class Found(NamedTuple):
@@ -153,14 +170,14 @@ def parse(words: Words, start: Array, end: Array, fields: Iterable[Field]) -> Pa
 
 def _heads(words: Words, at: Array, end: Array) -> Array:
     """What comes next; 0, which is no tag, after the end of a message."""
-    heads = words.at[at]
+    heads = words.at(at)
     heads[at >= end] = 0
     return heads
 
 
 def varints(words: Words, at: Array) -> tuple[Array, Array]:
     """The numbers at these places, and where they end. One of more than eight bytes ends far away."""
-    raw = words.at[at]
+    raw = words.at(at)
     stops = ~raw & _CONTINUED
     if (stops & np.uint64(0x80)).all():
         return raw & np.uint64(0x7F), at + 1

@@ -31,6 +31,7 @@ GATHER_ROWS = 100  # more parsed entries would fall out of the processor's cache
 ROWS_MAX = 10_000
 ROWS_ENOUGH = 8_000
 BYTES_MAX = 8 << 20
+BYTES_ENOUGH = 1 << 20  # of columns, which would be copied to make more of them one
 
 _EVERYONE: Sequence[str | None] = (None,)
 
@@ -61,7 +62,7 @@ class Unfolding:
         for run in runs:
             for part in self._of_one_kind(run):
                 if self._add_columns(part):
-                    yield from self._flush_if_enough()
+                    yield from self._flush_if_enough(BYTES_ENOUGH)
                 else:
                     yield from self._one_by_one(part)
         self._gather()
@@ -152,8 +153,8 @@ class Unfolding:
             self._gather()
             yield from self._flush_if_enough()
 
-    def _flush_if_enough(self) -> Iterator[pa.RecordBatch]:
-        if self._count >= ROWS_ENOUGH or self._bytes >= BYTES_MAX:
+    def _flush_if_enough(self, bytes_enough: int = BYTES_MAX) -> Iterator[pa.RecordBatch]:
+        if self._count >= ROWS_ENOUGH or self._bytes >= bytes_enough:
             yield from self._flush()
 
     def _no_rows(self) -> Rows:
