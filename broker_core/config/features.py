@@ -20,7 +20,7 @@ APPEND_TIME = "AppendBrokerTimestampMetadataInterceptor"
 
 @dataclass(frozen=True, slots=True)
 class EntryMetadataConfig:
-    """ "What the broker knows of an entry beside what its producer says (PIP-70)."""
+    """What the broker knows of an entry beside what its producer says (PIP-70)."""
 
     interceptors: str = setting(
         "brokerEntryMetadataInterceptors",
@@ -47,7 +47,7 @@ class EntryMetadataConfig:
 
 @dataclass(frozen=True, slots=True)
 class RateConfig:
-    """""Messages and bytes per second; -1 and 0 both mean no limit.""" ""
+    """Messages and bytes per second; -1 and 0 both mean no limit."""
 
     broker_publish_messages: int = _rate(
         "brokerPublisherThrottlingMaxMessageRate", "Maximum publish rate of the broker (messages/s)"
