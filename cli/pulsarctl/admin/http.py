@@ -1,14 +1,11 @@
 """A persistent HTTP connection to a broker's admin API, with the standard library only: a REST library takes 36 ms to
 import.
 
-A request returns a value or raises a `CliError`. The status selects the class. The message is the broker's `reason`,
-then the request line and the source of its URL, to show which broker refused.
+A request returns a value or raises a `CliError`; `refusals` makes it of an answer with an error.
 """
 
-import html
 import http.client
 import json
-import re
 import socket
 from collections.abc import Hashable
 from dataclasses import fields
@@ -18,16 +15,9 @@ from urllib.parse import urlencode, urlsplit
 
 from pulsarctl.admin import connections
 from pulsarctl.admin.connections import Kept
+from pulsarctl.admin.refusals import refusal
 from pulsarctl.auth.channel import Channel
-from pulsarctl.errors import (
-    CannotConnect,
-    CliError,
-    Conflict,
-    NotAuthorized,
-    NotFound,
-    TimedOut,
-    UsageProblem,
-)
+from pulsarctl.errors import CannotConnect, TimedOut, UsageProblem
 from pulsarctl.output import render
 from pulsarctl.output.next_steps import after_no_answer
 from pulsarctl.settings.addresses import admin_address, admin_urls
@@ -36,14 +26,6 @@ from pulsarctl.values.clock import monotonic
 
 WITH_EFFECT = ("/admin/v2/brokers/backlog-quota-check",)  # Pulsar changes something in answer to a GET
 REDIRECTS_MAX = 5  # a broker that does not own a topic names the one that does (307)
-ERROR_OF_STATUS = {
-    401: NotAuthorized,
-    403: NotAuthorized,
-    404: NotFound,
-    409: Conflict,
-    412: Conflict,
-    504: TimedOut,
-}
 
 
 class Response(NamedTuple):
@@ -150,7 +132,9 @@ class AdminHttp:
                 break
             target = self._follow(location)
         if response.status > 204:
-            raise self._refused(method, target, response.status, response.text)
+            request = f"{method} {self._base}{target}"
+            authenticates = bool(self._channel.authentication.method)
+            raise refusal(response.status, response.text, request, self._origin, authenticates=authenticates)
         return response
 
     def _exchange(self, method: str, target: str, payload: bytes | None, content_type: str) -> Response:
@@ -251,27 +235,6 @@ class AdminHttp:
             request=f"{method} {tried}".lstrip(),
         )
 
-    def _hint(self, status: int, reason: str, target: str) -> str | None:
-        """What to do next, if the reason does not say it already."""
-        if status == 404:
-            return _hint_of_missing(reason, target)
-        if status != 401:
-            return None
-        if not self._channel.authentication.method:
-            return "authenticate with --token-file FILE or PULSARCTL_TOKEN"
-        return "check the credentials; 'pulsarctl context show --resolved' shows their source"
-
-    def _refused(self, method: str, target: str, status: int, text: str) -> CliError:
-        reason = _reason(text) or http.client.responses.get(status, f"HTTP {status}")
-        request = f"{method} {self._base}{target}"
-        return ERROR_OF_STATUS.get(status, CliError)(
-            f"{reason} ({status} for {request}, URL from {self._origin})",
-            hint=self._hint(status, reason, target),
-            status=status,
-            reason=reason,
-            request=request,
-        )
-
 
 def _query(query: dict[str, object]) -> str:
     given = {
@@ -291,20 +254,6 @@ def _value(text: str) -> Any:
         return text  # health and bundle ranges are plain text, despite their content type
 
 
-def _reason(text: str) -> str:
-    """The reason in an error's body: the broker's `reason` without a stack trace, its web server's `message`, the title
-    of a page, or the first line.
-    """
-    try:
-        found = json.loads(text)
-        reason = str(found["reason"] if "reason" in found else found["message"])
-    except (ValueError, KeyError, TypeError):
-        title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)
-        return html.unescape(title.group(1)) if title else text.strip().split("\n", 1)[0][:300]
-    unexpected = re.search(r"\AMessage: (.*?)\n\nStacktrace:", reason.partition("\n\n")[2], re.DOTALL)
-    return unexpected.group(1) if unexpected else reason
-
-
 def _words(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return f"unknown host name ({error.strerror})"
@@ -317,20 +266,3 @@ def _words(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no connection within {CONNECT_TIMEOUT_SECONDS:g} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _hint_of_missing(reason: str, target: str) -> str | None:
-    """The command that lists the existing names."""
-    parts = target.partition("?")[0].split("/")
-    noun = parts[3] if len(parts) > 3 else ""
-    if noun == "tenants" or "Tenant" in reason:
-        return "list what exists: pulsarctl tenants list"
-    if noun == "clusters":
-        return "list what exists: pulsarctl clusters list"
-    if noun == "namespaces" or "Namespace" in reason or "Policies" in reason:
-        return f"list what exists: pulsarctl namespaces list {parts[4]}"
-    if noun in ("persistent", "non-persistent") and len(parts) > 6:
-        if "ubscription" in reason:
-            return f"list what exists: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"
-        return f"list what exists: pulsarctl topics list {parts[4]}/{parts[5]}"
-    return None

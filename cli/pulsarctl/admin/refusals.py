@@ -1,0 +1,76 @@
+"""An answer with an error -> a `CliError`.
+
+The status selects the class. The message is the broker's `reason`, then the request line and the source of its URL, to
+show which broker refused.
+"""
+
+import html
+import http.client
+import json
+import re
+from urllib.parse import urlsplit
+
+from pulsarctl.errors import CliError, Conflict, NotAuthorized, NotFound, TimedOut
+
+ERROR_OF_STATUS = {
+    401: NotAuthorized,
+    403: NotAuthorized,
+    404: NotFound,
+    409: Conflict,
+    412: Conflict,
+    504: TimedOut,
+}
+
+
+def refusal(status: int, text: str, request: str, origin: str, *, authenticates: bool) -> CliError:
+    """`request`: method and URL. `origin`: where the URL comes from. `authenticates`: whether credentials were sent."""
+    reason = _reason(text) or http.client.responses.get(status, f"HTTP {status}")
+    return ERROR_OF_STATUS.get(status, CliError)(
+        f"{reason} ({status} for {request}, URL from {origin})",
+        hint=_hint(status, reason, request, authenticates=authenticates),
+        status=status,
+        reason=reason,
+        request=request,
+    )
+
+
+def _reason(text: str) -> str:
+    """The reason in an error's body: the broker's `reason` without a stack trace, its web server's `message`, the title
+    of a page, or the first line.
+    """
+    try:
+        found = json.loads(text)
+        reason = str(found["reason"] if "reason" in found else found["message"])
+    except (ValueError, KeyError, TypeError):
+        title = re.search(r"<title>Error \d+ (.*?)</title>", text, re.DOTALL)
+        return html.unescape(title.group(1)) if title else text.strip().split("\n", 1)[0][:300]
+    unexpected = re.search(r"\AMessage: (.*?)\n\nStacktrace:", reason.partition("\n\n")[2], re.DOTALL)
+    return unexpected.group(1) if unexpected else reason
+
+
+def _hint(status: int, reason: str, request: str, *, authenticates: bool) -> str | None:
+    """What to do next, if the reason does not say it already."""
+    if status == 404:
+        return _hint_of_missing(reason, urlsplit(request.partition(" ")[2]).path)
+    if status != 401:
+        return None
+    if not authenticates:
+        return "authenticate with --token-file FILE or PULSARCTL_TOKEN"
+    return "check the credentials; 'pulsarctl context show --resolved' shows their source"
+
+
+def _hint_of_missing(reason: str, path: str) -> str | None:
+    """The command that lists the existing names."""
+    parts = path.split("/")
+    noun = parts[3] if len(parts) > 3 else ""
+    if noun == "tenants" or "Tenant" in reason:
+        return "list what exists: pulsarctl tenants list"
+    if noun == "clusters":
+        return "list what exists: pulsarctl clusters list"
+    if noun == "namespaces" or "Namespace" in reason or "Policies" in reason:
+        return f"list what exists: pulsarctl namespaces list {parts[4]}"
+    if noun in ("persistent", "non-persistent") and len(parts) > 6:
+        if "ubscription" in reason:
+            return f"list what exists: pulsarctl topics subscriptions {noun}://{'/'.join(parts[4:7])}"
+        return f"list what exists: pulsarctl topics list {parts[4]}/{parts[5]}"
+    return None
