@@ -85,6 +85,7 @@ class Broker:
             limits.max_incomplete_mb * MB, limits.incomplete_seconds, self.clock.monotonic
         )
         self.listeners = advertised_listeners(config.server.advertised_listeners, config.server.internal_listener)
+        self.bound_listeners: dict[tuple[str, int], str] = {}  # by `bindAddresses`; "" is any host
         self.is_leaving = False  # load balancers should send no more clients
         self.service_url = self.http_url = ""  # without a plain listener
         self.service_url_tls = self.http_url_tls = ""  # without a TLS listener
@@ -252,6 +253,13 @@ class Broker:
             return self.listeners.by_name[name]
         own = (self.service_url, self.service_url_tls, self.http_url, self.http_url_tls)
         return ListenerUrls(*(url or mine for url, mine in zip(self.listeners.internal, own, strict=True)))
+
+    def listener_at(self, own_end: tuple[Any, ...] | None) -> str:
+        """The listener of the connections to that address and port of this machine; "" for those that have none."""
+        if own_end is None or not self.bound_listeners:
+            return ""
+        host, port = own_end[:2]
+        return self.bound_listeners.get((host, port)) or self.bound_listeners.get(("", port), "")
 
     async def new_producer_name(self) -> str:
         """A name that no producer of this data directory has had: cluster, start of the instance, counter."""

@@ -158,6 +158,7 @@ class Dispatcher:
             method=method,
             path=path,
             sessions=self._sessions,
+            listener=self._broker.listener_at(_own_end(request)),
         )
         work = result_of(self._guarded(found.route, call), f"{method} {path}")
         if method == "GET":
@@ -191,9 +192,14 @@ class Dispatcher:
 
 
 def _is_over_loopback(request: web.BaseRequest) -> bool:
-    transport = request.transport
-    own_end = transport.get_extra_info("sockname") if transport is not None else None
+    own_end = _own_end(request)
     return own_end is None or is_loopback(str(own_end[0]))
+
+
+def _own_end(request: web.BaseRequest) -> tuple[Any, ...] | None:
+    """The address of this machine by which the request came."""
+    transport = request.transport
+    return transport.get_extra_info("sockname") if transport is not None else None
 
 
 def _is_private(request: web.BaseRequest) -> bool:

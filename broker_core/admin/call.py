@@ -47,6 +47,7 @@ class Call:
     before reading something large. `principal`: who sends it; None while authentication is switched off. `client`: its
     address. `is_secure`: it came over TLS. `is_private`: nothing between client and broker can read it.
     `method`, `path`: as sent. `sessions`: those of the console; None for a call that did not come over HTTP.
+    `listener`: of the address by which it came (`bindAddresses`).
     """
 
     broker: Broker
@@ -63,6 +64,7 @@ class Call:
     method: str = ""
     path: str = ""
     sessions: Sessions | None = None
+    listener: str = ""
 
     def part(self, name: str) -> str:
         return self.check_length(unquote(self.parts[name]), name)

@@ -21,7 +21,7 @@ async def lookup(call: Call) -> dict[str, str]:
 
 def _found(call: Call) -> dict[str, str]:
     name, broker = call.topic(), call.broker
-    urls = broker.addresses(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, ""))
+    urls = broker.addresses(call.query.get("listenerName") or call.headers.get(_LISTENER_HEADER, "") or call.listener)
     broker.tenancy.check_namespace_of(name)
     known = broker.partitioned.count(name) or broker.topics.exists(name)
     if not known and not broker.config.topics.allow_auto_creation:

@@ -55,6 +55,12 @@ class ServerConfig:
     internal_listener: str = setting(
         "internalListenerName", "", "Listener for clients that name none; empty means the first of advertisedListeners."
     )
+    bind_addresses: str = setting(
+        "bindAddresses",
+        "",
+        "More addresses to listen on, whose clients get the addresses of a listener without naming it:"
+        " LISTENER:SCHEME://IP:PORT, separated by commas (docs/scaling.md).",
+    )
     status_file: str = setting(
         "statusFilePath", "", "File without which /status.html answers 404; empty needs no file."
     )

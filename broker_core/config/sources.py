@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from broker_core.config.bind_addresses import bind_addresses
 from broker_core.config.broker import BrokerConfig
+from broker_core.config.listeners import advertised_listeners
 from broker_core.config.reading import Given, gather, named_file
 from broker_core.config.retention import check_retention
 from broker_core.errors import BrokerError, InvalidConfiguration
@@ -54,7 +56,7 @@ def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Map
             )
     if _is_exposed(config) and not config.security.authentication and not config.security.allow_unauthenticated:
         raise InvalidConfiguration(
-            f"bindAddress={config.server.bind_address} ({by_key['bindAddress'].source}): without authentication,"
+            f"{_exposing(config, by_key)}: without authentication,"
             " everyone who can reach this address could read and change all data. Set authenticationEnabled=true"
             " (docs/security.md), or listen on a loopback address with --bind 127.0.0.1, or accept the risk with"
             " --allow-unauthenticated"
@@ -62,7 +64,24 @@ def _refuse_exposure(config: BrokerConfig, in_file: Iterable[Given], by_key: Map
 
 
 def _is_exposed(config: BrokerConfig) -> bool:
+    return _has_exposed_bind_address(config) or _has_exposed_more(config)
+
+
+def _has_exposed_bind_address(config: BrokerConfig) -> bool:
     return bool(config.server.bind_address) and not is_loopback(config.server.bind_address)
+
+
+def _has_exposed_more(config: BrokerConfig) -> bool:
+    listeners = advertised_listeners(config.server.advertised_listeners, config.server.internal_listener)
+    found = bind_addresses(config.server.bind_addresses, listeners.by_name)
+    return any(not is_loopback(one.host) for one in found)
+
+
+def _exposing(config: BrokerConfig, by_key: Mapping[str, Given]) -> str:
+    """The key that opens the broker to others, its value, and where it comes from."""
+    key = "bindAddress" if _has_exposed_bind_address(config) else "bindAddresses"
+    value = config.server.bind_address if key == "bindAddress" else config.server.bind_addresses
+    return f"{key}={value} ({by_key[key].source})"
 
 
 def _check_retention(config: BrokerConfig, by_key: Mapping[str, Given]) -> None:
@@ -80,8 +99,8 @@ def _risks(config: BrokerConfig, by_key: Mapping[str, Given]) -> Iterable[str]:
         yield f"journalSyncData=false ({source}): a power failure can lose messages that the broker has confirmed"
     if _is_exposed(config) and not config.security.authentication:
         yield (
-            f"bindAddress={config.server.bind_address} ({by_key['bindAddress'].source}): "
-            "there is no authentication: everyone who can reach this address can read and change all data"
+            f"{_exposing(config, by_key)}: there is no authentication: everyone who can reach this address can read"
+            " and change all data"
         )
 
 

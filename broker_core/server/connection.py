@@ -77,6 +77,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
         host, port = (transport.get_extra_info("peername") or ("gone", 0))[:2]  # None: the client has already left
         self.session = Session(self._broker, self, f"/{host}:{port}")
+        self.session.listener = self._broker.listener_at(transport.get_extra_info("sockname"))
         self._gate = ReadGate(
             self._transport,
             self._broker.storage.pressure,

@@ -14,10 +14,12 @@ import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_core.broker import Broker
+from broker_core.config.bind_addresses import BindAddress, bind_addresses
+from broker_core.config.listeners import advertised_listeners
 from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates
 from broker_core.server.connection import Connection
@@ -43,6 +45,11 @@ class Ports(NamedTuple):
     web: list[socket.socket]
     tls: list[socket.socket]
     web_tls: list[socket.socket]
+    more: list[tuple[BindAddress, socket.socket]]  # `bindAddresses`
+
+    def of(self, *schemes: str) -> list[socket.socket]:
+        """Those of `more` with one of the schemes."""
+        return [one for bound, one in self.more if bound.scheme in schemes]
 
 
 class Server:
@@ -61,6 +68,9 @@ class Server:
         _check_ports(config)
         self.config = config
         self.directory = directory
+        advertised = advertised_listeners(config.server.advertised_listeners, config.server.internal_listener)
+        self._bind_addresses = bind_addresses(config.server.bind_addresses, advertised.by_name)
+        _check_certificates(config, self._bind_addresses)
         self.broker = Broker(config, clock=clock)
         self._certificates: Certificates | None = None  # those of a local authority need the directory
         if config.tls.local_authority:
@@ -94,11 +104,12 @@ class Server:
             taken.pop_all()
         self.port, self.web_port = port_of(ports.plain), port_of(ports.web)
         self._advertise(ports)
-        await self._listen(ports.plain)
-        await self._listen(ports.tls, self._context)
-        for one in (*ports.web, *ports.web_tls):
+        await self._listen([*ports.plain, *ports.of("pulsar")])
+        await self._listen([*ports.tls, *ports.of("pulsar+ssl")], self._context)
+        web, web_tls = [*ports.web, *ports.of("http")], [*ports.web_tls, *ports.of("https")]
+        for one in (*web, *web_tls):
             one.listen(BACKLOG)
-        self._admin_start = self.broker.spawn(self._start_admin(ports.web, ports.web_tls))
+        self._admin_start = self.broker.spawn(self._start_admin(web, web_tls))
         if self._certificates is not None:
             self.broker.spawn(self._certificates.watch())
 
@@ -122,17 +133,22 @@ class Server:
         """Binds every port; `taken` closes them if the start fails."""
         server, tls = self.config.server, self.config.tls
 
-        def take(port: int, flag: str) -> list[socket.socket]:
-            found = bind(self.hosts, port, flag) if port >= 0 else []
+        def take(port: int, flag: str, hosts: tuple[str, ...] = self.hosts) -> list[socket.socket]:
+            found = bind(hosts, port, flag) if port >= 0 else []
             for one in found:
                 taken.callback(one.close)
             return found
+
+        def take_more(wanted: BindAddress) -> list[tuple[BindAddress, socket.socket]]:
+            flag = f"-X bindAddresses={wanted.listener}:{wanted.scheme}://{wanted.host}:"
+            return [(wanted, one) for one in take(wanted.port, flag, (wanted.host,))]
 
         return Ports(
             take(server.broker_port, "--port"),
             take(server.web_port, "--http-port"),
             take(tls.broker_port, "-X brokerServicePortTls="),
             take(tls.web_port, "-X webServicePortTls="),
+            [taken_ for wanted in self._bind_addresses for taken_ in take_more(wanted)],
         )
 
     @property
@@ -145,6 +161,9 @@ class Server:
         broker.http_url = f"http://{host}:{self.web_port}" if ports.web else ""
         broker.service_url_tls = f"pulsar+ssl://{host}:{port_of(ports.tls)}" if ports.tls else ""
         broker.http_url_tls = f"https://{host}:{port_of(ports.web_tls)}" if ports.web_tls else ""
+        for bound, one in ports.more:
+            own = "" if bound.is_wildcard else bound.host
+            broker.bound_listeners[own, port_of([one])] = bound.listener
 
     async def _listen(self, sockets: list[socket.socket], context: ssl.SSLContext | None = None) -> None:
         await listen(sockets, lambda: Connection(self.broker), context, self._listeners)
@@ -183,3 +202,12 @@ def _check_ports(config: BrokerConfig) -> None:
     ):
         if plain < 0 and tls < 0:
             raise InvalidConfiguration(f"{key} has no port: set {key}Tls, or give {key} a port")
+
+
+def _check_certificates(config: BrokerConfig, addresses: Iterable[BindAddress]) -> None:
+    """Raises `InvalidConfiguration` for an address with TLS in a broker without a certificate."""
+    secured = next((one for one in addresses if one.is_tls), None)
+    if secured is not None and not config.tls.enabled:
+        raise InvalidConfiguration(
+            f"bindAddresses: {secured.scheme} on {secured.host} needs brokerServicePortTls or webServicePortTls"
+        )

@@ -87,6 +87,7 @@ class Session:
         self.broker = broker
         self.outbound = outbound
         self.address = address
+        self.listener = ""  # of the address by which the client came
         self._state = SessionState.NEW
         self.client_version = ""
         self.principal: Principal | None = None

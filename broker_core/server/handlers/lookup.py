@@ -1,7 +1,8 @@
 """LOOKUP and PARTITIONED_METADATA: where topics are, and how many partitions they have.
 
 A single broker never redirects. `proxy_through_service_url` tells clients to keep the address that they used,
-which makes forwarded ports and containers work. A client that names an advertised listener wants that address.
+which makes forwarded ports and containers work. A client that names an advertised listener, or comes by an address of
+one (`bindAddresses`), wants the address of that listener.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from broker_core.wire import pulsar_api_pb2 as pb
 
 
 def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
+    listener = command.advertised_listener_name.strip() or session.listener
     try:
         parse_topic(command.topic)
-        urls = session.broker.addresses(command.advertised_listener_name)
+        urls = session.broker.addresses(listener)
     except BrokerError as error:
         session.broker.lookups.fail()
         return commands.lookup_failed(command.request_id, error.server_error, error.reason)
@@ -25,7 +27,7 @@ def on_lookup(session: Session, command: pb.CommandLookupTopic) -> bytes:
         command.request_id,
         urls.service_url,
         urls.service_url_tls,
-        proxy_through_service_url=not command.advertised_listener_name.strip(),
+        proxy_through_service_url=not listener,
     )
 
 
