@@ -27,6 +27,14 @@ class Broker(Protocol):
     http_url: str
 
 
+@dataclass(slots=True)
+class Addresses:
+    """Of a broker that is reached in another way."""
+
+    service_url: str
+    http_url: str
+
+
 Place = tuple[int, int, int, int]  # partition, ledger, entry, batch index
 
 

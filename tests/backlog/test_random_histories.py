@@ -14,6 +14,7 @@ from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.local import run_local
 from tests.backlog.histories import (
     SUBSCRIPTIONS,
+    Addresses,
     History,
     acknowledge,
     counts,
@@ -23,6 +24,7 @@ from tests.backlog.histories import (
     take_inventory,
 )
 from tests.condition import wait_until
+from tests.cutting_relay import CuttingRelay
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,9 @@ def test_the_report_equals_a_count_by_an_official_reader(
     publish(client, history, partitions, chosen)
     take_inventory(broker, client, history)
     acknowledge(client, history, chosen)
-    found = {each.subscription: each for each in report(broker, history.topic)}
+    with CuttingRelay(broker, iter([chosen.randint(1_000, 60_000) for _ in range(4)])) as relay:
+        through = Addresses(relay.url, broker.http_url)
+        found = {each.subscription: each for each in report(through, history.topic)}
     assert {name: counts(each) for name, each in found.items()} == {
         name: history.counts(name) for name in SUBSCRIPTIONS
     }

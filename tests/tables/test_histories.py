@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from broker_core.config.broker import BrokerConfig, ConnectionConfig, ServerConfig, StorageConfig
 from broker_core.testing import EmbeddedBroker
+from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory
+from tests.clients.compacting import compact
+from tests.cutting_relay import CuttingRelay
 from tests.official_client import connect
 from tests.tables.topics import rows, seen_by_official_reader, table
 
@@ -30,12 +33,15 @@ COMPRESSIONS = (
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[EmbeddedBroker]:
-    """Ledgers roll after 20 entries."""
-    storage = StorageConfig(max_entries_per_ledger=20, min_rollover_minutes=0)
-    connection = ConnectionConfig(max_message_size=CHUNK_BYTES)
-    server = ServerConfig(broker_port=0, web_port=0)
-    with EmbeddedBroker(config=BrokerConfig(server=server, storage=storage, connection=connection)) as broker:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """Ledgers roll after 20 entries, and are offloaded to a directory."""
+    config = BrokerConfig(
+        server=ServerConfig(broker_port=0, web_port=0),
+        storage=StorageConfig(max_entries_per_ledger=20, min_rollover_minutes=0),
+        connection=ConnectionConfig(max_message_size=CHUNK_BYTES),
+        offload=in_directory(tmp_path_factory.mktemp("store")),
+    )
+    with EmbeddedBroker(config=config) as broker:
         yield broker
 
 
@@ -103,6 +109,20 @@ class History:
                     return found
                 found.add((place.ledger_id(), place.entry_id()))
 
+    def offload(self) -> None:
+        """Every sealed ledger; half the time only the store has them from now on."""
+        one = OffloadedTopic(self._broker, self._client, self.topic)
+        one.offload()
+        if self._chance.random() < 0.5:
+            one.drop_files()
+
+    def compact(self) -> None:
+        compact(self._broker, self.topic)
+
+    def cuts(self) -> Iterator[int]:
+        """How many bytes each of the first connections passes on."""
+        return iter([self._chance.randint(1_000, 60_000) for _ in range(4)])
+
     def unload(self) -> None:
         admin = table(self._broker, self.topic, decode="raw").options.access.admin()
         with closing(admin):
@@ -115,6 +135,8 @@ STEPS: tuple[Callable[[History], None], ...] = (
     History.publish_chunked,
     History.acknowledge_and_trim,
     History.seek,
+    History.offload,
+    History.compact,
     History.unload,
 )
 
@@ -140,8 +162,10 @@ def test_a_table_equals_what_an_official_reader_sees(
     history = History(broker, client, seed)
     for step in steps:
         step(history)
-    read = table(broker, history.topic, columns="message_id,value", entries_per_task=entries_per_task)
-    found = [(row["message_id"], row["value"] or b"") for row in rows(read)]
+    with CuttingRelay(broker, history.cuts()) as relay:
+        given = {"columns": "message_id,value", "entries_per_task": entries_per_task, "service_url": relay.url}
+        read = table(broker, history.topic, **given)
+        found = [(row["message_id"], row["value"] or b"") for row in rows(read)]
     assert found == seen_by_official_reader(client, history.topic)
     left = table(broker, history.topic, subscriptions="s", columns="ledger_id,entry_id")
     assert {tuple(row.values()) for row in rows(left)} == history.left()
