@@ -101,8 +101,12 @@ stream-kills: $(READY) ## kill -9 the driver and executors of a streaming query 
 	@STREAM_KILLS=$(ROUNDS) $(PY) -m pytest -q -s tests/spark/test_stream_kills.py $(ARGS)
 
 replication-kills: ROUNDS ?= 50
-replication-kills: $(READY) ## kill -9 clusters that replicate to each other (ROUNDS=50)
-	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q --timeout 3600 tests/broker_core/replication/test_kills.py $(ARGS)
+replication-kills: $(READY) ## kill -9 clusters that replicate, and cut and slow their network (ROUNDS=50 of 5 faults)
+	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 7200 tests/broker_core/replication/test_kills.py $(ARGS)
+
+.PHONY: replication-latency
+replication-latency: $(READY) ## compare the latency of publishing while another cluster is away (N=100000)
+	@REPLICATION_PUBLISHES=$(N) $(PY) -m pytest -q -s tests/broker_core/replication/test_latency.py $(ARGS)
 
 failover: ROUNDS ?= 20
 failover: $(READY) ## move a consumer between clusters, and kill -9 the one it leaves (ROUNDS=20)
