@@ -27,6 +27,7 @@ STANDING = (
     "idle-loaded",
     "many-topics",
     "console",
+    "beside",
     "delayed",
     "delivery-times",
     "unacked",

@@ -148,6 +148,25 @@ def sync(load: Load) -> Result:
     return stretch.result(load.count) | percentiles(waits)
 
 
+def steady(load: Load) -> Result:
+    """One message at a time at a fixed rate; a message that is late moves the later ones."""
+    client = load.connect()
+    producer = load.producer(client, load.topic)
+    payload = bytes(load.size)
+    waits: list[int] = []
+    send_all([producer], payload, load.warmup)
+    with Stretch(load.pid) as stretch:
+        due = time.monotonic_ns()
+        for _ in range(load.count):
+            due = max(due, time.monotonic_ns() - 10**9 // load.rate) + 10**9 // load.rate
+            time.sleep(max(0, due - time.monotonic_ns()) / 1e9)  # paces the load
+            started = time.monotonic_ns()
+            producer.send(payload)
+            waits.append(time.monotonic_ns() - started)
+    client.close()
+    return stretch.result(load.count) | percentiles(waits)
+
+
 def latency(load: Load) -> Result:
     """End to end at a fixed rate: a send stamps the monotonic clock, another process reads it on arrival."""
     receiver = subprocess.Popen(
@@ -206,6 +225,7 @@ LOADS: dict[str, Callable[[Load], Result]] = {
     "fan_in": fan_in,
     "consume": consume,
     "sync": sync,
+    "steady": steady,
     "latency": latency,
     "receive": receive,
 }

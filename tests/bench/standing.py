@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.backlog import backlog
+from tests.bench.beside import beside
 from tests.bench.brokers import scratch_dir
 from tests.bench.console_pages import console_pages
 from tests.bench.declared_state import declared_state
@@ -134,6 +135,7 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "idle-loaded": idle_loaded,
     "many-topics": many_topics,
     "console": console_pages,
+    "beside": beside,
     "delayed": delayed_backlog,
     "delivery-times": delivery_times,
     "unacked": unacked,

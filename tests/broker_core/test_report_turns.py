@@ -1,0 +1,94 @@
+"""A report about many topics never holds up messages for longer than a turn: no step of it looks at many topics.
+
+On the clock of these tests, two looks take more than a turn. So the number of turns that a report takes tells how many
+topics it handled between two looks at the clock, on any machine.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.names import parse_topic
+from broker_core.rates.turns import TURN_SECONDS, side_by_side
+from broker_core.server.server import Server
+from broker_core.testing import FREE_PORTS
+from broker_core.topic.topic import Topic
+from tests.loop_turns import MeasuredLoop, turns
+
+TOPICS = 400
+REPORTS = {
+    "metrics": "/metrics",
+    "metrics as JSON": "/admin/v2/broker-stats/metrics",
+    "topics of a namespace": "/admin/v2/persistent/public/default",
+    "topics of a namespace, all kinds": "/admin/v2/namespaces/public/default/topics?mode=ALL",
+    "stats of all topics": "/admin/v2/broker-stats/topics",
+    "load report": "/admin/v2/broker-stats/load-report",
+    "console, topics": "/console/topics?namespace=public%2Fdefault",
+    "console, filtered": "/console/topics?namespace=public%2Fdefault&filter=nothing",
+    "console, backlogs": "/console/backlogs",
+}
+
+
+class TurnedBroker:
+    """A broker with many topics on a measured loop, which runs only during the calls."""
+
+    def __init__(self, directory: Path) -> None:
+        self._runner = asyncio.Runner(loop_factory=MeasuredLoop)
+        self._server = Server(BrokerConfig(server=FREE_PORTS), directory)
+        self._runner.run(self._start())
+
+    async def _start(self) -> None:
+        await self._server.start()
+        await self._server.admin_started()
+        await side_by_side(range(TOPICS), self._topic)
+
+    async def _topic(self, number: int) -> Topic:
+        name = parse_topic(f"persistent://public/default/many-{number}")
+        topic = await self._server.broker.topics.for_client(name)
+        await topic.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
+        return topic
+
+    def get(self, path: str) -> tuple[bytes, int]:
+        """The answer, and how many turns the loop took for it."""
+        return self._runner.run(self._get(path))
+
+    async def _get(self, path: str) -> tuple[bytes, int]:
+        port = self._server.broker.main_http_url.rpartition(":")[2]
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(port.rstrip("/")))
+        before = turns().turns
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        answer = await reader.read(-1)
+        writer.close()
+        return answer, turns().turns - before
+
+    def stop(self) -> None:
+        self._runner.run(self._server.stop())
+        self._runner.close()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TurnedBroker]:
+    broker = TurnedBroker(tmp_path_factory.mktemp("reports"))
+    yield broker
+    broker.stop()
+
+
+@pytest.mark.parametrize("path", REPORTS.values(), ids=REPORTS)
+def test_a_report_lets_messages_pass_after_every_few_topics(
+    path: str, broker: TurnedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter(range(10**9))
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "perf_counter", lambda: next(looks) * TURN_SECONDS * 0.6)
+        answer, taken = broker.get(path)
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert taken >= TOPICS / 2
+
+
+def test_a_long_answer_is_sent_one_piece_in_a_turn(broker: TurnedBroker) -> None:
+    answer, taken = broker.get("/metrics")
+    assert taken >= len(answer) / 100_000
