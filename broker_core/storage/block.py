@@ -46,6 +46,7 @@ HEADER = struct.Struct("<IIBBHIQQII")
 HEADER_SIZE = HEADER.size
 ROW_SIZE = 4 + 4 + 4 + 8
 DELIVERY_SIZE = 8  # of the delivery time of one entry
+COPIED_BYTES = 8 << 10  # a smaller entry is copied into its record, which costs less than a block of its own
 AGE_MAX = (1 << 32) - 1  # ms, seven weeks; an older ledger says nothing
 GAP = 64  # bytes between two entries up to which one slice beats a join
 

@@ -12,6 +12,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -35,8 +36,8 @@ class Disk(Protocol):
 
     def sync(self, fd: int) -> None: ...
 
-    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
-        """As `pwrite` and `sync`, but only `data` is sure to be on stable storage then."""
+    def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
+        """As `pwrite` of the buffers, one after the other, and `sync`; nothing else is sure to be on stable storage."""
 
     def preallocate(self, fd: int, offset: int, size: int) -> None:
         """Reserve zeroed space, so that a later sync need not write file metadata; may do nothing."""
@@ -140,18 +141,18 @@ class RealDisk:
         else:
             os.fdatasync(fd)
 
-    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
-        written = self._write_through(fd, data, offset)
-        if written < len(data):
-            self.pwrite(fd, data[written:], offset + written)
+    def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
+        written = self._write_through(fd, buffers, offset)
+        if written < sum(map(len, buffers)):
+            self.pwrite(fd, b"".join(buffers)[written:], offset + written)
             self.sync(fd)
 
-    def _write_through(self, fd: int, data: bytes, offset: int) -> int:
+    def _write_through(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> int:
         """How many bytes one call has both written and synced; 0 where the platform has no such call."""
         if not self._writes_through:
             return 0
         try:
-            return os.pwritev(fd, [data], offset, os.RWF_DSYNC)
+            return os.pwritev(fd, buffers, offset, os.RWF_DSYNC)
         except OSError as error:
             if error.errno not in NOT_SUPPORTED:
                 raise

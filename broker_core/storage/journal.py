@@ -37,6 +37,8 @@ GROUP_HEADER = struct.Struct("<4sIQQII")  # magic, crc of the rest of this heade
 GROUP_TRAILER = struct.Struct("<I")  # crc of all records of the group
 PREALLOCATION = 16 << 20
 _PIECE = 4 << 20
+_LARGE_PARTS = 8 << 10  # bytes on average: parts of that size are not copied
+_MOST_PARTS = 1000  # of one call: IOV_MAX is 1024
 
 Done = Callable[[Exception | None], None]
 
@@ -52,16 +54,25 @@ def group_header(number: int, offset: int, length: int, records: int) -> bytes:
     return GROUP_MAGIC + struct.pack("<I", crc32c(rest)) + rest
 
 
-def _pieces(parts: list[bytes | memoryview]) -> Iterator[bytes]:
-    """The parts joined, a few MB at a time: a group may be as large as the pressure allows, not twice that."""
+Buffers = list[bytes | memoryview]
+
+
+def _pieces(parts: Buffers) -> Iterator[Buffers]:
+    """The parts, a few MB at a time: a group may be as large as the pressure allows, not twice that."""
     start = size = 0
     for index, part in enumerate(parts):
         size += len(part)
         if size >= _PIECE:
-            yield b"".join(parts[start : index + 1])
+            yield _few(parts[start : index + 1], size)
             start, size = index + 1, 0
     if start < len(parts):
-        yield b"".join(parts[start:])
+        yield _few(parts[start:], size)
+
+
+def _few(parts: Buffers, size: int) -> Buffers:
+    """The same bytes: large parts as they are, since each copy of a batch costs as much as its checksum."""
+    large = size >= _LARGE_PARTS * len(parts) and len(parts) <= _MOST_PARTS
+    return parts if large else [b"".join(parts)]
 
 
 class Appender(Protocol):
@@ -82,7 +93,7 @@ class Group:
 
     def __init__(self) -> None:
         self.entries = 0
-        self.parts: list[bytes | memoryview] = []
+        self.parts: Buffers = []
         self.size = 0
         self.waiting: list[tuple[Appender | None, Any]] = []
 
@@ -312,20 +323,22 @@ class Journal:
         if self._offset + self._spare_ahead > self._written_before and self._offset > self._spare_ahead:
             self._spare.make()
 
-    def _write(self, fd: int, header: bytes, parts: list[bytes | memoryview], end: int) -> None:
+    def _write(self, fd: int, header: bytes, parts: Buffers, end: int) -> None:
         """Durable on return; a group of one piece, the usual case, by a single call."""
         crc, offset = 0, self._offset
+        before = [header]
         for piece in _pieces(parts):
-            crc = crc32c(piece, crc)
-            data = header + piece
-            header = b""
-            if offset + len(data) + GROUP_TRAILER.size == end:
-                data += GROUP_TRAILER.pack(crc)
+            for part in piece:
+                crc = crc32c(part, crc)
+            piece, before = [*before, *piece], []
+            stop = offset + sum(map(len, piece))
+            if stop + GROUP_TRAILER.size == end:
+                piece.append(GROUP_TRAILER.pack(crc))
                 if self._sync and offset == self._offset:
-                    self._disk.write_synced(fd, data, offset)
+                    self._disk.write_synced(fd, piece, offset)
                     return
-            self._disk.pwrite(fd, data, offset)
-            offset += len(data)
+            self._disk.pwrite(fd, b"".join(piece), offset)
+            offset = stop
         if self._sync:
             self._disk.sync(fd)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from broker_core.storage import changes
 from broker_core.storage.block import (
     AGE_MAX,
+    COPIED_BYTES,
     DELIVERY_SIZE,
     HEADER_SIZE,
     ROW_SIZE,
@@ -99,7 +100,7 @@ class LogWriter:
         if not 0 < age <= AGE_MAX:  # the clock was set
             age = 0
         what: Appended
-        if n == 1:
+        if n == 1 and run.ends[0] - run.starts[0] < COPIED_BYTES:
             if run.delivery_times:
                 head = encode_one_delayed(run, first[0], entry_id, age)
                 length = len(head)

@@ -20,6 +20,9 @@ HEADERS_MAX = 4096
 HEADER = struct.Struct(">IIBBBB")
 """Frame size, command size, `08` command type, tag of the command, its size (always below 128 here)."""
 
+VIEWED_BYTES = 8 << 10
+"""Entries of that size are not copied before they are joined with their headers; for smaller ones a view costs more."""
+
 NOWHERE = b"\x08" + encode_varint(-1) + b"\x10" + encode_varint(-1)
 """The message id -1:-1, in unsigned fields."""
 
@@ -127,8 +130,9 @@ class MessageEncoder:
         if redelivery_counts is not None and any(redelivery_counts):
             return self._encode_redelivered(ledger_id, first_entry_id, data, starts, ends, redelivery_counts)
         if len(starts) == 1:
-            return self._encode_single(ledger_id, first_entry_id, data[starts[0] : ends[0]])
-        parts: list[bytes] = []
+            return self._encode_single(ledger_id, first_entry_id, data, starts[0], ends[0])
+        parts: list[bytes | memoryview] = []
+        source = memoryview(data) if starts and ends[-1] - starts[0] >= VIEWED_BYTES * len(starts) else data
         for first, last, lowest, upper in consecutive_varints(first_entry_id, len(starts)):
             rest = upper + self._partition_field
             self._use_shape(ledger_id, len(rest), len(self._epoch_field))
@@ -136,17 +140,18 @@ class MessageEncoder:
             headers = self._headers
             for low, start, end in zip(lowest, starts[first:last], ends[first:last], strict=True):
                 header = headers.get(end - start) or self._header(end - start)
-                parts += (header, low, rest, data[start:end])
+                parts += (header, low, rest, source[start:end])
         return b"".join(parts)
 
-    def _encode_single(self, ledger_id: int, entry_id: int, entry: bytes) -> bytes:
+    def _encode_single(self, ledger_id: int, entry_id: int, data: bytes, start: int, end: int) -> bytes:
         """The cheap path for a consumer that keeps up: its messages come one by one."""
+        entry = data[start:end] if end - start < VIEWED_BYTES else memoryview(data)[start:end]
         upper = entry_id >> 7
         low = CONTINUED[entry_id & 0x7F] if upper else LAST[entry_id]
         rest = (encode_varint(upper) if upper else b"") + self._partition_field
         self._use_shape(ledger_id, len(rest), len(self._epoch_field))
         header = self._headers.get(len(entry)) or self._header(len(entry))
-        return header + low + rest + self._epoch_field + entry
+        return b"".join((header, low, rest, self._epoch_field, entry))
 
     def _encode_redelivered(
         self,

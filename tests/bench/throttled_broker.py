@@ -6,6 +6,7 @@ Prints its address when it is ready. A token bucket in front of the disk limits 
 import argparse
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from broker_core.config.broker import BrokerConfig
@@ -36,8 +37,8 @@ class ThrottledDisk(RealDisk):
         time.sleep(self._sync_seconds)  # a slow disk
         super().sync(fd)
 
-    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
-        self.pwrite(fd, data, offset)
+    def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
+        self.pwrite(fd, b"".join(buffers), offset)
         self.sync(fd)
 
 

@@ -9,6 +9,7 @@ rollback journal protects the new file. The -shm file is left out, since SQLite 
 import itertools
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 from broker_core.storage.disk import RealDisk
@@ -80,11 +81,12 @@ class RecordingDisk(RealDisk):
         super().sync(fd)
         self.log.add(Synced(self._open[fd], covers))
 
-    def _write_through(self, fd: int, data: bytes, offset: int) -> int:
+    def _write_through(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> int:
         """Until it returns, it is like any other write: lost, torn, or complete after a cut."""
-        self.log.add(Written(self._open[fd], offset, bytes(data)))
+        data = b"".join(buffers)
+        self.log.add(Written(self._open[fd], offset, data))
         covers = len(self.log)
-        written = super()._write_through(fd, data, offset)
+        written = super()._write_through(fd, buffers, offset)
         if written == len(data):  # otherwise `pwrite` and `sync` follow and are logged
             self.log.add(Synced(self._open[fd], covers))
         return written

@@ -1,5 +1,6 @@
 """A short recording, cut at some of its calls; `make powercut` cuts a long one at all of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ class ForgetfulDisk(RecordingDisk):
         if not self.name_of(fd).endswith(".journal"):
             super().sync(fd)
 
-    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
-        self.pwrite(fd, data, offset)
+    def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
+        self.pwrite(fd, b"".join(buffers), offset)
         self.sync(fd)
 
 

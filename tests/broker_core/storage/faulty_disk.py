@@ -4,6 +4,7 @@ import errno
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from broker_core.storage.disk import RealDisk
@@ -49,9 +50,9 @@ class FaultyDisk(RealDisk):
         time.sleep(self.sync_seconds)  # a slow disk
         super().sync(fd)
 
-    def write_synced(self, fd: int, data: bytes, offset: int) -> None:
+    def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
         """Two steps, as on a platform without a combined call. Either may fail."""
-        self.pwrite(fd, data, offset)
+        self.pwrite(fd, b"".join(buffers), offset)
         self.sync(fd)
 
     def commit(self, connection: sqlite3.Connection) -> None:

@@ -46,7 +46,7 @@ def fd(tmp_path: Path) -> Iterator[int]:
 @needs_the_call
 def test_one_call_writes_and_syncs(fd: int) -> None:
     disk = WatchedDisk()
-    disk.write_synced(fd, DATA, 7)
+    disk.write_synced(fd, [DATA[:5000], memoryview(DATA)[5000:]], 7)
     assert disk.calls == []
     assert os.pread(fd, 20_000, 7) == DATA
 
@@ -55,7 +55,7 @@ def test_a_platform_without_the_call_writes_and_then_syncs(fd: int, monkeypatch:
     monkeypatch.delattr(os, "RWF_DSYNC", raising=False)
     monkeypatch.setattr(RealDisk, "_writes_through", False)
     disk = WatchedDisk()
-    disk.write_synced(fd, DATA, 7)
+    disk.write_synced(fd, [DATA[:5000], memoryview(DATA)[5000:]], 7)
     assert disk.calls == ["pwrite", "sync"]
     assert os.pread(fd, 20_000, 7) == DATA
 
@@ -70,9 +70,9 @@ def test_a_file_system_that_refuses_the_call_is_tried_once(
 
     monkeypatch.setattr(os, "pwritev", refuse)
     disk = WatchedDisk()
-    disk.write_synced(fd, DATA, 0)
+    disk.write_synced(fd, [DATA], 0)
     monkeypatch.undo()
-    disk.write_synced(fd, DATA, len(DATA))
+    disk.write_synced(fd, [DATA], len(DATA))
     assert disk.calls == ["pwrite", "sync"] * 2
     assert os.pread(fd, 40_000, 0) == DATA * 2
 
@@ -84,7 +84,7 @@ def test_the_rest_of_a_short_write_is_written_and_synced(fd: int, monkeypatch: p
 
     monkeypatch.setattr(os, "pwritev", write_some)
     disk = WatchedDisk()
-    disk.write_synced(fd, DATA, 0)
+    disk.write_synced(fd, [DATA], 0)
     assert disk.calls == ["pwrite", "sync"]
     assert os.pread(fd, 20_000, 0) == DATA
 
@@ -97,7 +97,7 @@ def test_a_disk_error_does_not_cause_a_retry_with_another_call(fd: int, monkeypa
     monkeypatch.setattr(os, "pwritev", fail)
     disk = WatchedDisk()
     with pytest.raises(OSError, match=os.strerror(errno.EIO)):
-        disk.write_synced(fd, DATA, 0)
+        disk.write_synced(fd, [DATA], 0)
     assert disk.calls == []
 
 
@@ -111,4 +111,35 @@ async def test_a_group_of_several_pieces_is_synced_as_a_whole(tmp_path: Path) ->
     await asyncio.gather(*(append(ledger, run_of(entry)) for entry in large))
     assert disk.calls == ["pwrite", "pwrite", "sync"]
     assert (await contents(ledger))[1:] == large
+    await engine.close()
+
+
+async def test_a_large_entry_is_written_without_a_copy_and_read_back(tmp_path: Path) -> None:
+    class NotingDisk(RealDisk):
+        largest: bytes | memoryview = b""
+
+        def write_synced(self, fd: int, buffers: Sequence[bytes | memoryview], offset: int) -> None:
+            self.largest = max(self.largest, *buffers, key=len)
+            super().write_synced(fd, buffers, offset)
+
+    disk, config = NotingDisk(), StorageConfig(reserve_mb=0)
+    engine = await opened(tmp_path, config, disk=disk)
+    entry = bytes(range(256)) * 256
+    run = run_of(entry)
+    await append(await engine.open_ledger("t"), run)
+    assert isinstance(disk.largest, memoryview)
+    assert disk.largest.obj is run.data
+    await engine.close()
+    engine = await opened(tmp_path, config)
+    assert await contents(await engine.open_ledger("t")) == [entry]
+    await engine.close()
+
+
+async def test_one_huge_entry_after_many_small_ones_is_written(tmp_path: Path) -> None:
+    """More buffers than one call of the system takes (IOV_MAX), though they are large on average."""
+    engine = await opened(tmp_path, StorageConfig(reserve_mb=0))
+    ledger = await engine.open_ledger("t")
+    entries = [b"small"] * 1100 + [bytes(10 << 20)]
+    await asyncio.gather(*(append(ledger, run_of(entry)) for entry in entries))
+    assert await contents(ledger) == entries
     await engine.close()
