@@ -104,7 +104,11 @@ replication-kills: ROUNDS ?= 50
 replication-kills: $(READY) ## kill -9 clusters that replicate, and cut and slow their network (ROUNDS=50 of 5 faults)
 	@REPLICATION_ROUNDS=$(ROUNDS) $(PY) -m pytest -q -s --timeout 7200 tests/broker_core/replication/test_kills.py $(ARGS)
 
-.PHONY: replication-latency
+.PHONY: replication-volume replication-latency
+replication-volume: N = 1000000
+replication-volume: $(READY) ## replicate messages of all kinds in a ring of three clusters, and compare (N=1000000)
+	@REPLICATION_MESSAGES=$(N) $(PY) -m pytest -q -s tests/broker_core/replication/test_volume.py $(ARGS)
+
 replication-latency: $(READY) ## compare the latency of publishing while another cluster is away (N=100000)
 	@REPLICATION_PUBLISHES=$(N) $(PY) -m pytest -q -s tests/broker_core/replication/test_latency.py $(ARGS)
 
