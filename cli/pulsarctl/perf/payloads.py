@@ -1,6 +1,7 @@
-"""The payloads and keys of the messages that a measurement sends. Pure."""
+"""The payloads and keys of the messages that a measurement sends."""
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from itertools import count, cycle
 
@@ -25,6 +26,12 @@ def lines_of(data: bytes, delimiter: str) -> list[bytes]:
     if not found:
         raise UsageProblem("the payload file has no message")
     return found
+
+
+def numbered(bodies: Iterator[bytes]) -> Iterator[bytes]:
+    """The messages with `%i` replaced by their number and `%t` by the time, as by pulsar-perf."""
+    for number, body in enumerate(bodies):
+        yield body.replace(b"%i", b"%d" % number).replace(b"%t", b"%d" % time.time_ns())
 
 
 def keys_of(mode: str | None) -> Iterator[str | None]:

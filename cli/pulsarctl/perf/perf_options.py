@@ -28,6 +28,42 @@ Duration = Annotated[
     str, typer.Option("-time", "--test-duration", metavar="DURATION", help="Stop after DURATION; 0 is never.")
 ]
 NumProducers = Annotated[int, typer.Option("-n", "--num-producers", min=1, help="Number of producers of each topic.")]
+NumPartitions = Annotated[
+    int,
+    typer.Option(
+        "-np", "--partitions", min=0, help="Create the topics with this number of partitions; 0 creates none."
+    ),
+]
+ProducerName = Annotated[
+    str | None,
+    typer.Option(
+        "-pn", "--producer-name", metavar="NAME", help="Name of the producers; several get the suffixes -0, -1, ..."
+    ),
+]
+AccessMode = Annotated[
+    str,
+    typer.Option(
+        "-am",
+        "--access-mode",
+        metavar="MODE",
+        help="Access mode: Shared, Exclusive, WaitForExclusive, or ExclusiveWithFencing.",
+    ),
+]
+Chunking = Annotated[
+    bool, typer.Option("-ch", "--chunking", help="Send messages that are too large in chunks, and none in batches.")
+]
+Delay = Annotated[
+    str,
+    typer.Option("-d", "--delay", metavar="DURATION", help="Delay the delivery to Shared and Key_Shared consumers."),
+]
+FormatPayload = Annotated[
+    bool,
+    typer.Option(
+        "-fp",
+        "--format-payload",
+        help="Replace %i in each message by its number, and %t by the time in nanoseconds.",
+    ),
+]
 Outstanding = Annotated[
     int | None,
     typer.Option(

@@ -1,6 +1,7 @@
 """The producers of a measurement, and what they send."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,9 @@ SIZE_MAX = 1 << 30
 
 def open_producers(client: "Messaging", topics: Sequence[str], count: int, options: PublishOptions) -> list[Any]:
     """`count` producers of each topic, in an order that uses all topics first."""
-    return [client.producer(topic, options) for _ in range(count) for topic in topics]
+    name = options.producer_name
+    names = [name if count == 1 or name is None else f"{name}-{number}" for number in range(count)]
+    return [client.producer(topic, replace(options, producer_name=name)) for name in names for topic in topics]
 
 
 def body_of(size: str) -> bytes:
@@ -42,6 +45,7 @@ def bodies_of(size: str, file: str | None, delimiter: str) -> Iterator[bytes]:
 def publish_options(
     *, batching: bool, delay_ms: float, messages: int, size: str, compression: str, pending: int, send_seconds: float
 ) -> PublishOptions:
+    """Without chunks, a name, and an access mode, which `replace` sets."""
     return PublishOptions(
         compression=compression,
         batching=batching and delay_ms > 0,

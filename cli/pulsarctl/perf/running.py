@@ -71,13 +71,13 @@ class Run:
         self.is_interrupted = False
 
     def finish(self) -> list[Measured]:
-        """Runs to the end; Ctrl-C is one. Returns what each side did, from the start to its last message."""
+        """Runs to the end; a signal is one. Returns what each side did, from the start to its last message."""
         start = time.monotonic()
         works = [work for side in self._sides for work in side.works]
         threads = [in_background(lambda work=work: self._guarded(work)) for work in works]  # type: ignore[misc]  # mypy cannot infer a default
         try:
             self._watch(threads, start)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # as `stop_signals.orderly_end` raises them
             self.is_interrupted = True
             self._stop.drain_seconds = min(self._stop.drain_seconds, DRAIN_AFTER_INTERRUPT_SECONDS)
         self._stop.set()

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,7 @@ class Load:
     outstanding: int
     warm_up_seconds: float
     exit_on_failure: bool = False
+    delay: timedelta | None = None  # of the delivery
 
 
 class Sender:
@@ -72,7 +74,7 @@ class Sender:
         self.sent += 1
         done = partial(self._settled, room, time.perf_counter_ns(), len(payload))
         try:
-            producer.send_async(payload, done, partition_key=next(self._load.keys))
+            producer.send_async(payload, done, partition_key=next(self._load.keys), deliver_after=self._load.delay)
         except pulsar.PulsarException as error:
             self._failed(room, type(error).__name__)
         return not (stop.is_set() or self._is_over.is_set())

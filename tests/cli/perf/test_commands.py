@@ -82,6 +82,40 @@ def test_payloads_of_a_file_are_sent_in_turn(perf: Cli, topic: str, tmp_path: Pa
     assert perf("read", topic, "-m", "earliest", "-e", "-F", "%v ").stdout == "a b a "
 
 
+def test_topics_are_created_with_partitions(perf: Cli, topic: str) -> None:
+    for _ in range(2):
+        assert record(perf, "produce", topic, *FAST, "-m", "4", "-np", "3")["messages"] == 4
+    assert json.loads(perf("topics", "get-partitioned-topic-metadata", topic, "-o", "json").stdout)["partitions"] == 3
+    refused = perf("perf", "produce", topic, "-m", "1", "-np", "2")
+    assert (refused.exit_code, "it exists with 3" in refused.stderr) == (6, True)
+
+
+def test_producers_have_the_given_names_and_access_mode(perf: Cli, topic: str) -> None:
+    record(perf, "produce", topic, *FAST, "-m", "4", "-pn", "me", "-n", "2", "-db")
+    assert set(perf("read", topic, "-m", "earliest", "-e", "-F", "%x ").stdout.split()) == {"me-0", "me-1"}
+    assert record(perf, "produce", topic, *FAST, "-m", "1", "-pn", "me", "-am", "Exclusive")["messages"] == 1
+    refused = perf("perf", "produce", topic, *FAST, "-m", "2", "-n", "2", "-am", "exclusive")
+    assert refused.exit_code != 0
+
+
+def test_large_messages_are_sent_in_chunks(perf: Cli, topic: str) -> None:
+    assert record(perf, "produce", topic, *FAST, "-m", "1", "-s", "6M", "-ch")["bytes"] == 6 << 20
+    assert perf("read", topic, "-m", "earliest", "-e", "-F", "%V").stdout == str(6 << 20)
+
+
+def test_delivery_is_delayed(perf: Cli, topic: str) -> None:
+    record(perf, "produce", topic, *FAST, "-m", "1", "-d", "1h")
+    assert perf("read", topic, "-m", "earliest", "-e", "-F", "%a{deliver-at}").stdout
+
+
+def test_payloads_are_numbered(perf: Cli, topic: str, tmp_path: Path) -> None:
+    (tmp_path / "payloads").write_text("n=%i t=%t")
+    record(perf, "produce", topic, *FAST, "-m", "3", "-f", str(tmp_path / "payloads"), "-fp")
+    lines = perf("read", topic, "-m", "earliest", "-e", "-F", "%v\\n").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["n=0", "n=1", "n=2"]
+    assert all(line.split("t=")[1].isdecimal() for line in lines)
+
+
 def test_consuming_stops_at_the_end_and_acknowledges(perf: Cli, topic: str) -> None:
     record(perf, "produce", topic, *FAST, "-m", "50", "-s", "10")
     found = record(perf, "consume", topic, "-sp", "Earliest", "-e")

@@ -4,6 +4,8 @@ import json
 import signal
 from pathlib import Path
 
+import pytest
+
 from broker_core.testing import EmbeddedBroker
 from tests.cli.program import Program
 
@@ -17,13 +19,14 @@ def wait_for_messages(program: Program) -> None:
         lines += 1
 
 
-def test_ctrl_c_ends_with_the_final_record_and_success(
-    tmp_path: Path, pulsar_broker: EmbeddedBroker, topic: str
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_with_the_final_record_and_success(
+    tmp_path: Path, pulsar_broker: EmbeddedBroker, topic: str, number: signal.Signals
 ) -> None:
     words = ("perf", "produce", topic, "-r", "200", "--warmup-time", "0", "--report-interval", "100ms", "-o", "json")
     with Program(tmp_path, *words, "--url", pulsar_broker.service_url) as program:
         wait_for_messages(program)
-        program.send(signal.SIGINT)
+        program.send(number)
         assert program.finish() == 0, program.stderr
     found = json.loads(program.stdout)
     assert found["messages"] > 0
