@@ -177,7 +177,7 @@ def seek(
 
     Example: pulsarctl subscriptions seek orders billing -t 1h
     """
-    cursors.reset(call, topic, _one(name, subscription), time, message_id, False)
+    cursors.reset(call, topic, _one(name, subscription), time, message_id)
 
 
 def _one(name: str | None, option: str | None) -> str:

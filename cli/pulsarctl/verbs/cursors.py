@@ -14,22 +14,40 @@ if TYPE_CHECKING:
     from pulsarctl.admin.client import AdminClient
 
 
-def reset(call: Call, topic: str, subscription: str, time: str | None, message_id: str | None, excluded: bool) -> None:
-    """Resets the cursor to a time or to a message ID. A time, `earliest`, and `latest` act on all partitions.
+def reset(call: Call, topic: str, subscription: str, time: str | None, message_id: str | None) -> None:
+    """Resets the cursor of one topic, and says to which time."""
+    time_ms = resetting(subscription, time, message_id, False)(call.admin, topic)
+    if time_ms is not None:
+        call.notice_time(f"subscription {subscription} of {topic} moved to", time_ms)
 
-    Raises `UsageProblem` unless exactly one is given.
+
+def resetting(
+    subscription: str, time: str | None, message_id: str | None, excluded: bool
+) -> "Callable[[AdminClient, str], int | None]":
+    """What resets the cursor of a topic, and returns the time in ms if it is a time.
+
+    A time, `earliest`, and `latest` act on all partitions. Raises `UsageProblem` unless exactly one is given.
     """
     if (time is None) == (message_id is None):
         raise UsageProblem("specify a time or a message ID, and not both", hint="use -t TIME or -m ID")
     if time is not None:
-        time_ms = parse_time_ms(time, now_ms(), or_duration=True)
-        call.admin.topics.reset_cursor_to_time(topic, subscription, time_ms)
-        call.notice_time(f"subscription {subscription} of {topic} moved to", time_ms)
-        return
+        return _resetting_to_time(subscription, parse_time_ms(time, now_ms(), or_duration=True))
     position = parse_message_id(str(message_id))
     whole = position.is_end and not excluded  # any other message is in one partition, and the broker checks which
-    for part in call.admin.topics.parts(topic) if whole else [topic]:
-        call.admin.topics.reset_cursor(part, subscription, position, excluded=excluded)
+
+    def act(admin: "AdminClient", topic: str) -> None:
+        for part in admin.topics.parts(topic) if whole else [topic]:
+            admin.topics.reset_cursor(part, subscription, position, excluded=excluded)
+
+    return act
+
+
+def _resetting_to_time(subscription: str, time_ms: int) -> "Callable[[AdminClient, str], int]":
+    def act(admin: "AdminClient", topic: str) -> int:
+        admin.topics.reset_cursor_to_time(topic, subscription, time_ms)
+        return time_ms
+
+    return act
 
 
 def expire(call: Call, topic: str, subscription: str, time: str | None, position: str | None, excluded: bool) -> None:

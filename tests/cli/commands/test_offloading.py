@@ -6,7 +6,7 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from pulsarctl.commands.topics.offloading import first_within
+from pulsarctl.verbs.offload_start import first_within
 from tests.cli.runner import Cli
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 import pulsar
 import pytest
 
+from pulsarctl.verbs.requests.of_topics import ROWS
+from pulsarctl.verbs.requests.on_topics import takes_topics
+from pulsarctl.verbs.requests.topic_actions import ROWS as ACTION_ROWS
 from tests.cli.runner import Cli, Outcome
 from tests.condition import wait_until
 
@@ -36,6 +39,74 @@ def test_a_verb_acts_on_several_named_topics(cli: Cli, verb: str) -> None:
     sent = [line.split()[1] for line in done.stderr.splitlines() if line.startswith(("PUT", "POST"))]
     assert done.exit_code == 0
     assert sorted(url.split("/")[-2] for url in sent) == ["a", "b", "c"]
+
+
+ACTIONS: dict[str, tuple[str, ...]] = {
+    "terminate": ("--yes",),
+    "truncate": ("--yes",),
+    "create-subscription": ("-s", "other"),
+    "skip": ("-s", "sub", "-n", "1", "--yes"),
+    "reset-cursor": ("-s", "sub", "-m", "earliest", "--yes"),
+    "offload": ("-s", "1G"),
+    "grant-permission": ("--role", "app", "--actions", "consume"),
+    "revoke-permission": ("--role", "app"),
+    "set-replicated-subscription-status": ("-s", "sub", "--enable"),
+    "enable-deduplication": (),
+    "remove-shadow-topics": (),
+}
+
+
+def test_every_verb_of_the_tables_that_changes_a_topic_takes_several() -> None:
+    taking = {row.name for row in (*ACTION_ROWS, *ROWS) if takes_topics(row)}
+    of_partitions = {"partitioned-terminate", "delete-partitioned-topic", "create-missed-partitions"}
+    others = {"set-shadow-topics", "create-shadow-topic", "disable-deduplication"}
+    assert taking == {*ACTIONS, *of_partitions, *others}
+
+
+@pytest.mark.parametrize("verb", ACTIONS)
+def test_a_verb_of_a_table_acts_on_the_others_if_one_fails(cli: Cli, verb: str) -> None:
+    topics = create(cli, "a", "b")
+    for topic in topics:
+        cli("topics", "create-subscription", topic, "-s", "sub")
+        cli("topics", "grant-permission", topic, "--role", "app", "--actions", "produce")
+    missing = "persistent://public/no-such-namespace/t"
+    done = cli("topics", verb, topics[0], missing, topics[1], *ACTIONS[verb], "-v")
+    sent = {name for name in ("a", "b") if f"/{NAMESPACE}/{name}" in done.stderr}
+    assert (sent, done.exit_code) == ({"a", "b"}, 10), done.stderr
+    assert f"error: {missing}: " in done.stderr
+    assert f"error: {topics[1]}: " not in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["partitioned-terminate", "delete-partitioned-topic", "create-missed-partitions"])
+def test_a_verb_of_partitioned_topics_takes_a_pattern(cli: Cli, verb: str) -> None:
+    for name in ("p-1", "p-2"):
+        cli("topics", "create", f"{NAMESPACE}/{name}", "2")
+    consent = () if verb == "create-missed-partitions" else ("--yes",)
+    done = cli("topics", verb, f"{NAMESPACE}/p-.", "--regex", *consent, "-v")
+    assert done.exit_code == 0, done.stderr
+    assert all(f"/{NAMESPACE}/{name}/" in done.stderr for name in ("p-1", "p-2"))
+
+
+@pytest.mark.parametrize("words", [("terminate",), ("truncate",), ("reset-cursor", "-s", "sub", "-t", "1h")])
+def test_changing_what_a_pattern_matches_requires_consent(cli: Cli, words: tuple[str, ...]) -> None:
+    create(cli, "a", "b")
+    verb, *flags = words
+    done = cli("topics", verb, f"{NAMESPACE}/.", "--regex", *flags)
+    assert (done.exit_code, "confirm with --yes" in done.stderr) == (2, True)
+
+
+def test_what_several_topics_answer_is_shown_by_topic(cli: Cli) -> None:
+    first, second = create(cli, "a", "b")
+    done = cli("topics", "terminate", first, second, "--yes", "-o", "json")
+    assert list(json.loads(done.stdout)) == [first, second]
+
+
+def test_the_time_to_which_several_subscriptions_move_is_echoed_once(cli: Cli) -> None:
+    topics = create(cli, "a", "b")
+    cli("topics", "create-subscription", *topics, "-s", "sub")
+    done = cli("topics", "reset-cursor", *topics, "-s", "sub", "-t", "1h", "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.startswith("subscription sub of 2 topics moved to 20")
 
 
 def test_topics_come_from_stdin(cli: Cli) -> None:

@@ -16,6 +16,7 @@ from pulsarctl.shell.grammar import Noun
 from pulsarctl.verbs.policies.installing import install_topic_policies
 from pulsarctl.verbs.requests.installing import install_requests
 from pulsarctl.verbs.requests.of_topics import ROWS
+from pulsarctl.verbs.requests.topic_actions import ROWS as ACTIONS
 
 app = Noun(
     "topics",
@@ -31,5 +32,5 @@ app = Noun(
     offloading.app,
     copying.app,
 )
-install_requests(app, ROWS)
+install_requests(app, (*ACTIONS, *ROWS))
 install_topic_policies(app)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsarctl.commands.topics.partitions import Metadata, SystemTopics, show_ends
+from pulsarctl.commands.topics.partitions import Metadata, SystemTopics
 from pulsarctl.errors import UsageProblem
 from pulsarctl.output.render import Output, Table, resolve
 from pulsarctl.shell.arguments import PARALLEL_DEFAULT, Force, Namespace, Parallel, Topic, Yes, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.names import partition_name, without_partition
+from pulsarctl.values.names import without_partition
 from pulsarctl.verbs.many_topics import FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
 
 if TYPE_CHECKING:
@@ -116,29 +116,6 @@ def unload(
     """
     names = chosen(call, topics, regex=regex, from_file=from_file, namespace=namespace)
     act_on(call, names, lambda admin, name: admin.topics.unload(name), verb="unload", parallel=parallel)
-
-
-@app.verb("terminate", heading=Heading.LIFECYCLE, loses_data=True)
-def terminate(
-    call: Call,
-    topic: Topic,
-    partition: Annotated[
-        int, typer.Option("-p", "--partition", metavar="N", help="Terminate one partition only.")
-    ] = -1,
-    yes: Yes = False,
-) -> None:
-    """Terminate a topic, so that it accepts no more messages, and show its last message ID.
-
-    Its messages stay readable. This cannot be undone. A partitioned topic is terminated with all its partitions.
-
-    Example: pulsarctl topics terminate orders
-    """
-    call.confirm(f"Terminate {topic}? It accepts no messages afterwards.", yes=yes)
-    if partition < 0 and call.admin.topics.partitions(topic):
-        show_ends(call, call.admin.topics.terminate_partitions(topic))
-    else:
-        name = partition_name(topic, partition) if partition >= 0 else topic
-        call.show(call.admin.topics.terminate(name))
 
 
 @app.verb("trim", "trim-topic", heading=Heading.LIFECYCLE, loses_data=True)

@@ -1,6 +1,6 @@
 """`topics offload` and `topics offload-status`, with pulsar-admin's options and texts."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -9,9 +9,8 @@ from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.clock import monotonic
-from pulsarctl.values.message_ids import MessageId
 from pulsarctl.values.names import full_topic
-from pulsarctl.values.quantities import parse_duration, parse_size
+from pulsarctl.values.quantities import parse_duration
 from pulsarctl.verbs.broker_tasks import raise_if_failed, wait_for
 
 app = Noun("topics", "")
@@ -22,53 +21,6 @@ WORDS = {
     "SUCCESS": "Offload was a success",
     "ERROR": "Error in offload",
 }
-
-
-@app.verb("offload", heading=Heading.TIERED)
-def offload(
-    call: Call,
-    topic: Topic,
-    threshold: Annotated[
-        str,
-        typer.Option(
-            "-s", "--size-threshold", metavar="SIZE", help="Size of the newest messages that stay local, such as 10G."
-        ),
-    ],
-) -> None:
-    """Copy the older ledgers of a topic to tiered storage.
-
-    Ledgers are copied as a whole, in the background, up to the first one within the threshold. 'topics offload-status'
-    shows how it goes. The store comes from the broker's configuration or from offload policies.
-
-    Example: pulsarctl topics offload orders --size-threshold 1G
-    """
-    name = full_topic(topic)
-    stats = call.admin.topics.internal_stats(name)
-    ledgers = stats.get("ledgers") or []
-    if not ledgers:
-        call.show("Topic doesn't have any data")
-        return
-    before = first_within(ledgers, int(stats.get("currentLedgerSize", 0)), parse_size(threshold))
-    if before is None:
-        call.show("Nothing to offload")
-        return
-    call.admin.topics.offload(name, MessageId(before, 0))
-    call.show(f"Offload triggered for {name} for messages before {before}:0:-1")
-
-
-def first_within(ledgers: list[dict[str, Any]], open_bytes: int, threshold: int) -> int | None:
-    """The oldest ledger of the newest ones that fit the threshold; None if all of them fit.
-
-    The sizes in internal stats do not count the last ledger, which takes messages: it has `open_bytes`.
-    """
-    sizes = [int(ledger["size"]) for ledger in ledgers[:-1]] + [open_bytes]
-    first, total = int(ledgers[-1]["ledgerId"]), 0
-    for ledger, size in zip(reversed(ledgers), reversed(sizes), strict=True):
-        total += size
-        if total > threshold:
-            return first
-        first = int(ledger["ledgerId"])
-    return None
 
 
 @app.verb("offload-status", heading=Heading.TIERED)

@@ -1,12 +1,11 @@
 """Verbs of partitioned topics."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pulsarctl.errors import UsageProblem
-from pulsarctl.output.render import Table
-from pulsarctl.shell.arguments import Force, Namespace, Topic, Yes, pairs
+from pulsarctl.shell.arguments import Namespace, Topic, pairs
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
@@ -73,15 +72,6 @@ def update_partitioned(
     call.admin.topics.update_partitioned(topic, number, local_only=local_only or None, force=force or None)
 
 
-@app.verb("create-missed-partitions", heading=Heading.PARTITIONS)
-def create_missed_partitions(call: Call, topic: Topic) -> None:
-    """Create the missing partitions of a partitioned topic.
-
-    Example: pulsarctl topics create-missed-partitions orders
-    """
-    call.admin.topics.create_missed_partitions(topic)
-
-
 @app.verb("get-partitioned-topic-metadata", "get", heading=Heading.PARTITIONS)
 def partitioned_metadata(call: Call, topic: Topic) -> None:
     """Show the number of partitions of a topic, 0 if it is not partitioned.
@@ -89,37 +79,6 @@ def partitioned_metadata(call: Call, topic: Topic) -> None:
     Example: pulsarctl topics get-partitioned-topic-metadata orders
     """
     call.show(call.admin.topics.partitioned_metadata(topic))
-
-
-@app.verb("delete-partitioned-topic", "delete-partitioned", heading=Heading.PARTITIONS, loses_data=True)
-def delete_partitioned(
-    call: Call,
-    topic: Topic,
-    force: Force = False,
-    delete_schema: Annotated[bool, typer.Option("-d", "--deleteSchema", hidden=True)] = False,
-    yes: Yes = False,
-) -> None:
-    """Delete a partitioned topic and its partitions.
-
-    Example: pulsarctl topics delete-partitioned-topic orders
-    """
-    call.confirm(f"Delete {topic} and its partitions?", yes=yes)
-    call.admin.topics.delete_partitioned(topic, force=force)
-
-
-@app.verb("partitioned-terminate", heading=Heading.PARTITIONS, loses_data=True)
-def terminate_partitions(call: Call, topic: Topic, yes: Yes = False) -> None:
-    """Terminate every partition of a topic and show their last message IDs.
-
-    Example: pulsarctl topics partitioned-terminate orders
-    """
-    call.confirm(f"Terminate {topic} and its partitions? They accept no messages afterwards.", yes=yes)
-    show_ends(call, call.admin.topics.terminate_partitions(topic))
-
-
-def show_ends(call: Call, ends: dict[str, Any]) -> None:
-    rows = [(number, f"{end['ledgerId']}:{end['entryId']}") for number, end in ends.items()]
-    call.show(ends, Table(("PARTITION", "LAST MESSAGE ID"), rows))
 
 
 def _number(positional: int | None, option: int | None) -> int:

@@ -9,19 +9,15 @@ import typer
 from pulsarctl.errors import Conflict, UsageProblem
 from pulsarctl.shell.arguments import (
     PARALLEL_DEFAULT,
-    TIME,
     Force,
     Parallel,
-    Properties,
     Subscription,
     Topic,
     Yes,
-    pairs,
 )
 from pulsarctl.shell.call import Call
 from pulsarctl.shell.grammar import Noun
 from pulsarctl.shell.headings import Heading
-from pulsarctl.values.message_ids import parse_message_id
 from pulsarctl.verbs import cursors
 from pulsarctl.verbs.many_topics import Chosen, FromFile, InNamespace, Regex, Topics, act_on, chosen, shown
 
@@ -38,34 +34,6 @@ def subscriptions(call: Call, topic: Topic) -> None:
     Example: pulsarctl topics subscriptions orders
     """
     call.show_names("SUBSCRIPTION", call.admin.topics.subscriptions(topic))
-
-
-@app.verb("create-subscription", heading=Heading.SUBSCRIPTIONS)
-def create_subscription(
-    call: Call,
-    topic: Topic,
-    subscription: Subscription,
-    message_id: Annotated[
-        str,
-        typer.Option(
-            "-m", "--messageId", metavar="ID", help="Start of the subscription: earliest, latest, or a message ID."
-        ),
-    ] = "latest",
-    replicated: Annotated[
-        bool, typer.Option("-r", "--replicated", help="Replicate the subscription to all clusters.")
-    ] = False,
-    properties: Properties = None,
-) -> None:
-    """Create a subscription on a topic.
-
-    Fails with exit code 6 if the subscription exists.
-
-    Example: pulsarctl topics create-subscription orders -s billing -m earliest
-    """
-    position = parse_message_id(message_id)
-    call.admin.topics.create_subscription(
-        topic, subscription, position, replicated=replicated or None, properties=pairs(properties)
-    )
 
 
 @app.verb("unsubscribe", heading=Heading.SUBSCRIPTIONS, loses_data=True)
@@ -128,20 +96,6 @@ def clear_backlog(
         )
 
 
-@app.verb("skip", heading=Heading.SUBSCRIPTIONS, loses_data=True)
-def skip(
-    call: Call,
-    topic: Topic,
-    subscription: Subscription,
-    count: Annotated[int, typer.Option("-n", "--count", help="Number of messages.")],
-) -> None:
-    """Acknowledge the next messages of a subscription.
-
-    Example: pulsarctl topics skip orders -s billing -n 10
-    """
-    call.admin.topics.skip(topic, subscription, count)
-
-
 @app.verb("expire-messages", heading=Heading.SUBSCRIPTIONS, loses_data=True)
 def expire_messages(
     call: Call,
@@ -202,29 +156,6 @@ def expire_messages_of_all(
         question = f"Acknowledge messages older than {time} for every subscription of {shown(names)}?"
         call.confirm(question, yes=yes, several=True)
         _expire(call, names, lambda admin, topic: admin.topics.expire_all(topic, seconds), parallel)
-
-
-@app.verb("reset-cursor", heading=Heading.SUBSCRIPTIONS)
-def reset_cursor(
-    call: Call,
-    topic: Topic,
-    subscription: Subscription,
-    time: Annotated[str | None, typer.Option("-t", "--time", metavar="TIME", help=TIME)] = None,
-    message_id: Annotated[
-        str | None,
-        typer.Option("-m", "--messageId", metavar="ID", help="Message to start at: earliest, latest, or LEDGER:ENTRY."),
-    ] = None,
-    excluded: Annotated[
-        bool, typer.Option("-e", "--exclude-reset-position", help="Start after the message of -m.")
-    ] = False,
-) -> None:
-    """Move a subscription to a time or a message.
-
-    Later messages are delivered again.
-
-    Example: pulsarctl topics reset-cursor orders -s billing -t 1h
-    """
-    cursors.reset(call, topic, subscription, time, message_id, excluded)
 
 
 def _expire(call: Call, names: Chosen, expire: "Callable[[AdminClient, str], None]", parallel: int) -> None:

@@ -4,15 +4,20 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulsarctl.admin.form import Form, Text
+from pulsarctl.shell.call import Call
 from pulsarctl.shell.headings import Heading
 from pulsarctl.values.names import full_topic, namespace_path, segment, subscription_segment, topic_path
+
+if TYPE_CHECKING:
+    from pulsarctl.admin.client import AdminClient
 
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 Given = dict[str, Any]
 REQUIRED: Any = ...
+Act = Callable[["AdminClient", str], Any]  # on one topic
 
 
 class Place(Enum):
@@ -70,6 +75,10 @@ class Request:
     ending    what follows the path if the fields in it are given; `otherwise` follows if they are not
     payload   computes a body that is not JSON
     into      the field with the file to write the response to
+    act       what is done instead of one request: made of the fields once, and called for each topic
+    show      prints the values by topic, where `shown` does not say how
+    doing     the verb in an error about several topics, if it is not the name
+    several   asked before data of several topics is touched, where one topic needs no question
     """
 
     name: str
@@ -91,6 +100,10 @@ class Request:
     otherwise: str = ""
     payload: Callable[[Given], Form | Text] | None = None
     into: str = ""
+    act: Callable[[Given], Act] | None = None
+    show: Callable[[Call, Given, Mapping[str, Any]], None] | None = None
+    doing: str = ""
+    several: str = ""
 
 
 def target(row: Request, given: Given) -> str:
