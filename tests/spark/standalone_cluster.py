@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from pulsarctl.spark.java import cache_directory, find_java
@@ -18,22 +19,25 @@ _STANDALONE = "org.apache.spark.deploy"
 
 
 @contextmanager
-def standalone_cluster(directory: Path, port: int, *, cores: int = 1, mark: str = "") -> Iterator[str]:
-    """The master's URL. `port` must be free. `mark` is that of the worker and its executors (`processes`)."""
+def standalone_cluster(
+    directory: Path, port: int, *, cores: int = 1, mark: str = "", home: Path | None = None
+) -> Iterator[str]:
+    """The master's URL. `port` must be free. `mark` is that of the worker and its executors (`processes`).
+
+    `home` is where Spark is; without it, where it is installed.
+    """
     url = f"spark://127.0.0.1:{port}"
-    with _started(directory, "Master", ["--port", str(port), "--webui-port", "0"], "elected leader", mark):
+    started = partial(_started, directory, home or installed_home(), mark)
+    with started("Master", ["--port", str(port), "--webui-port", "0"], "elected leader"):
         own = ["--webui-port", "0", "--cores", str(cores), "--memory", f"{cores}g"]
         own += ["--work-dir", str(directory / "work"), url]
-        with _started(directory, "Worker", own, "Successfully registered with master", mark):
+        with started("Worker", own, "Successfully registered with master"):
             yield url
 
 
 @contextmanager
-def _started(directory: Path, role: str, arguments: list[str], sign: str, mark: str) -> Iterator[None]:
+def _started(directory: Path, home: Path, mark: str, role: str, arguments: list[str], sign: str) -> Iterator[None]:
     """Runs until the end of the block, and starts it once the log shows the sign."""
-    import pyspark
-
-    home = Path(pyspark.__path__[0])
     environment = os.environ | {
         "JAVA_HOME": str(find_java(os.environ, cache_directory(os.environ)).home),
         "SPARK_HOME": str(home),
@@ -69,6 +73,24 @@ def _watch(process: "subprocess.Popen[str]", sign: str, seen: threading.Event) -
         for line in process.stderr:
             if sign in line:
                 seen.set()
+
+
+def quick_home(directory: Path) -> Path:
+    """The installed Spark without `pyspark.zip`: what Python imports from a zip, it compiles at every start.
+
+    Spark waits 10 s for a Python worker, which is little on a busy machine.
+    """
+    home = directory / "spark"
+    home.mkdir()
+    for part in ("bin", "jars"):
+        (home / part).symlink_to(installed_home() / part)
+    return home
+
+
+def installed_home() -> Path:
+    import pyspark
+
+    return Path(pyspark.__path__[0])
 
 
 def free_port() -> int:

@@ -24,7 +24,7 @@ from tests.broker_process import BrokerProcess
 from tests.condition import wait_until
 from tests.official_client import connect
 from tests.spark.processes import MARK, kill, marked_processes, needs_proc
-from tests.spark.standalone_cluster import free_port, standalone_cluster
+from tests.spark.standalone_cluster import free_port, quick_home, standalone_cluster
 from tests.spark.steady_publisher import SteadyPublisher
 from tests.spark.streaming_job import SUBSCRIPTION
 
@@ -57,19 +57,20 @@ def tell(text: str) -> None:
 class StreamingJob:
     """The driver and the executors, as processes."""
 
-    def __init__(self, master: str, broker: BrokerProcess, folder: Path) -> None:
+    def __init__(self, master: str, home: Path, broker: BrokerProcess, folder: Path) -> None:
         self._words = (master, broker.service_url, broker.http_url, TOPIC, str(folder))
         self._folder = folder
         self._mark = f"{folder}-driver"
+        environment = {MARK: self._mark, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        self._environment = os.environ | environment | {"SPARK_HOME": str(home)}
         self._log = folder.with_name("driver.log")
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, *options: str) -> "subprocess.Popen[str]":
-        environment = {MARK: self._mark, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.spark.streaming_job", *self._words, *options],
-                env=os.environ | environment,
+                env=self._environment,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -156,11 +157,12 @@ def test_a_query_that_is_killed_again_and_again_writes_every_message_once(
 ) -> None:
     seed = random.randrange(1 << 32)
     chosen, cluster, killed = random.Random(seed), f"{tmp_path}-cluster", Counter[str]()
+    home = quick_home(tmp_path)
     with (
-        standalone_cluster(tmp_path, free_port(), cores=2, mark=cluster) as master,
+        standalone_cluster(tmp_path, free_port(), cores=2, mark=cluster, home=home) as master,
         SteadyPublisher(broker.service_url, TOPIC, 3 * MESSAGE_BYTES_MAX) as publisher,
     ):
-        job = StreamingJob(master, broker, tmp_path / "query")
+        job = StreamingJob(master, home, broker, tmp_path / "query")
         try:
             for turn in range(KILLS):
                 job.wait_for_batches(chosen.randint(1, 4))

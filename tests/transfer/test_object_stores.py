@@ -1,11 +1,9 @@
-"""Exports to object stores, and imports from them: an S3 server with faults in front of it, and an emulator of GCS."""
+"""Exports to object stores, and imports from them: an S3 server with faults in front of it, and a server of GCS."""
 
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pulsar
 import pytest
@@ -19,6 +17,7 @@ from tests.broker_core.offload.fault_proxy import Request
 from tests.cli.runner import Cli
 from tests.condition import wait_until
 from tests.export_buckets import BUCKET, S3, s3_server
+from tests.gcs_server import gcs_server
 from tests.official_client import connect
 from tests.transfer.moved_topics import by_key, command
 
@@ -181,16 +180,8 @@ def test_azure_is_another_prefix() -> None:
 @pytest.fixture(scope="module")
 def gcs() -> Iterator[str]:
     """The URI of a bucket."""
-    emulator: Any = pytest.importorskip("gcp_storage_emulator.server", reason="the emulator of GCS is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = emulator.create_server("127.0.0.1", port, in_memory=True, default_bucket=BUCKET)
-    server.start()
-    try:
-        yield f"gs://anonymous@{BUCKET}/orders?scheme=http&endpoint_override=127.0.0.1:{port}"
-    finally:
-        server.stop()
+    with gcs_server(BUCKET) as address:
+        yield f"gs://anonymous@{BUCKET}/orders?scheme=http&endpoint_override={address}"
 
 
 def test_google_cloud_storage_takes_exports_and_returns_them(
