@@ -103,9 +103,7 @@ class Dispatcher:
         self._under_way += 1
         try:
             with self._memory.share() as share:
-                turns = await entered()
                 answer = await self._bounded(request, share)
-                await turns.pause()  # small answers are written at once
                 return await send(self._web, request, answer, self._http)
         finally:
             self._under_way -= 1
@@ -114,7 +112,10 @@ class Dispatcher:
         """Runs a request with a deadline; one that takes longer is answered with 503."""
         try:
             async with asyncio.timeout(self._http.request_seconds):
-                return await self._handle(request, share)
+                turns = await entered()
+                answer = await self._handle(request, share)
+                await turns.pause()  # a small answer is written at once
+                return answer
         except TimeoutError:
             reason = f"no result within {self._http.request_seconds:g} seconds"
             reads = request.method in ("GET", "HEAD")

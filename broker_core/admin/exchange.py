@@ -87,7 +87,7 @@ async def send(library: Any, request: web.BaseRequest, answer: Answer, config: H
     """Returns when the client has read the answer, except what is in socket buffers; disconnects a slow client."""
     headers = [("Content-Type", answer.content_type)] if answer.body else []
     headers += answer.headers
-    if len(answer.body) <= SLICE_BYTES or request.method == "HEAD":
+    if len(answer.body) <= SLICE_BYTES:
         small: web.StreamResponse = library.Response(status=answer.status, body=bytes(answer.body), headers=headers)
         return small
     response: web.StreamResponse = library.StreamResponse(status=answer.status, headers=headers)
@@ -105,9 +105,10 @@ async def send(library: Any, request: web.BaseRequest, answer: Answer, config: H
 
 async def _write(request: web.BaseRequest, response: web.StreamResponse, body: bytes | LongText) -> None:
     await response.prepare(request)
-    for piece in body.taken() if isinstance(body, LongText) else _slices(body):
-        await response.write(piece)
-        await turnstile().wait()
+    if request.method != "HEAD":
+        for piece in body.taken() if isinstance(body, LongText) else _slices(body):
+            await response.write(piece)
+            await turnstile().wait()
     await response.write_eof()
 
 

@@ -52,15 +52,15 @@ class TurnedBroker:
         await topic.subscriptions.open("s", durable=True, start=None, earliest=True, properties={})
         return topic
 
-    def get(self, path: str) -> tuple[bytes, int]:
+    def ask(self, path: str, method: str = "GET") -> tuple[bytes, int]:
         """The answer, and how many turns the loop took for it."""
-        return self._runner.run(self._get(path))
+        return self._runner.run(self._ask(path, method))
 
-    async def _get(self, path: str) -> tuple[bytes, int]:
+    async def _ask(self, path: str, method: str) -> tuple[bytes, int]:
         port = self._server.broker.main_http_url.rpartition(":")[2]
         reader, writer = await asyncio.open_connection("127.0.0.1", int(port.rstrip("/")))
         before = turns().turns
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         answer = await reader.read(-1)
         writer.close()
         return answer, turns().turns - before
@@ -84,11 +84,19 @@ def test_a_report_lets_messages_pass_after_every_few_topics(
     looks = iter(range(10**9))
     with monkeypatch.context() as patched:
         patched.setattr(time, "perf_counter", lambda: next(looks) * TURN_SECONDS * 0.6)
-        answer, taken = broker.get(path)
+        answer, taken = broker.ask(path)
     assert answer.startswith(b"HTTP/1.1 200")
     assert taken >= TOPICS / 2
 
 
 def test_a_long_answer_is_sent_one_piece_in_a_turn(broker: TurnedBroker) -> None:
-    answer, taken = broker.get("/metrics")
+    answer, taken = broker.ask("/metrics")
     assert taken >= len(answer) / 100_000
+
+
+def test_the_head_of_a_long_answer_comes_without_it(broker: TurnedBroker) -> None:
+    answer, _ = broker.ask("/metrics", "HEAD")
+    head, body = answer.split(b"\r\n\r\n")
+    length = next(line for line in head.splitlines() if line.lower().startswith(b"content-length:"))
+    assert int(length.split()[1]) > 100_000
+    assert body == b""
