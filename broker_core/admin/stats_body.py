@@ -147,11 +147,19 @@ def replicator_body(stats: ReplicatorStats) -> dict[str, Any]:
         **(inbound if stats.inbound else {}),
         **(outbound if stats.outbound else {}),
         "msgExpiredCount": stats.expired.messages,
+        **_dropped(stats),
         "backlogSize": stats.backlog_bytes,
         "state": stats.state,
         "lastError": stats.last_error,
         "lastReceiptTimestamp": stats.last_receipt_ms,
     }
+
+
+def _dropped(stats: ReplicatorStats) -> dict[str, Any]:
+    """Only of a non-persistent topic."""
+    if stats.dropped is None:
+        return {}
+    return {"msgDropRate": stats.dropped.message_rate, "msgDropCount": stats.dropped.messages}
 
 
 def subscription_body(stats: SubscriptionStats, *, with_size: bool = True) -> dict[str, Any]:

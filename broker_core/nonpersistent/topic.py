@@ -34,6 +34,8 @@ class NonPersistentTopic(Topic):
 
     def _on_confirmed(self) -> None:
         """Wakes the dispatchers instead of running them, because a producer is in the middle of its run."""
+        if self.replicators.by_cursor:
+            self.replicators.offer(self._log.newest)
         for subscription in self.subscriptions.by_name.values():
             subscription.dispatcher.wake()
 

@@ -80,6 +80,11 @@ class VolatileLog:
             self._loop.call_soon(self._deal)  # after the dispatchers' passes
         return first
 
+    @property
+    def newest(self) -> Block:
+        """What was appended last, during `on_confirmed`."""
+        return self._passing[-1][0]
+
     def _deal(self) -> None:
         if self._closed or not self._passing:
             return

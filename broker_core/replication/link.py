@@ -50,7 +50,7 @@ class Link:
         connection = await remote.connect(str(context.name))
         await check_topic(connection, remote, context.name, services, existed=existed)
         schemas = RemoteSchemas(context.name, services.schemas, connection)
-        producer = RemoteProducer(connection, confirmed, woken)
+        producer = RemoteProducer(connection, confirmed, woken, is_persistent=context.name.is_persistent)
         try:
             await producer.attach(
                 str(context.name),

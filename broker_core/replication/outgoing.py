@@ -75,7 +75,7 @@ class Outgoing:
             Position(block.ledger_id, block.first_entry_id + index),
             source=self._services.cluster,
             producer_id=link.producer.producer_id,
-            names_position=link.connection.names_source_positions,
+            names_position=link.producer.names_positions,
             schema_version=await link.schema_version(metadata.schema_version) if metadata.schema_version else None,
         )
         _check_size(copy, link)

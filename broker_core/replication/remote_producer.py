@@ -29,8 +29,16 @@ Confirmed = Callable[[list["Copy"]], None]
 class RemoteProducer:
     """`confirmed` gets the copies that the other cluster has stored, in order; `woken` is called when it fails."""
 
-    def __init__(self, connection: RemoteConnection, confirmed: Confirmed, woken: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connection: RemoteConnection,
+        confirmed: Confirmed,
+        woken: Callable[[], None],
+        *,
+        is_persistent: bool = True,
+    ) -> None:
         self.connection = connection
+        self.names_positions = is_persistent and connection.names_source_positions
         self.producer_id = connection.new_producer_id()
         self.failure: CannotReplicate | None = None
         self.refused_at: Position | None = None
@@ -75,7 +83,7 @@ class RemoteProducer:
         if not self._pending or self.failure is not None:
             return
         head = self._pending[0]
-        if self.connection.names_source_positions:
+        if self.names_positions:
             position = Position(receipt.sequence_id, receipt.highest_sequence_id)
             if position.entry_id != OF_A_MARKER and position <= self._last:
                 return  # repeated

@@ -61,6 +61,8 @@ class ReplicatorState(enum.Enum):
 class Replicator(ReplicatorBacklog):
     """`moved` is called when its cursor passed entries, so that the topic may trim them."""
 
+    dropped: Rate | None = None  # messages that were never sent, where the topic keeps none
+
     def __init__(
         self,
         context: TopicContext,
@@ -98,7 +100,7 @@ class Replicator(ReplicatorBacklog):
     def topic_name(self) -> str:
         return str(self._context.name)
 
-    def rates(self) -> tuple[Rate, Rate]:
+    def rates(self) -> tuple[Rate, ...]:
         return self.sent, self.expired
 
     # -- life

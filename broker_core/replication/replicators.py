@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from broker_core.limits.rate_limit import RateLimit
 from broker_core.publishing.replication import REPLICATOR_PREFIX
 from broker_core.replication.replicator import Replicator
+from broker_core.replication.volatile_replicator import VolatileReplicator
 from broker_core.storage.errors import StorageError
 from broker_core.tenancy.system_topics import is_system_topic
 
 if TYPE_CHECKING:
     from broker_core.replication.services import ReplicationServices
+    from broker_core.storage.block import Block
     from broker_core.storage.cursor import ManagedCursor
     from broker_core.topic_context import TopicContext
 
@@ -59,10 +61,16 @@ class Replicators(Mapping[str, Replicator]):
         for one in self.by_cursor.values():
             one.wake()
 
+    def offer(self, block: Block) -> None:
+        """A non-persistent topic has received this."""
+        for one in self.by_cursor.values():
+            if isinstance(one, VolatileReplicator):
+                one.offer(block)
+
     def wanted(self) -> set[str]:
         """The other clusters in the policy; none if the topic is never replicated."""
         clusters, own = self._context.policies.replication_clusters, self._services.cluster
-        if self._context.log.on_disk is None or is_system_topic(self._context.name) or own not in clusters:
+        if is_system_topic(self._context.name) or own not in clusters:
             return set()
         return set(clusters) - {own}
 
@@ -85,7 +93,8 @@ class Replicators(Mapping[str, Replicator]):
 
     async def _add(self, name: str, cluster: str) -> None:
         cursor: ManagedCursor = await self._context.log.open_cursor(name, initial=self._services.start, durable=True)
-        one = self.by_cursor[name] = Replicator(self._context, self._services, cluster, cursor, self._moved)
+        kind = VolatileReplicator if self._context.log.on_disk is None else Replicator
+        one = self.by_cursor[name] = kind(self._context, self._services, cluster, cursor, self._moved)
         one.start()
 
     async def _remove(self, name: str) -> None:

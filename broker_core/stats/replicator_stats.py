@@ -40,6 +40,7 @@ class ReplicatorStats:
     state: str = ""
     last_error: str = ""
     last_receipt_ms: int = 0
+    dropped: Traffic | None = None  # of a non-persistent topic
 
 
 async def replication_stats(topic: Topic) -> dict[str, ReplicatorStats]:
@@ -72,6 +73,7 @@ def _stats_of(replicator: Replicator, source: Producer | None, delay_seconds: in
         state=replicator.state.value,
         last_error=replicator.last_error,
         last_receipt_ms=replicator.last_receipt_ms,
+        dropped=Traffic.of([replicator.dropped]) if replicator.dropped is not None else None,
     )
 
 
@@ -106,4 +108,7 @@ def _merged(same: Sequence[ReplicatorStats]) -> ReplicatorStats:
         state=worst.state,
         last_error=next((one.last_error for one in same if one.last_error), ""),
         last_receipt_ms=max(one.last_receipt_ms for one in same),
+        dropped=sum((one.dropped for one in same if one.dropped is not None), NOTHING)
+        if worst.dropped is not None
+        else None,
     )

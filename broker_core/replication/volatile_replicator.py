@@ -1,0 +1,71 @@
+"""The replicator of a non-persistent topic: it sends what arrives while the other cluster takes it, and drops the rest.
+
+At most `replicationProducerQueueSize` entries wait for their turn. What is on its way when the connection ends is lost,
+as it would be for any consumer of such a topic.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from broker_core.rates.rate import Rate
+from broker_core.replication.replicator import Replicator, ReplicatorState
+from broker_core.storage.block import EMPTY
+
+if TYPE_CHECKING:
+    from broker_core.storage.block import Block
+
+
+class VolatileReplicator(Replicator):
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.dropped: Rate = Rate(self._context.clock)
+        self._waiting: deque[Block] = deque()
+        self._entries = 0  # that wait
+
+    def rates(self) -> tuple[Rate, ...]:
+        return *super().rates(), self.dropped
+
+    def offer(self, block: Block) -> None:
+        """What the topic has received now."""
+        if self.state is ReplicatorState.STARTED and self._entries + len(block) <= self._services.config.queue_size:
+            self._waiting.append(block)
+            self._entries += len(block)
+            self.wake()
+        else:
+            self._drop(block)
+
+    def _existed(self) -> bool:
+        """Such a topic comes and goes with its clients, so that a missing one was not deleted."""
+        return False
+
+    def _has_more(self) -> bool:
+        return bool(self._waiting)
+
+    async def _replicate(self) -> None:
+        self._drop_waiting()
+        self.cursor.expire_to(self._log.last_confirmed)  # what was on its way is lost
+        try:
+            await super()._replicate()
+        finally:
+            self._drop_waiting()
+
+    async def _read(self, room: int) -> Block:
+        if not self._waiting:
+            return EMPTY
+        block = self._waiting.popleft()
+        if len(block) > room:
+            self._waiting.appendleft(block.slice(room, len(block)))
+            block = block.slice(0, room)
+        self._entries -= len(block)
+        return block
+
+    def _drop_waiting(self) -> None:
+        while self._waiting:
+            self._drop(self._waiting.popleft())
+        self._entries = 0
+
+    def _drop(self, block: Block) -> None:
+        self.dropped.add(sum(block.counts), 0)
+        self.cursor.acknowledge(block.ledger_id, range(block.first_entry_id, block.first_entry_id + len(block)))
