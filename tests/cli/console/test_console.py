@@ -2,14 +2,8 @@
 
 import asyncio
 import json
-import os
-import select
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pulsar
@@ -20,10 +14,9 @@ from broker_core.testing import EmbeddedBroker
 from pulsarctl.console.remote_api import RemoteAdminApi
 from pulsarctl.settings.settings import resolve
 from tests.admin.console_browser import Browser, Shown
+from tests.cli.console.running import console
 from tests.cli.runner import Cli
 
-PULSARCTL = Path(sys.executable).parent / "pulsarctl"
-READY_SECONDS = 60
 TOPIC = "persistent://public/default/orders"
 
 
@@ -37,21 +30,6 @@ def broker() -> Iterator[EmbeddedBroker]:
             producer.send(f"order {number}".encode())
         client.close()
         yield found
-
-
-@contextmanager
-def console(home: Path, *options: str) -> Iterator[str]:
-    """The address that the command prints."""
-    command = [str(PULSARCTL), *options, "console", "--port", "0", "--print-urls", "json", "--console-actions"]
-    environment = {**os.environ, "HOME": str(home)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:
-        try:
-            assert process.stdout is not None
-            assert select.select([process.stdout], [], [], READY_SECONDS)[0], "no address in time"
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(READY_SECONDS) == 0
 
 
 @pytest.fixture(scope="module")
