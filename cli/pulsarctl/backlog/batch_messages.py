@@ -1,12 +1,18 @@
-"""The keys and sizes of the messages in stored entries: Arrow batches of whole entries -> columns of messages."""
+"""The keys and sizes of the messages in stored entries: Arrow batches of whole entries -> columns of messages.
+
+The messages of all batches are taken apart together; if that is impossible, one by one.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from broker_core.wire.batch import split_batch
 from broker_core.wire.errors import EntryError
+from pulsarctl.tables.column_rows import split_batches
+from pulsarctl.tables.protobuf_columns import Parsed, Unusual, Words
 
 _KEY_IS_BYTES = "base64:"  # clients encode keys that are not text
 
@@ -25,6 +31,62 @@ class MessageColumns(NamedTuple):
 
 
 def message_columns(batch: pa.RecordBatch) -> MessageColumns:
+    try:
+        return _together(batch)
+    except (Unusual, pa.ArrowInvalid):
+        return _one_by_one(batch)
+
+
+def _together(batch: pa.RecordBatch) -> MessageColumns:
+    """Raises `Unusual`, and `ArrowInvalid` for a key that is no text."""
+    batched = batch.column("batched").to_numpy(zero_copy_only=False)
+    encrypted = batch.column("encrypted").to_numpy(zero_copy_only=False)
+    alone, batches = np.flatnonzero(~batched), np.flatnonzero(batched & ~encrypted)
+    counts = _integers(batch, "messages")[batches]
+    words, first, stop = _payloads(batch.column("value"), batches)
+    own, _ = split_batches(words, first, stop, counts)
+    entry = np.concatenate([np.repeat(batches, counts), alone])
+    index = np.arange(own.count) - np.repeat(np.cumsum(counts) - counts, counts)
+    keys_alone = _named(batch.column("key").take(alone), batch.column("key_is_base64").take(alone))
+    keys = pa.concat_arrays([_keys(own), keys_alone])
+    sizes = np.concatenate([own.numbers("payload_size").astype(np.int64), _integers(batch, "value_size")[alone]])
+    order = np.argsort(entry, kind="stable") if len(alone) and len(batches) else np.arange(len(entry))
+    codes = keys.take(order).dictionary_encode()
+    return MessageColumns(
+        entry[order],
+        np.concatenate([index, np.full(len(alone), -1)])[order],
+        codes.indices.fill_null(-1).to_numpy().astype(np.int64),
+        sizes[order],
+        codes.dictionary.to_pylist(),
+    )
+
+
+def _integers(batch: pa.RecordBatch, name: str) -> "np.ndarray[Any, Any]":
+    found: np.ndarray[Any, Any] = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _payloads(
+    values: pa.Array, rows: "np.ndarray[Any, Any]"
+) -> "tuple[Words, np.ndarray[Any, Any], np.ndarray[Any, Any]]":
+    """The bytes of a column, and where those of some rows are."""
+    _, offsets, data = values.buffers()
+    places = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    return Words(memoryview(data) if data is not None else b""), places[rows], places[rows + 1]
+
+
+def _keys(own: Parsed) -> pa.Array:
+    keys = own.texts("partition_key").cast(pa.string())
+    if "null_partition_key" in own:
+        keys = pc.if_else(pa.array(own.is_set("null_partition_key")), None, keys)
+    return _named(keys, pa.array(own.is_set("partition_key_b64_encoded")))
+
+
+def _named(keys: pa.Array, is_base64: pa.Array) -> pa.Array:
+    return pc.if_else(is_base64, pc.binary_join_element_wise(_KEY_IS_BYTES, keys, ""), keys)
+
+
+def _one_by_one(batch: pa.RecordBatch) -> MessageColumns:
     found = _Rows()
     columns = [batch.column(name).to_pylist() for name in ("batched", "encrypted", "key", "key_is_base64")]
     sizes, counts = batch.column("value_size").to_pylist(), batch.column("messages").to_pylist()

@@ -77,14 +77,15 @@ def rows_of_entries(run: EntryRun, headers: Headers, *, whole: bool, wants_value
 def rows_of_batches(run: EntryRun, headers: Headers, *, wants_messages: bool) -> ColumnRows:
     metadata = headers.metadata
     counts = metadata.numbers("num_messages_in_batch").astype(np.int64)
-    plain_sizes = np.maximum(metadata.numbers("uncompressed_size").astype(np.int64), headers.end - headers.payload)
-    if (counts * _SIZE > plain_sizes).any():
-        raise Unusual
+    announced = metadata.numbers("uncompressed_size").astype(np.int64)
+    _check_counts(counts, np.maximum(announced, headers.end - headers.payload))
     of_entry = np.repeat(np.arange(len(run)), counts)
     indexes = np.arange(len(of_entry)) - np.repeat(np.cumsum(counts) - counts, counts)
     own, values, sizes = metadata, None, np.zeros(len(of_entry), np.int64)
     if wants_messages:
-        own, first = _messages(headers, counts)
+        own, first = split_batches(*_plain(headers), counts)
+        if own.is_set("compacted_out").any():
+            raise Unusual
         sizes = own.numbers("payload_size").astype(np.int64)
         values = _values(own, own.words.cut(first, first + sizes))
     ones = np.ones(len(of_entry), np.int64)
@@ -122,22 +123,26 @@ def _plain(headers: Headers) -> tuple[Words, Array, Array]:
     return Words(b"".join(plain)), ends - np.fromiter(map(len, plain), np.int64, len(plain)), ends
 
 
-def _messages(headers: Headers, counts: Array) -> tuple[Parsed, Array]:
-    """The metadata of all messages of the batches, and where the payload of each starts.
+def split_batches(words: Words, first: Array, stop: Array, counts: Array) -> tuple[Parsed, Array]:
+    """The metadata of all messages of the batches between `first` and `stop`, and where the payload of each starts.
 
     Where a message starts, only the one before it says. So each place that looks like one is parsed, and the messages
-    are those that form a chain from the start of each batch to its end.
+    are those that form a chain from the start of each batch to its end. Raises `Unusual`.
     """
-    words, first, stop = _plain(headers)
-    starts = _likely_starts(words)
+    _check_counts(counts, stop - first)
+    starts = _likely_starts(words) if len(counts) else first
     parsed, ends = _parsed(words, starts)
     follows = ends + parsed.numbers("payload_size").astype(np.int64)
     chain = _chain(starts, follows, parsed.sound & parsed.has("payload_size"), first, stop, counts)
     if len(chain) < len(starts):
         parsed, ends = _parsed(words, starts[chain])
-    if parsed.is_set("compacted_out").any():
-        raise Unusual
     return parsed, ends
+
+
+def _check_counts(counts: Array, sizes: Array) -> None:
+    """Raises `Unusual` for more messages than fit, before they take memory."""
+    if (counts * _SIZE > sizes).any():
+        raise Unusual
 
 
 def _parsed(words: Words, starts: Array) -> tuple[Parsed, Array]:
@@ -164,7 +169,7 @@ def _likely_starts(words: Words) -> Array:
 def _chain(starts: Array, follows: Array, sound: Array, first: Array, stop: Array, counts: Array) -> Array:
     """The indexes in `starts` of the messages of all batches."""
     last = np.cumsum(counts)
-    if len(starts) == last[-1] and sound.all():
+    if len(starts) == counts.sum() and counts.all() and sound.all():
         expected = np.append(starts[1:], 0)
         expected[last - 1] = stop
         if (follows == expected).all() and (starts[last - counts] == first).all():

@@ -47,13 +47,13 @@ class Field(NamedTuple):
 class Words:
     """Bytes, with the eight from any place on as one number."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | memoryview) -> None:
         self.size = len(data)
         self.bytes = np.frombuffer(data, np.uint8)
         self._buffer = pa.py_buffer(data)
         self._whole = max(len(data) - WORD + 1, 0)
         self._words = _words(data, self._whole)
-        rest = data[self._whole :] + bytes(2 * WORD)
+        rest = bytes(data[self._whole :]) + bytes(2 * WORD)
         self._last_words = _words(rest, len(rest) - WORD + 1)
 
     def at(self, places: Array) -> Array:
@@ -80,7 +80,7 @@ class Words:
         return whole.take(pa.array(np.arange(0, len(places), 2, dtype=np.int32)))
 
 
-def _words(data: bytes, count: int) -> Array:
+def _words(data: bytes | memoryview, count: int) -> Array:
     """The eight bytes at each of the first places."""
     return np.ndarray((count,), "<u8", data, 0, (1,)) if count else np.empty(0, np.uint64)
 
