@@ -14,8 +14,10 @@ from tests.bench.console_pages import console_pages
 from tests.bench.declared_state import declared_state
 from tests.bench.delayed_backlog import delayed_backlog
 from tests.bench.delivery_times import delivery_times
+from tests.bench.large_backlog import large_backlog
 from tests.bench.lines import lines
 from tests.bench.many_topics import many_topics
+from tests.bench.offload import offload
 from tests.bench.proxy import proxy
 from tests.bench.rest import IDLE_SECONDS, rest
 from tests.bench.secured import secured
@@ -144,7 +146,9 @@ FIGURES: dict[str, Callable[[Path], str]] = {
     "commands": commands,
     "lines": lines,
     "backlog": backlog,
+    "backlog-large": large_backlog,
     "tables": tables,
+    "offload": offload,
     "state": declared_state,
     "proxy": proxy,
     "secured": secured,
