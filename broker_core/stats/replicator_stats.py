@@ -108,7 +108,10 @@ def _merged(same: Sequence[ReplicatorStats]) -> ReplicatorStats:
         state=worst.state,
         last_error=next((one.last_error for one in same if one.last_error), ""),
         last_receipt_ms=max(one.last_receipt_ms for one in same),
-        dropped=sum((one.dropped for one in same if one.dropped is not None), NOTHING)
-        if worst.dropped is not None
-        else None,
+        dropped=_dropped(same),
     )
+
+
+def _dropped(same: Sequence[ReplicatorStats]) -> Traffic | None:
+    found = [one.dropped for one in same if one.dropped is not None]
+    return sum(found, NOTHING) if found else None

@@ -105,6 +105,8 @@ class TopicMigration:
 
     async def settled(self) -> None:
         """Waits a moment for the end of a change, so that clients need not ask again."""
+        if self.phase not in (Phase.STOPPED, Phase.HELD):
+            return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(WAIT_SECONDS):
                 while self.phase in (Phase.STOPPED, Phase.HELD):

@@ -1,6 +1,7 @@
 """A client gets the addresses of the listener by whose address it came (`bindAddresses`)."""
 
 import json
+import socket
 import urllib.request
 from collections.abc import Iterator
 
@@ -13,7 +14,19 @@ from tests.clients.conftest import TIMEOUT_MS
 from tests.official_client import connect
 from tests.raw_client import RawClient
 
-pytestmark = pytest.mark.feature("addresses")
+
+def _has_more_loopback_addresses() -> bool:
+    try:
+        socket.create_server(("127.0.0.2", 0)).close()
+    except OSError:
+        return False
+    return True
+
+
+pytestmark = [
+    pytest.mark.feature("addresses"),
+    pytest.mark.skipif(not _has_more_loopback_addresses(), reason="this machine has only 127.0.0.1"),
+]
 
 TOPIC = "persistent://public/default/bound"
 CONFIG = BrokerConfig(
