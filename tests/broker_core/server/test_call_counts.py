@@ -21,7 +21,7 @@ import pytest
 
 import broker_core
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig
+from broker_core.config.broker import BrokerConfig, StorageConfig
 from broker_core.names import parse_topic
 from broker_core.server.connection import Connection
 from broker_core.testing import FREE_PORTS
@@ -90,7 +90,8 @@ class Client(asyncio.Transport):
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    broker = Broker(BrokerConfig(server=FREE_PORTS))
+    # Without syncs a round is too short for the calls of timers to matter, on a slow machine too.
+    broker = Broker(BrokerConfig(server=FREE_PORTS, storage=StorageConfig(journal_sync=False)))
     await broker.start(tmp_path)
     client = Client(broker)
     await client.send(client_commands.connect("counting"), 1)
@@ -144,22 +145,22 @@ def counted_calls() -> Iterator[Counter[str]]:
 
 
 async def test_publishing_in_chunks_stays_cheap(client: Client) -> None:
-    await check_calls(client, chunks(client, ROUNDS * 10 * RUN), RUN, most=8_120)
+    await check_calls(client, chunks(client, ROUNDS * 10 * RUN), RUN, most=8_020)
 
 
 async def test_publishing_one_by_one_stays_cheap(client: Client) -> None:
-    await check_calls(client, chunks(client, ROUNDS * RUN, each=1), 1, most=11_600)
+    await check_calls(client, chunks(client, ROUNDS * RUN, each=1), 1, most=11_320)
 
 
 async def test_catching_up_stays_cheap(client: Client) -> None:
     await publish(client, ROUNDS * 10 * RUN)
     flows = [client_commands.flow(1, 10 * RUN)] * ROUNDS
-    await check_calls(client, flows, 10 * RUN, most=1_770)
+    await check_calls(client, flows, 10 * RUN, most=1_750)
 
 
 async def test_delivering_one_by_one_stays_cheap(client: Client) -> None:
     await client.send(client_commands.flow(1, 1_000_000), 2 * RUN)
-    await check_calls(client, chunks(client, ROUNDS * RUN, each=1), 2, most=17_900)
+    await check_calls(client, chunks(client, ROUNDS * RUN, each=1), 2, most=17_480)
 
 
 async def test_acknowledging_many_at_once_stays_cheap(client: Client) -> None:
