@@ -97,8 +97,15 @@ class Group:
         self.size = 0
         self.waiting: list[tuple[Appender | None, Any]] = []
 
+    @property
+    def carries_messages(self) -> bool:
+        """From a look at both ends only."""
+        waiting = self.waiting
+        return bool(waiting) and (waiting[0][0] is not None or waiting[-1][0] is not None)
+
 
 Work = tuple[list["asyncio.Future[int]"], Group | None]  # files to begin, or a group to write; neither: the end
+_NOTHING = Group()
 OnSynced = Callable[[Group, Exception | None], None]
 
 
@@ -133,6 +140,7 @@ class Journal:
         self._rotations: list[asyncio.Future[int]] = []
         self._live: dict[int, int] = {}  # journal number -> bytes, of the files that exist
         self._blocks: dict[int, int] = {}  # journal number -> bytes that were written before it got that number
+        self._written = _NOTHING  # the group that the sync thread writes; assigned without the lock
         # --- sync thread only
         self._number = first_number - 1
         self._fd: int | None = None
@@ -210,9 +218,9 @@ class Journal:
         return group
 
     @property
-    def busy(self) -> bool:
-        """Whether records are under way to the disk. Without the lock: it may just have changed."""
-        return not self._idle
+    def carries_messages(self) -> bool:
+        """Whether messages are under way to the disk. Without the lock: it may just have changed."""
+        return self._group.carries_messages or self._written.carries_messages
 
     @property
     def synced_end(self) -> tuple[int, int]:
@@ -290,6 +298,7 @@ class Journal:
 
     def _write_group(self, group: Group) -> None:
         error: Exception | None = None
+        self._written = group
         try:
             self._put(group)
         except Exception as failure:
@@ -298,7 +307,7 @@ class Journal:
             self._close_file()
             with self._lock:
                 self._failed = True
-        self._unreported = group, error
+        self._unreported, self._written = (group, error), _NOTHING
         waiting = bool(self._group.parts)  # before the report: its receipts are what a lone producer waits for
         pause = self._pace.pause(group.entries, group.size, time.monotonic(), waiting=waiting)
         if pause and not self._stopping:

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from broker_core.config.broker import StorageConfig
+from broker_core.storage import changes
 from broker_core.storage.errors import StorageError
 from broker_core.storage.position import Position
 from tests.broker_core.storage.faulty_disk import FaultyDisk
@@ -135,4 +136,17 @@ async def test_waiting_documents_share_a_commit(tmp_path: Path) -> None:
     engine = await opened(tmp_path)
     assert len(engine.metadata.list("topic")) == 99
     assert engine.metadata.get("topic", "8") == {"i": 8}
+    await engine.close()
+
+
+async def test_the_journal_carries_messages_from_the_append_to_the_sync_and_no_other_records(tmp_path: Path) -> None:
+    engine = await opened(tmp_path)
+    ledger = await engine.open_ledger("t")
+    told: list[object] = []
+    engine.journal.write(changes.nothing(), told.append)
+    assert not engine.journal.carries_messages
+    ledger.append(run_of(b"x"), lambda position, error: told.append(error))
+    assert engine.journal.carries_messages
+    await until(lambda: told == [None, None])
+    assert not engine.journal.carries_messages
     await engine.close()
