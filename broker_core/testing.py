@@ -19,7 +19,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 
 if TYPE_CHECKING:
     from broker_core.broker import Broker

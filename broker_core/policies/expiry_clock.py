@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_core.clock import Clock
-    from broker_core.config.broker import PolicyConfig
+    from broker_core.config.policies import PolicyConfig
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker_core.clock import Clock
-    from broker_core.config.broker import BrokerConfig, ServerConfig
+    from broker_core.config.broker import BrokerConfig
+    from broker_core.config.server import ServerConfig
     from broker_core.config.tls import TlsConfig
 
 FOLDER = "tls"  # of the data directory

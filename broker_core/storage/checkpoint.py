@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.catalog import Catalog
 from broker_core.storage.catalog_rows import add_cursor_rows, checkpoint_rows
 from broker_core.storage.disk import Disk

@@ -6,7 +6,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames, migration
 from broker_core.storage.disk import Disk
 from broker_core.storage.errors import CatalogUnusable, DirectoryLocked, NotOurDirectory

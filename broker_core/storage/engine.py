@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from broker_core.clock import Clock, SystemClock
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.rates.turns import turnstile
 from broker_core.storage import changes, directory, filenames
 from broker_core.storage.ack_journal import AckJournal

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from broker_core.config.broker import MOST_BUNDLES, MOST_PARTITIONS
+from broker_core.config.policies import MOST_BUNDLES
+from broker_core.config.topic import MOST_PARTITIONS
 from broker_core.errors import BrokerError, InvalidRequest
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.json_values import Fields, OnBad, int32, names, properties, refuse, whole_number

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_core.clock import Clock
-    from broker_core.config.broker import TopicConfig
     from broker_core.config.dispatch import DispatchConfig
     from broker_core.config.features import BacklogQuotaConfig, DeduplicationConfig, EntryMetadataConfig
+    from broker_core.config.topic import TopicConfig
     from broker_core.delayed.services import DelayedServices
     from broker_core.dispatch.unacked_limits import BrokerUnacked
     from broker_core.limits.topic_throttles import BrokerRates

@@ -50,7 +50,7 @@ from broker_core.topic_context import TopicContext
 
 if TYPE_CHECKING:
     from broker_core.client import Client
-    from broker_core.config.broker import TopicConfig
+    from broker_core.config.topic import TopicConfig
     from broker_core.names import TopicName
     from broker_core.policies.topic_policies import TopicPolicies
     from broker_core.storage.block import EntryRun

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.names import parse_topic
 from broker_core.server.server import Server
 from broker_core.storage.position import Position

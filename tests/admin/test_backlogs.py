@@ -2,7 +2,8 @@
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.topic import TopicConfig
 from tests.admin.conftest import PORT_ZERO, Admin
 
 TOPIC = "persistent/acme/shop/plain"

@@ -8,7 +8,8 @@ import socket
 import pytest
 
 from broker_core.admin.browsers import BrowserRules, is_loopback
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from tests.admin.conftest import Admin
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, PolicyConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.policies import PolicyConfig
 from broker_core.config.security import SecurityConfig
 from broker_core.names import parse_topic
 from tests.admin.conftest import PORT_ZERO, Admin, start

@@ -9,8 +9,9 @@ import pulsar
 import pytest
 
 from broker_core.admin.all_routes import served_routes
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.console import ConsoleConfig
+from broker_core.config.server import ServerConfig
 from broker_core.console import console
 from broker_core.testing import EmbeddedBroker
 from tests.admin.console_browser import Browser, Shown

@@ -6,8 +6,9 @@ from itertools import count
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.console import ConsoleConfig
+from broker_core.config.server import ServerConfig
 from broker_core.console.actions import ACTIONS
 from broker_core.testing import EmbeddedBroker
 from tests.admin.console_browser import Browser, Shown

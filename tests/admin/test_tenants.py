@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, PolicyConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.policies import PolicyConfig
 from tests.admin.conftest import PORT_ZERO, Admin
 
 ALLOWED = {"allowedClusters": ["standalone"]}

@@ -3,7 +3,8 @@ from typing import Any, cast
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.names import parse_topic
 from tests.admin.conftest import PORT_ZERO, Admin
 

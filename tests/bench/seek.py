@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.engine import StorageEngine
 from broker_core.topics.opening import ledger_name

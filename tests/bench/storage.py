@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import changes
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError

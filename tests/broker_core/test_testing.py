@@ -9,7 +9,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.server.ports import PortInUse
 from broker_core.storage.errors import DirectoryLocked
 from broker_core.testing import EmbeddedBroker

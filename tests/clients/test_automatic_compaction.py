@@ -6,7 +6,8 @@ import pulsar
 import pytest
 
 from broker_core.compaction.compaction import Compaction, CompactionState
-from broker_core.config.broker import BrokerConfig, PolicyConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.policies import PolicyConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests import official_client

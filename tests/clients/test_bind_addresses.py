@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, CommandLookupTopicResponse
 from tests.clients.conftest import TIMEOUT_MS

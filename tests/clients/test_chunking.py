@@ -8,7 +8,8 @@ import pulsar
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
 from broker_core.publishing.deduplication import DeduplicationStatus
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

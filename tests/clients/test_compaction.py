@@ -5,7 +5,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.compacting import compact, read_compacted
 from tests.clients.conftest import TIMEOUT_MS

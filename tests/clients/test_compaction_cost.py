@@ -11,7 +11,8 @@ import pulsar
 import pytest
 
 from broker_core.compaction.compaction import Compaction, CompactionState
-from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.disk import RealDisk
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

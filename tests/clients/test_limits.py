@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb
 from broker_core.wire.pulsar_api_pb2 import BaseCommand

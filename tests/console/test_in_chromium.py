@@ -11,8 +11,9 @@ import pulsar
 import pytest
 import pytest_asyncio
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.console import ConsoleConfig
+from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from tests.console.chromium import CHROMIUM, Chromium
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pulsar
 
-from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import Conflict
 from pulsarctl.migration.endpoint import Endpoint

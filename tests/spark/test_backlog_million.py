@@ -18,7 +18,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.backlog.counting import Moment
 from pulsarctl.backlog.local import run_local

@@ -15,8 +15,9 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
+from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.spark import register
 from pulsarctl.tables.access import Access

@@ -8,7 +8,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig, ServerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig, ServerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.tables.ledger_ranges import LedgerRange
 from pulsarctl.tables.missing_entries import DataLoss

@@ -13,7 +13,9 @@ pytest.importorskip("pyarrow")
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig, ServerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig, ServerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from tests.broker_core.offload.offloaded_topic import OffloadedTopic, in_directory
 from tests.clients.compacting import compact

@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from broker_core.config.broker import BrokerConfig, ServerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.testing import EmbeddedBroker
 from pulsarctl.errors import UsageProblem
 from pulsarctl.raw.entry import DamagedEntry

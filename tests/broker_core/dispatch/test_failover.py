@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
 from broker_core.storage.cursor import ManagedCursor
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

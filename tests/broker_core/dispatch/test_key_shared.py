@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.dispatch import DispatchConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands
 from broker_core.wire import pulsar_api_pb2 as pb

@@ -5,7 +5,8 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.config.setting import MB
 from broker_core.limits.incomplete_frames import IncompleteFrames
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

@@ -12,8 +12,10 @@ from typing import Any
 
 import pulsar
 
-from broker_core.config.broker import BrokerConfig, PolicyConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.offload import OffloadConfig
+from broker_core.config.policies import PolicyConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import LATEST

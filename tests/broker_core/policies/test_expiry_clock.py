@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_core.config.broker import PolicyConfig
+from broker_core.config.policies import PolicyConfig
 from broker_core.policies.expiry_clock import ExpiryClock
 
 HOUR_MS = 3600_000

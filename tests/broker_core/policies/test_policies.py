@@ -2,7 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.policies import PolicyConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.errors import BrokerError, InvalidRequest, InvalidValue
 from broker_core.policies.json_values import properties
 from broker_core.policies.topic_policies import POLICIES, PolicySet, configured, resolve

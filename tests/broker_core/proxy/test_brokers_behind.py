@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands, commands
 from broker_core.wire.pulsar_api_pb2 import BaseCommand, ServiceNotReady, TopicNotFound

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig, ConnectionConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb

@@ -9,8 +9,9 @@ from typing import Any
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.stats.topic_stats import topic_stats
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import pulsar_api_pb2 as pb

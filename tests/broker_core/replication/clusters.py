@@ -7,7 +7,8 @@ import urllib.request
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 
 DEADLINE_SECONDS = 20.0

@@ -12,8 +12,8 @@ from typing import Any
 import pulsar
 import pytest
 
-from broker_core.config.broker import ServerConfig
 from broker_core.config.security import SecurityConfig
+from broker_core.config.server import ServerConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.testing import EmbeddedBroker
 from tests import official_client

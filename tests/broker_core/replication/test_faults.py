@@ -9,8 +9,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.config.broker import ConnectionConfig
 from broker_core.config.features import DeduplicationConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
 from broker_core.testing import EmbeddedBroker
 from tests import official_client

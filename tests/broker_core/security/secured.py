@@ -18,9 +18,10 @@ import jwt
 import pulsar
 
 from broker_core.clock import Clock, SystemClock
-from broker_core.config.broker import BrokerConfig, ConnectionConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.openid import OpenIdConfig
 from broker_core.config.security import SecurityConfig
+from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.security.provider_setup import Setup
 from broker_core.testing import EmbeddedBroker
 from broker_core.wire import client_commands

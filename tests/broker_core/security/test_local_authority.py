@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.errors import InvalidConfiguration
 from broker_core.security.local_authority import CERTIFICATE_DAYS, RENEWAL_DAYS, LocalAuthority

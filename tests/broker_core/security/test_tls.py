@@ -17,7 +17,7 @@ import pulsar
 import pytest
 from cryptography import x509
 
-from broker_core.config.broker import ServerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.config.tls import TlsConfig
 from broker_core.errors import InvalidConfiguration
 from broker_core.security.certificates import Certificates

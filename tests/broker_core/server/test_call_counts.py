@@ -21,7 +21,8 @@ import pytest
 
 import broker_core
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.names import parse_topic
 from broker_core.server.connection import Connection
 from broker_core.testing import FREE_PORTS

@@ -10,7 +10,8 @@ PROGRAM = """
 import gc, os, signal, sys
 from pathlib import Path
 from broker_core.server import collector, process
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.server.server import Server
 
 server = Server(BrokerConfig(server=ServerConfig(broker_port=0, web_port=0)), Path(sys.argv[1]))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig
 from broker_core.names import parse_topic
 from broker_core.policies.values import DelayedDelivery
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

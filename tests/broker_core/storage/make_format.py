@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import journal
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.offloaded import OffloadedCopy

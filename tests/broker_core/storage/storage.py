@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.block import Block
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import StorageError

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.position import Position
 from tests.broker_core.storage.storage import append, contents, entries_of, opened, read_all, run_of
 

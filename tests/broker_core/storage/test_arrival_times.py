@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.block import AGE_MAX
 from broker_core.storage.managed_ledger import ManagedLedger
 from tests.broker_core.storage.storage import append, opened, run_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames, journal, ledger_file, tables
 from broker_core.storage.block import ACKS, HEADER_SIZE, ROW_SIZE, encode_run
 from broker_core.storage.damage import MOST_PLACES, DamageRecord

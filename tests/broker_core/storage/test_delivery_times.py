@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import block as blocks
 from broker_core.storage.block import Block, Columns
 from broker_core.storage.inspection.check import find_damage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import space
 from broker_core.storage.engine import StorageEngine
 from broker_core.storage.errors import DiskFull, Fenced, StorageError

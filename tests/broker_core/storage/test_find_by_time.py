@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.spans import SPAN_BYTES
 from tests.broker_core.storage.storage import append, opened, run_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.storage.position import EARLIEST, LATEST, Position
 from broker_core.storage.retention import Retention

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.position import EARLIEST, Position
 from broker_core.storage.retention import Retention
 from tests.broker_core.storage.storage import append, crash, opened, read_all, run_of

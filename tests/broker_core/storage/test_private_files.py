@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.server.running import write_private
 from broker_core.storage import directory, filenames
 from broker_core.storage.disk import RealDisk

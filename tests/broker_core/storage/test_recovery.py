@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.filenames import ledger_file
 from broker_core.storage.position import EARLIEST, Position
 from tests.broker_core.storage.storage import append, contents, crash, opened, read_all, run_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage import filenames
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.journal_spare import SpareFiles

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.disk import RealDisk
 from broker_core.storage.open_files import OpenFiles
 from broker_core.storage.position import EARLIEST, Position

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import StorageConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.disk import RealDisk
 from tests.broker_core.storage.storage import append, contents, opened, run_of
 

@@ -3,8 +3,10 @@
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import DeduplicationConfig
+from broker_core.config.policies import PolicyConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.policies.topic_policies import TopicPolicies
 from broker_core.tenancy.system_topics import is_broker_internal, is_system_topic, users_topics

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from broker_core.config.broker import DEFAULT_MOST_PARTITIONS, MOST_PARTITIONS, BrokerConfig, PolicyConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.policies import PolicyConfig
+from broker_core.config.topic import DEFAULT_MOST_PARTITIONS, MOST_PARTITIONS, TopicConfig
 from broker_core.errors import (
     AlreadyExists,
     BrokerError,

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.names import parse_topic
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from broker_core.wire import client_commands, commands

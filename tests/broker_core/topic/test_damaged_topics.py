@@ -12,7 +12,8 @@ from urllib.request import Request, urlopen
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, StorageConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.storage import StorageConfig
 from broker_core.storage.managed_ledger import ManagedLedger
 from broker_core.testing import FREE_PORTS, EmbeddedBroker
 from tests.clients.receiving import consume, payloads

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from broker_core.broker import Broker
-from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.names import NamespaceName, parse_topic
 from broker_core.policies.values import AutoSubscriptionCreation, AutoTopicCreation
 from broker_core.testing import FREE_PORTS, EmbeddedBroker

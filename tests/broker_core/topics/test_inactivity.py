@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, TopicConfig
+from broker_core.config.broker import BrokerConfig
 from broker_core.config.features import InactiveConfig
+from broker_core.config.topic import TopicConfig
 from broker_core.names import NamespaceName, TopicName, parse_topic
 from broker_core.policies.values import CAUGHT_UP, InactiveTopics, RetentionPolicy
 from broker_core.storage.position import Position

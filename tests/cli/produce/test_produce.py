@@ -6,7 +6,8 @@ from pathlib import Path
 import pulsar
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ConnectionConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ConnectionConfig, ServerConfig
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli, Outcome
 

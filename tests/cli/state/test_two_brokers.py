@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.config.broker import BrokerConfig, ServerConfig
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.server import ServerConfig
 from broker_core.testing import EmbeddedBroker
 from tests.cli.runner import Cli
 from tests.cli.state.conftest import Write
