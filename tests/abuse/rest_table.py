@@ -304,6 +304,7 @@ ROWS: dict[str, Row] = {
     "T": Row(PROPERTIES, ("force",)),
     "T/partitions": Row({"partitions": 2, "properties": PROPERTIES}, ("force", "checkAllowAutoCreation")),
     "T/backlogSize": Row(POSITION),
+    "T/getMessageIdByIndex": Row(None, ("index",)),
     "T/examinemessage": Row(None, ("messagePosition", "initialPosition")),
     "T/properties": Row(PROPERTIES, ("key",)),
     "T/stats": Row(None, ("getEarliestTimeInBacklog", "subscriptionBacklogSize", "excludePublishers")),

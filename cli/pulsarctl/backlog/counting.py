@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pulsarctl.backlog.batch_messages import MessageColumns, message_columns
-from pulsarctl.backlog.tally import AGE_LIMITS_SECONDS, LARGEST_KEPT, SIZE_BUCKETS, Block, LargeMessage, Tally
+from pulsarctl.backlog.tally import AGE_LIMITS_SECONDS, LARGEST_KEPT, SIZE_BUCKETS, Block, LargeMessage, Tally, joined
 from pulsarctl.tables.ledger_ranges import LedgerRange, Unacknowledged
 
 COLUMNS = (
@@ -28,7 +28,7 @@ COLUMNS = (
 )
 """What counting needs of `TopicTable` with `unit=entry`."""
 
-BLOCKS_PER_BATCH = 32
+BLOCKS_PER_PART = 256
 
 Array = np.ndarray[Any, Any]
 
@@ -157,20 +157,30 @@ def _open_rows(open_batches: Mapping[int, int], entry_ids: Array) -> Iterator[tu
 def _add(tally: Tally, entries: LedgerRange, chosen: _Chosen, moment: Moment) -> None:
     if not len(chosen.rows):
         return
-    _add_entries(tally, entries.ledger_id, chosen)
+    _add_entries(tally, entries, chosen)
     _add_times(tally, chosen, moment)
     _add_names(tally, chosen)
     _add_messages(tally, entries, chosen)
 
 
-def _add_entries(tally: Tally, ledger_id: int, chosen: _Chosen) -> None:
+def _add_entries(tally: Tally, entries: LedgerRange, chosen: _Chosen) -> None:
     sizes, entry_ids = chosen.entries.size[chosen.rows], chosen.entries.entry_id[chosen.rows]
     tally.messages += int(chosen.open.sum())
     tally.entries += len(chosen.rows)
     tally.bytes += int(sizes.sum())
-    starts = np.linspace(0, len(entry_ids), min(len(entry_ids), BLOCKS_PER_BATCH), endpoint=False, dtype=np.int64)
-    columns = (entry_ids[starts], np.add.reduceat(chosen.open, starts), np.add.reduceat(sizes, starts))
-    tally.add_blocks([Block(ledger_id, *map(int, row)) for row in zip(*columns, strict=True)])
+    _add_blocks(tally, entries, entry_ids, chosen.open, sizes)
+
+
+def _add_blocks(tally: Tally, entries: LedgerRange, entry_ids: Array, messages: Array, sizes: Array) -> None:
+    """The bounds of blocks follow from the plan, since those of batches depend on how the bytes arrived."""
+    length = -(-entries.entries // BLOCKS_PER_PART)
+    numbers = (entry_ids - entries.first) // length
+    starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
+    columns = (entry_ids[starts], np.add.reduceat(messages, starts), np.add.reduceat(sizes, starts))
+    blocks = [Block(entries.ledger_id, *map(int, row)) for row in zip(*columns, strict=True)]
+    if tally.blocks and (tally.blocks[-1].entry_id - entries.first) // length == numbers[0]:
+        blocks[0] = joined([tally.blocks.pop(), blocks[0]])
+    tally.add_blocks(blocks)
 
 
 def _add_times(tally: Tally, chosen: _Chosen, moment: Moment) -> None:

@@ -89,7 +89,7 @@ class Tally:
         """Joins neighbors when there are too many."""
         blocks = self.blocks + more
         while len(blocks) > BLOCKS_MAX:
-            blocks = [_joined(blocks[index : index + 2]) for index in range(0, len(blocks), 2)]
+            blocks = [joined(blocks[index : index + 2]) for index in range(0, len(blocks), 2)]
         self.blocks = blocks
 
 
@@ -108,6 +108,6 @@ _HISTOGRAMS = ("ages", "age_bytes", "sizes")
 _SUMMARIES = ("keys", "distinct_keys", "producers", "schema_versions", "timeline")
 
 
-def _joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[Block]) -> Block:
     first = blocks[0]
     return first._replace(messages=sum(each.messages for each in blocks), bytes=sum(each.bytes for each in blocks))
